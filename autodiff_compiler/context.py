@@ -70,7 +70,7 @@ def get_current_device() -> Device:
 def synchronize() -> None:
     """Waits until all operations are done: on the CPU they are.  AscendError: one of a device failed."""
     if context.device_target != "CPU":
-        from .backends.ascend.device import started
+        from .backends.ascend.device import started  # of no use on the CPU, and takes time to load
 
         for device in started():
             device.synchronize()
@@ -186,7 +186,7 @@ def run_check() -> None:
     >>> run_check()
     autodiff_compiler works on CPU: a compiled derivative has the right value.
     """
-    from .runtime.tensor import Tensor
+    from .runtime.tensor import Tensor  # a program that only sets the mode need not load these
     from .transforms.grad import grad
     from .transforms.jit import jit
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .backends.ascend.device import chip, found, started
 from .config import context
 from .context import launch_blocking, synchronize
 
@@ -32,8 +33,6 @@ def is_initialized(device_target: str) -> bool:
     _known(device_target)
     if device_target != "Ascend":
         return device_target == "CPU"
-    from .backends.ascend.device import started
-
     return bool(started())
 
 
@@ -47,8 +46,6 @@ def device_count(device_target: str | None = None) -> int:
     _known(target)
     if target != "Ascend":
         return int(target == "CPU")
-    from .backends.ascend.device import found
-
     return found()
 
 
@@ -65,8 +62,6 @@ def get_device_name(device_id: int, device_target: str | None = None) -> str:
         raise ValueError(f"{there} of the kind {target}, none with the number {device_id!r}")
     if target != "Ascend":
         return target
-    from .backends.ascend.device import chip
-
     return chip()
 
 
@@ -75,12 +70,10 @@ def empty_cache() -> None:
 
     Large results and the memory of large calls in machine code are kept for the next ones (see docs/native.md).
     """
-    from .backends.native import frames
+    from .backends.native import frames  # an optional part, with llvmlite
 
     frames.release()
     if context.device_target != "CPU":
-        from .backends.ascend.device import started
-
         for device in started():
             device.trim()
 

@@ -18,7 +18,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from autodiff_compiler.backends.ascend.backend import AscendBackend  # noqa: E402
 from autodiff_compiler.backends.ascend.lower import CONTROL  # noqa: E402
-from autodiff_compiler.backends.ascend.program import Segment  # noqa: E402
+from autodiff_compiler.backends.ascend.steps import Segment  # noqa: E402
 from autodiff_compiler.backends.numpy import NumpyBackend  # noqa: E402
 from autodiff_compiler.dtypes import DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8  # noqa: E402
 from autodiff_compiler.inspection.samples import forward, samples_of  # noqa: E402

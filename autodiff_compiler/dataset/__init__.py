@@ -35,10 +35,18 @@ if TYPE_CHECKING:
 _MODULES = {
     "config": ("get_seed", "set_seed"),
     "iterators": ("DictIterator", "TupleIterator"),
-    "base": ("Dataset",),
+    "base": (),
     "batches": ("BatchDataset", "BatchInfo", "PaddedBatchDataset"),
     "pipeline": (
-        *("ConcatDataset", "FilterDataset", "MapDataset", "ProjectDataset", "RenameDataset", "RepeatDataset"),
+        *(
+            "ConcatDataset",
+            "Dataset",
+            "FilterDataset",
+            "MapDataset",
+            "ProjectDataset",
+            "RenameDataset",
+            "RepeatDataset",
+        ),
         *("ShuffleDataset", "SkipDataset", "TakeDataset", "ZipDataset", "zip"),
     ),
     "samplers": (
@@ -85,7 +93,7 @@ def __getattr__(name: str) -> Any:
 
 def __lacking__(name: str) -> str | None:
     """Why there is no such name, if MindSpore has it."""
-    from ..mindspore_names.absent import reason
+    from ..mindspore_names.absent import reason  # a long table that only errors need
 
     return None if name.startswith("_") else reason("dataset", name)
 

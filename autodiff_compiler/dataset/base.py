@@ -1,4 +1,4 @@
-"""Datasets: named columns, rows that are computed one by one, and the methods that make one dataset of another."""
+"""`Dataset`: named columns, lazily computed rows, and the methods that make pipelines."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from .rows import Row, Run
 from .split import lengths_of
 
 __all__ = ["Dataset"]
+
+
+#: The dataset that each method makes, by the method; `batches` and `pipeline` define them.
+_MADE: dict[str, Callable[..., Dataset]] = {}
 
 
 class Dataset:
@@ -41,6 +45,12 @@ class Dataset:
     children: tuple[Dataset, ...] = ()
     #: the number of rows, if they had to be counted
     _counted: int | None = None
+
+    def __init_subclass__(cls, method: str = "", **kwargs: Any) -> None:
+        """`method`: that which makes datasets of this class."""
+        super().__init_subclass__(**kwargs)
+        if method:
+            _MADE[method] = cls
 
     def rows(self, run: Run) -> Iterator[Row]:
         """The rows of one epoch."""
@@ -146,7 +156,7 @@ class Dataset:
         self, batch_size: Any, drop_remainder: bool = False, num_parallel_workers: int | None = None, **kwargs: Any
     ) -> Dataset:
         """Rows put together: each column gets a new first dimension.  See `BatchDataset`."""
-        return _batches().BatchDataset(self, batch_size, drop_remainder, num_parallel_workers, **kwargs)
+        return _MADE["batch"](self, batch_size, drop_remainder, num_parallel_workers, **kwargs)
 
     def padded_batch(
         self,
@@ -157,7 +167,7 @@ class Dataset:
     ) -> Dataset:
         """Rows of different lengths put together, see `PaddedBatchDataset`."""
         workers(num_parallel_workers)
-        return _batches().PaddedBatchDataset(self, batch_size, drop_remainder, pad_info)
+        return _MADE["padded_batch"](self, batch_size, drop_remainder, pad_info)
 
     def map(
         self,
@@ -168,56 +178,56 @@ class Dataset:
         **kwargs: Any,
     ) -> Dataset:
         """Each row through functions.  See `MapDataset`."""
-        return _parts().MapDataset(self, operations, input_columns, output_columns, num_parallel_workers, **kwargs)
+        return _MADE["map"](self, operations, input_columns, output_columns, num_parallel_workers, **kwargs)
 
     def filter(
         self, predicate: Callable[..., Any], input_columns: Any = None, num_parallel_workers: int | None = None
     ) -> Dataset:
         """The rows for which `predicate` is true; it gets the values of `input_columns` (None: all) as ndarrays."""
         workers(num_parallel_workers)
-        return _parts().FilterDataset(self, predicate, input_columns)
+        return _MADE["filter"](self, predicate, input_columns)
 
     def shuffle(self, buffer_size: int) -> Dataset:
         """The rows in another order in each epoch: each comes from a buffer of `buffer_size` rows, at random.
 
         A buffer as large as the dataset makes all orders equally likely.  ValueError: fewer than 2.
         """
-        return _parts().ShuffleDataset(self, buffer_size)
+        return _MADE["shuffle"](self, buffer_size)
 
     def repeat(self, count: int | None = None) -> Dataset:
         """`count` epochs as one; None or -1: without end."""
-        return _parts().RepeatDataset(self, count)
+        return _MADE["repeat"](self, count)
 
     def take(self, count: int = -1) -> Dataset:
         """The first `count` rows, or all with -1."""
-        return _parts().TakeDataset(self, count)
+        return _MADE["take"](self, count)
 
     def skip(self, count: int) -> Dataset:
         """All but the first `count` rows."""
-        return _parts().SkipDataset(self, count)
+        return _MADE["skip"](self, count)
 
     def zip(self, datasets: Any) -> Dataset:
         """Rows with the columns of this and of other datasets, as many as the shortest has."""
         if not isinstance(datasets, Dataset | tuple):
             raise TypeError(f"`datasets` must be a dataset or a tuple of them, not {kind_of(datasets)}")
-        return _parts().ZipDataset((self, *(datasets if isinstance(datasets, tuple) else (datasets,))))
+        return _MADE["zip"]((self, *(datasets if isinstance(datasets, tuple) else (datasets,))))
 
     def concat(self, datasets: Any) -> Dataset:
         """The rows of this, then those of other datasets with the same columns; also ``a + b``."""
         if not isinstance(datasets, Dataset | list):
             raise TypeError(f"`datasets` must be a dataset or a list of them, not {kind_of(datasets)}")
-        return _parts().ConcatDataset([self, *(datasets if isinstance(datasets, list) else [datasets])])
+        return _MADE["concat"]([self, *(datasets if isinstance(datasets, list) else [datasets])])
 
     def __add__(self, other: Any) -> Dataset:
         return self.concat(other)
 
     def project(self, columns: Any) -> Dataset:
         """These columns only, in this order."""
-        return _parts().ProjectDataset(self, columns)
+        return _MADE["project"](self, columns)
 
     def rename(self, input_columns: Any, output_columns: Any) -> Dataset:
         """Other names for some columns."""
-        return _parts().RenameDataset(self, input_columns, output_columns)
+        return _MADE["rename"](self, input_columns, output_columns)
 
     def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
         """What a function makes of this dataset; TypeError if that is no dataset."""
@@ -264,8 +274,8 @@ class Dataset:
 
     def _part(self, start: int, count: int, seed: int, randomize: bool) -> Dataset:
         """Some of the rows; a source with random access does without the others."""
-        whole = _parts().ShuffleDataset(self, max(self.get_dataset_size(), 2)) if randomize else self
-        return _parts().Frozen(whole, seed).skip(start).take(count)
+        whole = _MADE["shuffle"](self, max(self.get_dataset_size(), 2)) if randomize else self
+        return _MADE["split"](whole, seed).skip(start).take(count)
 
 
 class Same(Dataset):
@@ -293,15 +303,3 @@ def check_dataset(dataset: Dataset) -> None:
     """TypeError for what is no dataset."""
     if not isinstance(dataset, Dataset):
         raise TypeError(f"a dataset is wanted, not {kind_of(dataset)}")
-
-
-def _batches() -> Any:
-    from . import batches  # which are datasets themselves
-
-    return batches
-
-
-def _parts() -> Any:
-    from . import pipeline
-
-    return pipeline

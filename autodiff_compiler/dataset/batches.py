@@ -1,4 +1,4 @@
-"""Rows put together to batches."""
+"""Stages of pipelines that batch rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BatchInfo:
         return self._batch
 
 
-class BatchDataset(Same):
+class BatchDataset(Same, method="batch"):
     """Rows put together: each column gets a new first dimension.
 
     `batch_size` is an int, or a function of a `BatchInfo` that gives one.  The last batch may be shorter; it is left
@@ -137,7 +137,7 @@ def stacked(column: Sequence[np.ndarray], name: str, where: str) -> np.ndarray:
     return np.stack(column)
 
 
-class PaddedBatchDataset(BatchDataset):
+class PaddedBatchDataset(BatchDataset, method="padded_batch"):
     """Rows of different lengths put together: shorter ones are filled up at their ends.
 
     `pad_info` gives ``(shape, value)`` for the columns to fill: a None in the shape, or None for it, is the largest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,16 +12,27 @@ from ..nn.arguments import flag, integer
 from ..runtime.tensor import Tensor
 from .rows import Row, Run, places
 
-if TYPE_CHECKING:
-    from .base import Dataset
-
 __all__ = ["DictIterator", "TupleIterator"]
+
+
+class HasRows(Protocol):
+    """A dataset, as far as iterators need it."""
+
+    columns: list[str]
+
+    def rows(self, run: Run) -> Iterator[Row]:
+        """The rows of one epoch."""
+        ...
+
+    def get_col_names(self) -> list[str]:
+        """The names of the columns."""
+        ...
 
 
 class _Epochs:
     """Each `for` over it, or each row of StopIteration, is an epoch."""
 
-    def __init__(self, dataset: Dataset, num_epochs: int, output_numpy: bool, do_copy: bool) -> None:
+    def __init__(self, dataset: HasRows, num_epochs: int, output_numpy: bool, do_copy: bool) -> None:
         if integer("num_epochs", num_epochs) != -1 and num_epochs < 1:
             raise ValueError(f"`num_epochs` must be -1 (without end) or positive, not {num_epochs}")
         self._numpy = flag("output_numpy", output_numpy)
@@ -74,7 +85,7 @@ class DictIterator(_Epochs):
 class TupleIterator(_Epochs):
     """Rows as lists of values, of some columns or of all."""
 
-    def __init__(self, dataset: Dataset, columns: Any, num_epochs: int, output_numpy: bool, do_copy: bool) -> None:
+    def __init__(self, dataset: HasRows, columns: Any, num_epochs: int, output_numpy: bool, do_copy: bool) -> None:
         super().__init__(dataset, num_epochs, output_numpy, do_copy)
         wanted = dataset.columns if columns is None else columns
         self._places = places(dataset.columns, wanted, "create_tuple_iterator")

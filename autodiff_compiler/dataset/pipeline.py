@@ -1,4 +1,4 @@
-"""What is done to the rows of datasets on their way, one row at a time."""
+"""Stages of pipelines that work row by row: map, filter, shuffle, repeat, take, skip, zip, concat, project, rename."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import kind_of
 from ..nn.arguments import flag, integer
+from . import batches as batches  # with them all methods of datasets have what they make
 from .base import Dataset, Same, check_dataset, workers
 from .calls import Called, operations_of
 from .rows import Row, Run, array_of, distinct, names, places
@@ -47,7 +48,7 @@ def zip(datasets: Any) -> ZipDataset:
     return ZipDataset(datasets)
 
 
-class MapDataset(Same):
+class MapDataset(Same, method="map"):
     """Each row through functions, or transforms of `dataset.transforms` and `dataset.vision`.
 
     `operations` is a function or a list of them, each called with what the one before gave; the first gets the values
@@ -92,7 +93,7 @@ class MapDataset(Same):
             yield tuple(self._call(row, number, "row", convert=array_of))
 
 
-class FilterDataset(Same):
+class FilterDataset(Same, method="filter"):
     """The rows for which a predicate is true."""
 
     def __init__(self, child: Dataset, predicate: Callable[..., Any], input_columns: Any = None) -> None:
@@ -122,7 +123,7 @@ class FilterDataset(Same):
                 yield row
 
 
-class ShuffleDataset(Same):
+class ShuffleDataset(Same, method="shuffle"):
     """The rows through a buffer from which each comes at random."""
 
     def __init__(self, child: Dataset, buffer_size: int) -> None:
@@ -144,7 +145,7 @@ class ShuffleDataset(Same):
             yield waiting[i]
 
 
-class RepeatDataset(Same):
+class RepeatDataset(Same, method="repeat"):
     """Several epochs as one."""
 
     def __init__(self, child: Dataset, count: int | None) -> None:
@@ -179,7 +180,7 @@ class RepeatDataset(Same):
                 return
 
 
-class TakeDataset(Same):
+class TakeDataset(Same, method="take"):
     """The first rows."""
 
     def __init__(self, child: Dataset, count: int) -> None:
@@ -202,7 +203,7 @@ class TakeDataset(Same):
         return itertools.islice(self.child.rows(run), None if self._count == -1 else self._count)
 
 
-class SkipDataset(Same):
+class SkipDataset(Same, method="skip"):
     """All but the first rows."""
 
     def __init__(self, child: Dataset, count: int) -> None:
@@ -220,7 +221,7 @@ class SkipDataset(Same):
         return itertools.islice(self.child.rows(run), self._count, None)
 
 
-class Frozen(Same):
+class Frozen(Same, method="split"):
     """The same rows in the same order whenever it begins: what `split` takes its parts from."""
 
     def __init__(self, child: Dataset, seed: int) -> None:
@@ -234,7 +235,7 @@ class Frozen(Same):
         return self.child.rows(Run(self._seed, frozen=True))
 
 
-class ZipDataset(Dataset):
+class ZipDataset(Dataset, method="zip"):
     """The columns of several datasets side by side."""
 
     def __init__(self, datasets: tuple[Dataset, ...]) -> None:
@@ -259,7 +260,7 @@ class ZipDataset(Dataset):
             yield tuple(itertools.chain.from_iterable(parts))
 
 
-class ConcatDataset(Dataset):
+class ConcatDataset(Dataset, method="concat"):
     """The rows of several datasets, one after the other; their columns have the same names, dtypes and dimensions."""
 
     def __init__(self, datasets: list[Dataset]) -> None:
@@ -330,7 +331,7 @@ class ConcatDataset(Dataset):
                 yield row
 
 
-class ProjectDataset(Same):
+class ProjectDataset(Same, method="project"):
     """Some columns."""
 
     def __init__(self, child: Dataset, columns: Any) -> None:
@@ -346,7 +347,7 @@ class ProjectDataset(Same):
             yield tuple([row[i] for i in self._places])
 
 
-class RenameDataset(Same):
+class RenameDataset(Same, method="rename"):
     """Other names for columns."""
 
     def __init__(self, child: Dataset, input_columns: Any, output_columns: Any) -> None:

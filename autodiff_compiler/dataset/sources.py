@@ -13,6 +13,7 @@ from ..dtypes import dtype_of
 from ..errors import kind_of
 from ..nn.arguments import flag, integer
 from ..runtime.tensor import Tensor
+from . import pipeline as pipeline  # what the methods of datasets make
 from .base import Dataset, workers
 from .batches import stacked
 from .rows import Row, Run, array_of, lasts_once, names

@@ -43,7 +43,7 @@ def _settings_changed() -> None:
         while _looking:
             unwatch(_looking.pop()[1])
         if asked:
-            from .nonfinite import looking
+            from .nonfinite import looking  # loaded where somebody looks
 
             _looking.append((asked, looking(nan_only=asked == "nan")))
             watch(_looking[0][1])

@@ -1,4 +1,4 @@
-"""The last call of a Cell with `set_grad()`, recorded: a gradient taken right after it need not run it again."""
+"""A cache of one recorded call of a Cell with `set_grad()`: a gradient taken right after it does not run it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call reads besides its arguments: attributes, closures and named globals, as far as Python shows them."""
+"""What a call captures besides its arguments: attributes, closures and named globals, as far as they can be read."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ __all__ = ["checksum", "content", "picture", "reached"]
 
 _PACKAGE = __name__.partition(".")[0]
 _LIBRARIES = frozenset({_PACKAGE, "numpy", "scipy", "ml_dtypes", "builtins"}) | sys.stdlib_module_names
-#: What a Cell notes for itself.
+#: Attributes in which a Cell caches.
 _NOTES = frozenset({"_ahead", "_view", "_compiled", "_fast"})
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, range, DType, np.dtype, np.generic, type(Ellipsis), slice)
 _CALLED = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, property)
 
 
 def checksum(array: Array) -> int:
-    """A number that another content of the same dtype and shape does not have, but by rare chance."""
+    """A fingerprint of the elements (CRC-32): equal contents have equal ones, others differ but by rare chance."""
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def content(array: Any) -> object:
-    """What differs when the content of an array of this dtype and shape differs."""
+    """The fingerprint of an array's elements; of one on a device the identity of its memory."""
     return array.memory if isinstance(array, DeviceArray) else checksum(array)
 
 
 def picture(roots: Iterable[Any]) -> tuple[list[Any], list[Any]] | None:
-    """What all that is reached from `roots` holds, for a comparison; and the objects, whose ids stay theirs meanwhile.
+    """A snapshot of the objects reachable from `roots`, to be compared; and the objects, so that their ids stay taken.
 
-    None: something is reached that does not show what it holds.
+    None: an object is reachable whose parts cannot be read.
     """
     shown, kept = [], []
     for x, parts in reached(roots):
@@ -52,7 +52,7 @@ def picture(roots: Iterable[Any]) -> tuple[list[Any], list[Any]] | None:
 
 
 def reached(roots: Iterable[Any]) -> Iterator[tuple[Any, tuple[Any, ...] | None]]:
-    """Every object that can be reached, once, and its parts; None for those of an object that does not show them."""
+    """Every reachable object, once, and its parts; None for those of an object whose parts cannot be read."""
     seen: set[int] = set()
     stack = list(roots)
     while stack:

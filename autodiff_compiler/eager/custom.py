@@ -1,4 +1,4 @@
-"""Users' derivative rules in eager code: a computation whose cotangents they give, and edits of cotangents."""
+"""Users' derivative rules in eager code: custom VJPs of computations, and hooks that edit cotangents."""
 
 from __future__ import annotations
 

@@ -44,8 +44,7 @@ class Plan:
                 self.kernel = kernel_of(defn)
             except NotImplementedError:
                 self.special = functools.partial(_compiled_only, defn)
-        #: The NumPy ufunc the formula is, if it is one: called without a detour through the formula.
-        self.ufunc = _ufunc_of(defn)
+        self.ufunc: Any = defn.ufunc  # called without a detour through the formula
         if self.ufunc is not None and not defn.widen:
             self.kernel = self.ufunc
         self.elementwise = defn.scalar is not None
@@ -246,27 +245,6 @@ def _compiled_only(defn: type[Primitive], *operands: Any, **attrs: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ plans
-class _Probe:
-    """A kernel builder that notes the one call a formula makes."""
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        return lambda *args: (name, args)
-
-
-def _ufunc_of(defn: type[Primitive]) -> Any:
-    if defn.scalar is None or defn.schema:
-        return None
-    operands = tuple([object() for _ in defn.operand_names])
-    try:
-        found = defn.scalar(_Probe(), *operands)
-    except Exception:  # the formula computes with its operands: it is more than one call
-        return None
-    if isinstance(found, tuple) and len(found) == 2 and found[1] == operands:
-        function = getattr(np, found[0], None)
-        return function if isinstance(function, np.ufunc) else None
-    return None
-
-
 def _context_of(defn: type[Primitive]) -> type[Context]:
     """The `Context` of one primitive over a node; everything is looked up when it is asked for."""
     names = defn.operand_names

@@ -1,4 +1,4 @@
-"""Gradients of functions that run eagerly: the backward pass over a tape, and what is made of it."""
+"""Gradients of eager functions: the backward pass over a tape, and `vjp` and `differentiate` on top of it."""
 
 from __future__ import annotations
 

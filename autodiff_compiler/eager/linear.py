@@ -1,4 +1,4 @@
-"""Whether users' rules are linear in the cotangent, which the transposition that makes tangents of them needs."""
+"""Checks that users' derivative rules are linear in the cotangent: forward mode transposes them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _is_step(node: Applied) -> bool:
 
 
 def _bends(backward: Callable[..., Any], at: Sequence[Tensor]) -> bool:
-    """Whether a map of cotangents, tried at two places, is not linear."""
+    """Whether a map of cotangents is not linear, by its values at two points."""
     rng = np.random.default_rng(0)
     there = [wrap((3 * rng.standard_normal(x.shape)).astype(x._data.dtype)) for x in at]
     back = [wrap((-1000 * x._data).astype(x._data.dtype)) for x in there]

@@ -53,14 +53,14 @@ _known_plans = 0
 
 
 def looking(nan_only: bool) -> Watcher:
-    """What makes of a way to call kernels one that looks at what they give."""
+    """The observer of kernels that looks for NaN and infinities in their results."""
     _made.clear()
     _locs.clear()
     return lambda call: _Look(call, nan_only)
 
 
 class _Look:
-    """Calls kernels and looks at what they give."""
+    """A kernel caller that checks the results: raises where one is not finite, and notes where each was made."""
 
     def __init__(self, call: Callable[..., Any], nan_only: bool) -> None:
         self._call, self._nan_only = call, nan_only

@@ -1,4 +1,4 @@
-"""NumPy functions on Tensors: the ones that have a primitive keep gradients, the others refuse to lose them.
+"""NumPy's dispatch protocols for Tensors: functions with a counterpart of ours are differentiable, others are not.
 
 ``np.exp(t)``, ``array + t`` and ``np.sum(t, axis=0)`` give what our own function gives, promotion included.  A function
 without a counterpart runs on the arrays as long as no tape would notice.

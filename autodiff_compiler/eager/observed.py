@@ -1,4 +1,4 @@
-"""Calls between two places on the tapes, where the gradients of their inputs and results can be seen and changed."""
+"""Backward hooks of calls: a call between two nodes of the tapes, at which cotangents can be seen and changed."""
 
 from __future__ import annotations
 

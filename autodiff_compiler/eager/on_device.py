@@ -26,7 +26,7 @@ from ..runtime.tensor import Tensor, wrap
 from ..source import calling_place
 from . import execute
 from .execute import Plan, alias, check_types, fill_numbers, plan_of
-from .operators import use_fast_ways
+from .operators import use_fast_paths
 from .tape import place, thread
 
 __all__ = ["settle"]
@@ -38,7 +38,7 @@ _lock = Lock()
 
 def settle(on_device: bool) -> None:
     """Runs primitives on the device that the context names, or on the host again."""
-    use_fast_ways(not on_device)
+    use_fast_paths(not on_device)
     set_eager(_run if on_device else _run_on_host, alias)
 
 

@@ -1,11 +1,12 @@
-"""Operators and methods of eager Tensors: the fast ways, and attaching what the primitives publish.
+"""Operators and methods of eager Tensors: attached from what the primitives publish, with fast paths around promotion.
 
 Most operators meet two Tensors of one dtype, or a Tensor and a Python number of no higher kind.  Promotion has nothing
-to do then, so the kernel is called at once.  Everything else takes the public function of the primitive.
+to do then, so the fast path calls the kernel at once.  Everything else takes the public function of the primitive.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..dtypes import promote, promote_scalar
 from ..errors import DTypeError, ShapeError
 from ..ir.core import Value
 from ..ir.primitive import METHODS, OPERATORS, PROPERTIES, REGISTRY, call
-from ..primitives.family import cast
+from ..primitives.family import cast, floating_of
 from ..primitives.in_place import IN_PLACE, fitting
 from ..primitives.subscript import assigned, setitem
 from ..runtime.device_array import is_of_device, nobody_else_sees
@@ -27,50 +28,40 @@ from ..runtime.tensor import Tensor, wrap
 from .execute import CONVERSIONS, FAST_KERNELS, Plan, alias, plan_of
 from .tape import place, quietly, thread, tracked
 
-__all__ = ["add_in_place", "add_method", "assign", "assignable", "use_fast_ways"]
+__all__ = ["add_in_place", "add_method", "assign", "assignable", "use_fast_paths"]
 
 _FLOATS = frozenset(map(np.dtype, ("float16", "float32", "float64")))
 _NUMBERS = _FLOATS | frozenset(np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64))
-#: Operators without promotion for operands of one dtype: primitive and the dtypes it takes as they are.
-_FAST = {
-    "__add__": ("add", _NUMBERS),
-    "__sub__": ("sub", _NUMBERS),
-    "__mul__": ("mul", _NUMBERS),
-    "__truediv__": ("div", _FLOATS),
-    "__lt__": ("less", _NUMBERS),
-    "__le__": ("less_equal", _NUMBERS),
-    "__gt__": ("greater", _NUMBERS),
-    "__ge__": ("greater_equal", _NUMBERS),
-    "__eq__": ("equal", _NUMBERS),
-    "__ne__": ("not_equal", _NUMBERS),
-}
-_FAST_REFLECTED = {"__radd__": "add", "__rsub__": "sub", "__rmul__": "mul", "__rtruediv__": "div"}
-#: Functions of one operand that keep a float dtype.
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+_BINARY_SLOTS = frozenset(f"__{name}__" for name in (*OPERATORS, *_COMPARISONS))
+_REFLECTED_SLOTS = frozenset(f"__r{name}__" for name in OPERATORS)
+
+
+def _promoting(slots: frozenset[str]) -> dict[str, tuple[str, frozenset[Any]]]:
+    """The operators that only promote and call one ufunc: the primitive, and the dtypes it takes without promotion."""
+    return {
+        slot: (defn.name, _FLOATS if floating_of(defn) else _NUMBERS)
+        for defn in REGISTRY.values()
+        for slot in slots.intersection(defn.methods)
+        if defn.ufunc is not None and not defn.widen and floating_of(defn) is not None
+    }
+
+
+#: Fast paths of operators: for operands of one dtype, and for a number on the left.
+_FAST, _FAST_REFLECTED = _promoting(_BINARY_SLOTS), _promoting(_REFLECTED_SLOTS)
+#: Fast paths of methods: those that apply a formula to one operand of a float dtype.
 _FAST_UNARY = {
-    "__neg__": "neg",
-    "__abs__": "abs",
-    "exp": "exp",
-    "log": "log",
-    "sqrt": "sqrt",
-    "tanh": "tanh",
-    "sin": "sin",
-    "cos": "cos",
-    "sigmoid": "sigmoid",
-    "relu": "relu",
-}
-_BINARY_SLOTS = frozenset(f"__{r}{name}__" for r in ("", "r") for name in OPERATORS) | {
-    "__lt__",
-    "__le__",
-    "__gt__",
-    "__ge__",
-    "__eq__",
-    "__ne__",
+    name: defn.name
+    for defn in REGISTRY.values()
+    if defn.scalar is not None and len(defn.operand_names) == 1 and floating_of(defn) is not None
+    for name in defn.methods
+    if METHODS.get(name) is getattr(call, defn.name)
 }
 _OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic, Value)
 
 
 def _general(public: Callable[..., Any]) -> Callable[..., Any]:
-    """An operator through the public function; Python tries the other operand's class where it is none of ours."""
+    """An operator by the public function; NotImplemented for operands of other classes, which Python asks then."""
 
     def operator(x: Tensor, y: Any) -> Any:
         return public(x, y) if isinstance(y, _OPERANDS) else NotImplemented
@@ -151,7 +142,7 @@ def _fast_unary(name: str, general: Callable[..., Any]) -> Callable[..., Any]:
             return general(x)
         return _new_result(plan, out, (x,), (a,), state.active)
 
-    return method
+    return functools.update_wrapper(method, general)
 
 
 def _fast_matmul(general: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,9 +176,9 @@ _TAKEN = "bBhHiIlq"
 
 
 def _fast_getitem(general: Callable[..., Any]) -> Callable[..., Any]:
-    """Basic indexing off the tapes is NumPy's own: the result shows the same bytes, which are copied before a write.
+    """Fast path of indexing off the tapes: basic indexing is a view of NumPy's, copied before a write to either.
 
-    Indexing by one Tensor of integers copies, by `take`: it reads each position once.
+    Indexing by one Tensor of integers copies by `take`, which reads each position once.
     """
 
     def get_item(x: Tensor, index: Any) -> Tensor:
@@ -295,7 +286,7 @@ CONVERSIONS[_write] = lambda target, index, array: (array, target.dtype)
 
 
 def _raw_index(index: Any) -> tuple[Any, ...] | None:
-    """An index as NumPy takes it; None if it needs a closer look."""
+    """An index as NumPy takes it; None if it needs the general path."""
     items = []
     for item in index if isinstance(index, tuple) else (index,):
         if isinstance(item, Tensor):
@@ -381,8 +372,8 @@ def _attach_in_place() -> None:
         setattr(Parameter, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__")))
 
 
-def use_fast_ways(fast: bool) -> None:
-    """Gives Tensors the operators that call NumPy at once, or those that let the runner of primitives decide."""
+def use_fast_paths(fast: bool) -> None:
+    """Gives Tensors the fast paths, or the operators that leave the choice of a kernel to the runner of primitives."""
     for name, public in METHODS.items():
         if name in _FAST or name in _FAST_REFLECTED or name == "__matmul__":
             setattr(Tensor, name, _method(name, public) if fast else _general(public))
@@ -394,14 +385,13 @@ def use_fast_ways(fast: bool) -> None:
 def _method(name: str, public: Callable[..., Any]) -> Callable[..., Any]:
     if name == "__getitem__":
         return _fast_getitem(public)
-    if name not in _BINARY_SLOTS:
+    if name not in _BINARY_SLOTS | _REFLECTED_SLOTS:
         return _fast_unary(_FAST_UNARY[name], public) if name in _FAST_UNARY else public
     general = _general(public)
     if name in _FAST:
         return _fast_binary(*_FAST[name], general)
     if name in _FAST_REFLECTED:
-        primitive = _FAST_REFLECTED[name]
-        return _fast_reflected(primitive, _FLOATS if primitive == "div" else _NUMBERS, general)
+        return _fast_reflected(*_FAST_REFLECTED[name], general)
     return _fast_matmul(general) if name == "__matmul__" else general
 
 

@@ -1,4 +1,4 @@
-"""Calls whose values are not kept for the backward pass, but computed again there."""
+"""Rematerialisation in eager code: calls that save no residuals and run again in the backward pass."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def recomputed(
 
 
 class _Again:
-    """A call, and all that its second run must find as it was."""
+    """A recomputed call, and the state that its second run needs."""
 
     def __init__(
         self, block: Callable[..., Any], args: Any, kwargs: dict[str, Any], parameters: Sequence[Parameter]

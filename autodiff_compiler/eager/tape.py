@@ -1,4 +1,4 @@
-"""The record of what was computed: a graph of nodes that points from results to operands.
+"""The tape: a graph of nodes that points from results to operands.
 
 Every tape owns one bit.  A node's mask says on which tapes it lies; an op is recorded if one of its operands lies on a
 tape that is active in this thread.  So nested gradients never mix: the inner tape's backward pass runs with the inner
@@ -57,27 +57,27 @@ class State:
         self.active = 0
         #: the bit of the tape whose gradients are being computed
         self.pulled = 0
-        #: whether what was computed backward made something of a variable that carries no derivative
+        #: whether a backward pass met a use of a variable that carries no derivative
         self.cut = False
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
         #: `silently(f, *args)` calls f so that 1/0 is inf without a word; far cheaper than entering `np.errstate`.
         self.silently: Callable[..., Any] = context.run
-        #: the same for kernels, whose results somebody may look at
+        #: the kernel caller: the same, wrapped with the observers
         self.quiet = self.silently
         with _watching:
             _states.add(self)
             self.watched()
 
     def watched(self) -> None:
-        """Lets kernels be called by those who look on, the last one outermost."""
+        """Wraps the kernel caller with all observers, the last one outermost."""
         call = self.silently
         for of in _watchers:
             call = of(call)
         self.quiet = call
 
 
-#: Makes of a way to call kernels another one, which looks on.
+#: Wraps the kernel caller with an observer.
 Watcher: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 _watchers: list[Watcher] = []
 _watching = Lock()
@@ -85,7 +85,7 @@ _states: weakref.WeakSet[State] = weakref.WeakSet()
 
 
 def watch(of: Watcher) -> None:
-    """From now on all threads call kernels by what this makes of the way they call them now."""
+    """Adds an observer of kernels, in all threads."""
     with _watching:
         _watchers.append(of)
         for state in list(_states):
@@ -93,7 +93,7 @@ def watch(of: Watcher) -> None:
 
 
 def unwatch(of: Watcher) -> None:
-    """Ends that."""
+    """Takes an observer of kernels away."""
     with _watching:
         _watchers.remove(of)
         for state in list(_states):

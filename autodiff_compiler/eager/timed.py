@@ -1,4 +1,4 @@
-"""Eager mode while somebody measures: what each kernel takes, and at which line of the user's it was called."""
+"""Timing of eager mode: how long each kernel takes, and which line of the user's called it."""
 
 from __future__ import annotations
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
+import itertools
 import math
 import re
 import threading
@@ -59,6 +60,7 @@ __all__ = [
     "OPERATORS",
     "PROPERTIES",
     "REGISTRY",
+    "UFUNCS",
     "WHOLE",
     "Context",
     "Effect",
@@ -96,6 +98,8 @@ METHODS: dict[str, Callable[..., Any]] = {}
 INTERNAL: set[str] = set()
 #: Those of METHODS that are attributes of a Tensor, read without a call (`x.T`).
 PROPERTIES: set[str] = set()
+#: NumPy's ufuncs, with the names of the functions of `call` that stand for them.
+UFUNCS: dict[np.ufunc, str] = {}
 
 #: Python's arithmetic operators, by the names of their methods without underscores.
 OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
@@ -181,8 +185,14 @@ class Primitive:
     variadic: ClassVar[bool] = False
     #: Whether `vjp` receives and `infer` returns a tuple of results even if there is one.
     multiple: ClassVar[bool] = False
-    #: Tensor methods that apply `call`, and Python operator slots ("__add__", "__radd__").
+    #: Tensor methods that apply `call`, Python operator slots ("__add__", "__radd__"), and those of them with an
+    #: underscore at the end ("exp_"), which give the Tensor its new value (`primitives.in_place`).
     methods: ClassVar[tuple[str, ...]] = ()
+    #: NumPy's ufunc that the formula is, read from the formula; None: it is several calls, or there is no formula.
+    ufunc: ClassVar[np.ufunc | None] = None
+    #: The function of Python's `math` that the op is for one number, and whether it is total: raises for no float.
+    python: ClassVar[Callable[..., float] | None] = None
+    total: ClassVar[bool] = False
     #: Operand whose bytes the result shares / may overwrite.
     view: ClassVar[str | None] = None
     inplace: ClassVar[str | None] = None
@@ -192,7 +202,8 @@ class Primitive:
     #: result; None: never again.  Where a class says nothing: 1 for a view, `COSTLY` for a `scalar` formula.
     cost: ClassVar[int | None] = None
     #: How many operations on numbers it is, for estimates: so many per element of its first result, or a rule over the
-    #: operands' types and the attributes.  Where a class says nothing, its formula tells (`primitives.flops`).
+    #: operands' types and the attributes.  Where a class says nothing, its formula tells: each function in it counts
+    #: what the op says that is this function, or one (`primitives.flops`).
     flops: ClassVar[int | Callable[..., int] | None] = None
     #: Whether the rule computes the cotangent of an integer in floats, so that it is cut.
     cuts: ClassVar[bool] = False
@@ -213,6 +224,7 @@ class Primitive:
     samples: ClassVar[Callable[..., Any] | None] = None
     aclnn: ClassVar[str | Callable[..., Any] | None] = None
     decomposed: ClassVar[Callable[..., Any] | None] = None
+    #: Operands, attributes and a part of the message for what the type rule refuses; a shared rule may bring its own.
     errors: ClassVar[list[Any]] = []
     #: Values at kinks and ties: (operands, attributes, cotangents for a cotangent of ones).
     ties: ClassVar[list[Any]] = []
@@ -234,6 +246,7 @@ class Primitive:
             return
         cls.name = cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__.rstrip("_")).lower()
         cls._read_schema()
+        cls.errors = cls.errors or getattr(cls.infer, "errors", [])
         if "call" in cls.__dict__:
             cls.call = staticmethod(_called(cls.__dict__["call"].__func__, cls.name, cls.__doc__))
         if cls.internal:
@@ -244,6 +257,9 @@ class Primitive:
         if cls.name in REGISTRY:
             raise TypeError(f"two primitives are called {cls.name!r}")
         REGISTRY[cls.name] = cls
+        cls.ufunc = _ufunc_of(cls)
+        if cls.ufunc is not None and not cls.internal:
+            UFUNCS.setdefault(cls.ufunc, cls.name)
         if cls.methods:
             _add_methods(getattr(call, cls.name), cls.methods)
 
@@ -298,6 +314,28 @@ def _annotation(infer: Callable[..., Any], name: str) -> str:
     """How a type rule's attribute is annotated, as text (which annotations are under the `__future__` import)."""
     note = infer.__annotations__.get(name, "")
     return note.__name__ if isinstance(note, type) else str(note)
+
+
+class _Probe:
+    """The `k` of a formula: each function gives its name and what it was called with."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return lambda *args: (name, args)
+
+
+def _ufunc_of(defn: type[Primitive]) -> np.ufunc | None:
+    """NumPy's ufunc that a formula is: its one call, of the operands in order."""
+    if defn.scalar is None or defn.schema:
+        return None
+    operands = tuple([object() for _ in defn.operand_names])
+    try:
+        found = defn.scalar(_Probe(), *operands)
+    except Exception:  # it computes with its operands: it is more than one call
+        return None
+    if isinstance(found, tuple) and len(found) == 2 and found[1] == operands:
+        function = getattr(np, found[0], None)
+        return function if isinstance(function, np.ufunc) else None
+    return None
 
 
 class Needs:
@@ -518,8 +556,13 @@ def _distinct(function: Callable[..., Any]) -> Callable[..., Any]:
     return public
 
 
+def in_place(name: str) -> bool:
+    """Whether a method of this name changes the Tensor."""
+    return name.endswith("_") and not name.endswith("__")
+
+
 def _add_methods(public: Callable[..., Any], names: tuple[str, ...]) -> None:
-    for name in names:
+    for name in itertools.filterfalse(in_place, names):
         METHODS[name] = (lambda y, x: public(x, y)) if name in _REFLECTED else public
 
 

@@ -19,7 +19,6 @@ from ..dtypes import DType, bfloat16, dtype_of, float16, float32
 from ..eager import assign, assignable
 from ..errors import ParameterError, UnsupportedCallError, leave_user_frames
 from ..runtime import epoch
-from ..runtime.hooks import CellHooks, HookHandle, outside_only
 from ..runtime.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from ..runtime.static import static_query
 from ..runtime.tensor import Tensor
@@ -27,6 +26,7 @@ from ..transforms.compiled_form import HasCompiledForm
 from ..transforms.jit import jit
 from ..transforms.jit_options import JitConfig
 from .calling import call_eagerly
+from .cell_hooks import HookedCell
 from .cell_state import CellState
 from .one_device import OneDevice
 from .summary import table
@@ -38,7 +38,7 @@ def _compiled_already(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     raise UnsupportedCallError("a Cell is compiled with the code that calls it", hint="call the Cell itself")
 
 
-class Cell(CellState, OneDevice, HasCompiledForm):
+class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
     """Base of networks: subclasses set Parameters and Cells as attributes in `__init__` and compute in `construct`.
 
     Calling a Cell runs `construct`: eagerly in PYNATIVE_MODE, compiled in GRAPH_MODE.  A Cell that is set
@@ -60,7 +60,6 @@ class Cell(CellState, OneDevice, HasCompiledForm):
 
     #: The derivative that a subclass gives instead of that of `construct`: ``bprop(self, *inputs, out, dout)``.
     bprop: Any = None
-    _hooks: CellHooks | None = None
     #: The float type in which the Cell computes; None: that of what it is given.
     _precision: DType | None = None
     #: Whether eager code computes the values in between again for a gradient.
@@ -162,75 +161,6 @@ class Cell(CellState, OneDevice, HasCompiledForm):
         """The Parameters that compiled code may read and write, by path; having this method marks a Cell."""
         return dict(self.parameters_and_names())
 
-    # ------------------------------------------------------------------------------------------- hooks
-    @outside_only("a hook of a Cell cannot be registered")
-    def register_forward_pre_hook(
-        self, hook_fn: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> HookHandle:
-        """Calls ``hook_fn(cell, inputs)`` before each call of the Cell, in eager and in compiled code.
-
-        `inputs` is the tuple of positional arguments.  What the hook returns takes their place: a value or a tuple;
-        None keeps them.  With `with_kwargs` it is called with ``(cell, inputs, kwargs)`` and returns a pair of both or
-        None.  Hooks run in the order of registration, with `prepend` before those registered earlier.
-
-        >>> from autodiff_compiler import Tensor, nn
-        >>> relu = nn.ReLU()
-        >>> handle = relu.register_forward_pre_hook(lambda cell, inputs: inputs[0] + 10)
-        >>> relu(Tensor([1.0])).tolist()
-        [11.0]
-        """
-        return self._hook("forward_pre", hook_fn, prepend, with_kwargs)
-
-    @outside_only("a hook of a Cell cannot be registered")
-    def register_forward_hook(
-        self,
-        hook_fn: Callable[..., Any],
-        *,
-        prepend: bool = False,
-        with_kwargs: bool = False,
-        always_call: bool = False,
-    ) -> HookHandle:
-        """Calls ``hook_fn(cell, inputs, output)`` after each call of the Cell; what it returns replaces the output.
-
-        None keeps the output.  With `with_kwargs` it is called with ``(cell, inputs, kwargs, output)``.  With
-        `always_call` it is called in eager code after an exception too, with None for the output; in compiled code an
-        exception ends the program.
-        """
-        return self._hook("forward", hook_fn, prepend, with_kwargs, always_call)
-
-    @outside_only("a hook of a Cell cannot be registered")
-    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Calls ``hook_fn(cell, grads)`` when gradients arrive at the Cell's outputs.
-
-        `grads` is a tuple with one Tensor for each Tensor among the outputs, place by place: zeros for bools and for
-        what is not used.  None keeps them; a tuple (or, for one, a Tensor) takes their place, in which a number stands
-        for a Tensor full of it.  A Cell with backward hooks returns Tensors of its own, also for one it was given.
-        """
-        return self._hook("backward_pre", hook_fn)
-
-    @outside_only("a hook of a Cell cannot be registered")
-    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Calls ``hook_fn(cell, grad_input, grad_output)`` when gradients leave the Cell.
-
-        `grad_input` are the gradients that arrived at its outputs from the next op, `grad_output` those that leave it
-        towards its inputs; both are tuples with one Tensor for each Tensor among them, place by place, with zeros for
-        bools and for what is not used.  None keeps `grad_output`; a tuple (or, for one, a Tensor) takes its place,
-        in which a number stands for a Tensor full of it.  The order is that of MindSpore's documents; its release 2.10
-        gives the two the other way round.
-
-        >>> from autodiff_compiler import Tensor, grad, nn
-        >>> relu = nn.ReLU()
-        >>> handle = relu.register_backward_hook(lambda cell, arrived, leaving: (leaving[0] * 10,))
-        >>> grad(relu)(Tensor([1.0])).tolist()
-        [10.0]
-        """
-        return self._hook("backward", hook_fn)
-
-    def _hook(self, group: str, *how: Any) -> HookHandle:
-        if self._hooks is None:
-            self.__dict__["_hooks"] = CellHooks()
-        return self._hooks.add(group, *how)  # type: ignore[union-attr]
-
     # ------------------------------------------------------------------------------------------- attributes
     def __setattr__(self, name: str, value: Any) -> None:
         current = self.__dict__.get(name)
@@ -316,6 +246,20 @@ class Cell(CellState, OneDevice, HasCompiledForm):
             raise KeyError(f"{type(self).__name__} has an attribute {name!r} already")
 
     # ------------------------------------------------------------------------------------------- parts
+    def get_sub_cell(self, target: str) -> Cell:
+        """The Cell at a path of attributes, this one for ""; AttributeError if what is there is none.
+
+        >>> from autodiff_compiler import nn
+        >>> nn.SequentialCell(nn.SequentialCell(nn.Tanh())).get_sub_cell("0.0")
+        Tanh()
+        """
+        found: Any = self
+        for name in target.split(".") if target else ():
+            found = getattr(found, name)
+            if not isinstance(found, Cell):
+                raise AttributeError(f"{name!r} in {target!r} is no Cell, but a {type(found).__name__}")
+        return found
+
     @static_query
     def name_cells(self) -> OrderedDict[str, Cell]:
         """The child Cells by attribute, each once.

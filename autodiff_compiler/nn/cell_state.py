@@ -15,9 +15,6 @@ from ..runtime.parameter import Parameter
 from ..runtime.static import static_query
 from ..runtime.tensor import Tensor, wrap
 
-if TYPE_CHECKING:
-    from .cell import Cell
-
 __all__ = ["CellState", "IncompatibleKeys", "Parts"]
 
 #: What stands for the name in the key of `get_extra_state`.
@@ -109,8 +106,8 @@ class CellState:
     _state_hooks: _StateHooks | None = None
 
     if TYPE_CHECKING:
-        cells_and_names: Callable[..., Iterator[tuple[str, Cell]]]
-        name_cells: Callable[[], OrderedDict[str, Cell]]
+        cells_and_names: Callable[..., Iterator[tuple[str, CellState]]]
+        get_sub_cell: Callable[[str], CellState]
         _own_parameters: Callable[[], Iterator[tuple[str, Parameter]]]
         get_parameters: Callable[..., Iterator[Parameter]]
 
@@ -162,20 +159,6 @@ class CellState:
         if name not in (cell._kept or ()):
             raise AttributeError(f"{target!r} is no buffer")
         return value
-
-    def get_sub_cell(self, target: str) -> Cell:
-        """The Cell at a path of attributes, this one for ""; AttributeError if what is there is none.
-
-        >>> from autodiff_compiler import nn
-        >>> nn.SequentialCell(nn.SequentialCell(nn.Tanh())).get_sub_cell("0.0")
-        Tanh()
-        """
-        found: Any = self
-        for name in target.split(".") if target else ():
-            found = getattr(found, name)
-            if not isinstance(found, CellState):
-                raise AttributeError(f"{name!r} in {target!r} is no Cell, but a {type(found).__name__}")
-        return found
 
     @static_query
     def _places(self, prefix: str, recurse: bool, once: bool) -> list[tuple[str, CellState, str]]:

@@ -1,4 +1,4 @@
-"""MindSpore's other names of operations, and what asks or converts a Python value rather than compute."""
+"""MindSpore's aliases of functions, and functions that query or convert Python values."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..ir.primitive import METHODS, F, call
 from ..primitives.family import Weak, as_tensor, cast
 from ..primitives.family import is_tensor as _is_tensor
 from ..runtime.tensor import Tensor
-from . import array, functional, indexing, linalg, math, nn_func, special
-from .functional import _binary
+from . import array, basic, indexing, linalg, math, nn_func, special
+from .forwarding import binary
 
 # fmt: off
 __all__ = [
@@ -26,13 +26,13 @@ __all__ = [
 # fmt: on
 
 # ------------------------------------------------------------------------------------------------ names
-tensor_add, tensor_sub = functional.add, functional.sub
-tensor_mul = tensor_muls = functional.mul
-tensor_floordiv = floordiv = functional.floor_divide
-tensor_mod, tensor_div = functional.floor_mod, _binary("div", "x")
-tensor_pow = pows = functional.pow
-tensor_exp, tensor_expm1 = functional.exp, math.expm1
-tensor_lt, tensor_le, tensor_gt, tensor_ge = functional.lt, functional.le, functional.gt, functional.ge
+tensor_add, tensor_sub = basic.add, basic.sub
+tensor_mul = tensor_muls = basic.mul
+tensor_floordiv = floordiv = basic.floor_divide
+tensor_mod, tensor_div = basic.floor_mod, binary("div", "x")
+tensor_pow = pows = basic.pow
+tensor_exp, tensor_expm1 = basic.exp, math.expm1
+tensor_lt, tensor_le, tensor_gt, tensor_ge = basic.lt, basic.le, basic.gt, basic.ge
 einsum_ext, float_power_ext, mse_loss_ext = linalg.einsum, special.float_power, nn_func.mse_loss
 
 
@@ -48,7 +48,7 @@ def isnan_ext(tensor: Any) -> Any:
 
 def shape_(x: Any) -> Any:
     """The sizes of the dimensions, as a tuple of numbers."""
-    return functional.shape(x)
+    return basic.shape(x)
 
 
 def tensor_range(start: Any, end: Any, step: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from ..ir.primitive import call
 from ..ir.types import dim_product
 from ..primitives.family import as_tensor, require
-from . import array, functional, indexing
+from . import array, basic, indexing
 from .operation import constant, operation
 
 __all__: list[str] = []
@@ -27,7 +27,7 @@ _operation("Cast", constant(lambda x, dtype: call.cast(x, dtype)))
 _operation("Concat", lambda axis=0: lambda tensors: call.concat(tensors, axis))
 _operation("Expand", constant(lambda x, shape: call.expand(x, shape)))
 _operation("ExpandDims", constant(lambda x, axis: call.expand_dims(x, axis)))
-_operation("Flatten", constant(functional.flatten))
+_operation("Flatten", constant(basic.flatten))
 _operation("IdentityN", constant(lambda x: tuple([call.mul(part, 1) for part in x])))
 _operation("DataFormatDimMap", lambda src_format="NHWC", dst_format="NCHW": _places_of_dims(src_format, dst_format))
 _operation("DataFormatVecPermute", lambda src_format="NHWC", dst_format="NCHW": _reordered(src_format, dst_format))
@@ -39,7 +39,7 @@ _operation("Pad", lambda paddings: lambda x: _padded(x, paddings))
 _operation("PadV3", lambda mode="constant", paddings_contiguous=True: _pad_of_pairs(mode, paddings_contiguous))
 _operation("Padding", lambda pad_dim_size=8: lambda x: array.padding(x, pad_dim_size))
 _operation("ParallelConcat", constant(lambda values: call.concat(values, 0)))
-_operation("Rank", constant(functional.rank))
+_operation("Rank", constant(basic.rank))
 _operation("Reshape", constant(lambda x, shape: call.reshape(x, shape)))
 _operation(
     "ReverseSequence",
@@ -47,7 +47,7 @@ _operation(
 )
 _operation("ReverseV2", lambda axis: lambda x: call.flip(x, axis))
 _operation("Roll", lambda shifts, dims=None: lambda x: call.roll(x, shifts, dims))
-_operation("Shape", constant(functional.shape))
+_operation("Shape", constant(basic.shape))
 _operation("Size", constant(array.size))
 _operation("Split", lambda axis=0, output_num=1: lambda x: _equal_parts(x, axis, output_num))
 _operation("SplitV", lambda size_splits, split_dim, num_split: lambda x: _parts(x, size_splits, split_dim, num_split))
@@ -158,7 +158,7 @@ _operation("FillDiagonal", lambda fill_value, wrap=False: lambda x: call.fill_di
 _operation("FillV2", constant(lambda shape, value: call.full(shape, value, as_tensor(value).dtype)))
 _operation("Fills", constant(array.fills))
 _operation("LinSpace", constant(lambda start, stop, num: call.linspace(start, stop, num)))
-_operation("OneHot", lambda axis=-1: lambda x, depth, on, off: functional.one_hot(x, depth, on, off, axis))
+_operation("OneHot", lambda axis=-1: lambda x, depth, on, off: basic.one_hot(x, depth, on, off, axis))
 _operation("Ones", constant(lambda shape, dtype: call.ones(shape, dtype)))
 _operation("OnesLike", constant(lambda x: call.ones_like(x)))
 _operation("Range", lambda maxlen=1000000: lambda start, end, step: array.range(start, end, step, maxlen))

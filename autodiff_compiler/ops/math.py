@@ -9,7 +9,7 @@ from typing import Any
 
 from ..ir.primitive import call
 from ..primitives.family import all_if_none, as_tensor, is_tensor, promoted
-from .functional import _binary, _unary
+from .forwarding import binary, unary
 
 # fmt: off
 __all__ = [
@@ -115,27 +115,27 @@ __all__ = [
 # fmt: on
 
 # ------------------------------------------------------------------------------------------------ functions of a number
-expm1, exp2 = _unary("expm1"), _unary("exp2")
-log1p, log2, log10 = _unary("log1p"), _unary("log2"), _unary("log10")
-reciprocal, rsqrt, cbrt = _unary("reciprocal"), _unary("rsqrt"), _unary("cbrt")
-tan, sinh, cosh = _unary("tan"), _unary("sinh"), _unary("cosh")
-asin, arcsin = _unary("asin"), _unary("asin", "x")
-acos = arccos = _unary("acos")
-atan = arctan = _unary("atan")
-asinh = arcsinh = _unary("asinh")
-acosh = arccosh = _unary("acosh")
-atanh = arctanh = _unary("atanh")
-erf, erfc, erfinv = _unary("erf"), _unary("erfc"), _unary("erfinv")
-lgamma = gammaln = _unary("lgamma")
-digamma = _unary("digamma")
-floor, ceil, frac = _unary("floor"), _unary("ceil"), _unary("frac", "x")
-trunc = fix = _unary("trunc")
-sgn = _unary("sign")
-isnan, isinf, isfinite = _unary("isnan"), _unary("isinf"), _unary("isfinite")
-isposinf, isneginf, signbit = _unary("isposinf"), _unary("isneginf"), _unary("signbit")
-bitwise_not = _unary("invert")
-angle = _unary("angle")
-positive, deg2rad, rad2deg = _unary("positive"), _unary("deg2rad", "x"), _unary("rad2deg", "x")
+expm1, exp2 = unary("expm1"), unary("exp2")
+log1p, log2, log10 = unary("log1p"), unary("log2"), unary("log10")
+reciprocal, rsqrt, cbrt = unary("reciprocal"), unary("rsqrt"), unary("cbrt")
+tan, sinh, cosh = unary("tan"), unary("sinh"), unary("cosh")
+asin, arcsin = unary("asin"), unary("asin", "x")
+acos = arccos = unary("acos")
+atan = arctan = unary("atan")
+asinh = arcsinh = unary("asinh")
+acosh = arccosh = unary("acosh")
+atanh = arctanh = unary("atanh")
+erf, erfc, erfinv = unary("erf"), unary("erfc"), unary("erfinv")
+lgamma = gammaln = unary("lgamma")
+digamma = unary("digamma")
+floor, ceil, frac = unary("floor"), unary("ceil"), unary("frac", "x")
+trunc = fix = unary("trunc")
+sgn = unary("sign")
+isnan, isinf, isfinite = unary("isnan"), unary("isinf"), unary("isfinite")
+isposinf, isneginf, signbit = unary("isposinf"), unary("isneginf"), unary("signbit")
+bitwise_not = unary("invert")
+angle = unary("angle")
+positive, deg2rad, rad2deg = unary("positive"), unary("deg2rad", "x"), unary("rad2deg", "x")
 
 
 def round(input: Any, *, decimals: int = 0) -> Any:
@@ -179,13 +179,13 @@ def is_complex(input: Any) -> bool:
 
 
 # ------------------------------------------------------------------------------------------------ of two numbers
-logaddexp, logaddexp2 = _binary("logaddexp"), _binary("logaddexp2")
-xlogy, hypot = _binary("xlogy"), _binary("hypot")
-fmax, fmin = _binary("fmax"), _binary("fmin")
-atan2 = arctan2 = _binary("atan2")
-fmod, truncate_mod = _binary("fmod"), _binary("fmod", "x")
-mod, floormod = _binary("mod"), _binary("mod", "x")
-bitwise_left_shift, bitwise_right_shift = _binary("left_shift"), _binary("right_shift")
+logaddexp, logaddexp2 = binary("logaddexp"), binary("logaddexp2")
+xlogy, hypot = binary("xlogy"), binary("hypot")
+fmax, fmin = binary("fmax"), binary("fmin")
+atan2 = arctan2 = binary("atan2")
+fmod, truncate_mod = binary("fmod"), binary("fmod", "x")
+mod, floormod = binary("mod"), binary("mod", "x")
+bitwise_left_shift, bitwise_right_shift = binary("left_shift"), binary("right_shift")
 
 
 def heaviside(input: Any, values: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from ..dtypes import dtype_of, float32, int32
 from ..ir.primitive import call
 from ..primitives.family import all_if_none, as_tensor, static_int
-from . import array, functional, indexing, linalg, math
+from . import array, basic, indexing, linalg, math
 from .array import number_of
 from .operation import constant, operation
 
@@ -54,7 +54,7 @@ _FUNCTIONS: dict[str, _Function] = {
     "Round": lambda input_x, decimals=0: call.round(input_x, decimals),
     "SquareSumAll": lambda x, y: (call.sum(call.square(x)), call.sum(call.square(y))),
     "SquaredDifference": lambda x, y: call.square(call.sub(x, y)),
-    "StopGradient": functional.stop_gradient,
+    "StopGradient": basic.stop_gradient,
     "TridiagonalMatMul": lambda superdiag, maindiag, subdiag, rhs: _tridiagonal(superdiag, maindiag, subdiag, rhs),
     "TruncateDiv": math.truncate_div,
 }
@@ -256,7 +256,7 @@ _MAKERS: dict[str, Callable[..., _Function]] = {
     "ReduceAll": _reduction(call.all),
     "ReduceAny": _reduction(call.any),
     "ReduceMax": _reduction(call.max),
-    "ReduceMean": _reduction(functional.mean),
+    "ReduceMean": _reduction(basic.mean),
     "ReduceMin": _reduction(call.min),
     "ReduceProd": _reduction(_prod),
     "ReduceStd": _reduce_std,

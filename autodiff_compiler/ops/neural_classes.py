@@ -10,7 +10,7 @@ from ..errors import ShapeError
 from ..ir.primitive import call
 from ..primitives.family import as_tensor
 from ..primitives.window import per_dimension
-from . import functional, nn_func, sequence, vision
+from . import basic, nn_func, sequence, vision
 from .operation import constant, operation
 from .state import assign, compiled_from_source
 
@@ -282,7 +282,7 @@ def _sparse_softmax_cross_entropy(is_grad: bool = False) -> _Function:
         if not is_grad:
             return nn_func.cross_entropy(logits, labels)
         x = as_tensor(logits)
-        return call.div(call.sub(call.softmax(x, -1), functional.one_hot(labels, x.shape[-1], 1.0, 0.0)), x.shape[0])
+        return call.div(call.sub(call.softmax(x, -1), basic.one_hot(labels, x.shape[-1], 1.0, 0.0)), x.shape[0])
 
     return run
 

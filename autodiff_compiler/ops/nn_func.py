@@ -15,7 +15,7 @@ from ..primitives.family import as_tensor, require
 from ..runtime.parameter import Parameter
 from ..runtime.precision import whole
 from ..runtime.tensor import Tensor
-from .functional import _unary
+from .forwarding import unary
 from .state import assign, compiled_from_source
 
 # fmt: off
@@ -38,9 +38,9 @@ _Function = Callable[..., Any]
 
 
 # ------------------------------------------------------------------------------------------------ activations
-silu, mish, selu, relu6 = _unary("silu"), _unary("mish", "x"), _unary("selu", "input_x"), _unary("relu6", "x")
-fast_gelu, logsigmoid, softsign = _unary("fast_gelu", "x"), _unary("logsigmoid", "x"), _unary("softsign", "x")
-tanhshrink, hardsigmoid, hardswish = _unary("tanhshrink"), _unary("hardsigmoid"), _unary("hardswish")
+silu, mish, selu, relu6 = unary("silu"), unary("mish", "x"), unary("selu", "input_x"), unary("relu6", "x")
+fast_gelu, logsigmoid, softsign = unary("fast_gelu", "x"), unary("logsigmoid", "x"), unary("softsign", "x")
+tanhshrink, hardsigmoid, hardswish = unary("tanhshrink"), unary("hardsigmoid"), unary("hardswish")
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:

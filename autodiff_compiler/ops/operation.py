@@ -1,4 +1,4 @@
-"""Operators as objects, made of tables: a name, the constants of the constructor, and what a call computes."""
+"""The classes of operators: each made of a name and a function from constructor arguments to what a call computes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from .primitive import Primitive
+from .primitive import OPERATORS, Primitive
 
 __all__ = ["Operation", "constant", "drawing", "operation"]
 
@@ -95,7 +95,8 @@ def operation(name: str, make: Callable[..., _Function], module: str) -> type[Op
     make = _called(make, name)
     doc = f"`{name}` as an object: constants are given when it is made, tensors when it is called."
     members = {"_make": staticmethod(make), "_name": name, "__module__": module, "__doc__": doc}
-    return type(name, (Operation,), members)
+    OPERATORS[name] = type(name, (Operation,), members)
+    return OPERATORS[name]
 
 
 def _called(make: Any, name: str) -> Callable[..., _Function]:

@@ -22,7 +22,6 @@ from .array_classes import *  # noqa: F403
 from .image_classes import *  # noqa: F403
 from .math_classes import *  # noqa: F403
 from .neural_classes import *  # noqa: F403
-from .operation import Operation
 from .primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register
 from .random_classes import *  # noqa: F403
 from .segments import *  # noqa: F403
@@ -57,12 +56,6 @@ LACKING = {
         "AiCPURegOp AkgGpuRegOp CpuRegOp CustomOpBuilder CustomRegOp TBERegOp Morph"
     ),
 }
-
-
-def operator_class(name: str) -> type[Operation] | None:
-    """The class of an operator."""
-    found = globals().get(name)
-    return found if isinstance(found, type) and issubclass(found, Operation) else None
 
 
 def lacking(name: str) -> str | None:

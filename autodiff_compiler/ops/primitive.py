@@ -22,6 +22,7 @@ from ..runtime.trees import replaced
 from ..transforms.host import constexpr, py_call
 
 __all__ = [
+    "OPERATORS",
     "Primitive",
     "PrimitiveWithCheck",
     "PrimitiveWithInfer",
@@ -30,6 +31,8 @@ __all__ = [
     "prim_attr_register",
 ]
 
+#: The package's own operators by name.
+OPERATORS: dict[str, Any] = {}
 _NUMBERS: dict[type, DType] = {bool: bool_, int: int64, float: float64}
 
 
@@ -267,9 +270,7 @@ NOTHING_SAID = _NothingSaid()
 
 def _of_same_name(primitive: Primitive) -> Any:
     """The package's operator of that name with the primitive's attributes for its constants."""
-    from . import operations
-
-    cls = operations.operator_class(primitive.name)
+    cls = OPERATORS.get(primitive.name)
     if cls is None or isinstance(primitive, cls):
         raise UnsupportedCallError(
             f"there is nothing to compute {primitive!r} with",

@@ -1,4 +1,4 @@
-"""Reductions of neighbouring rows, with the classes `Segment...`: the last number says how many segments there are."""
+"""Segment reductions, the classes `Segment...`: over neighbouring rows with one id; the last id says their number."""
 
 from __future__ import annotations
 

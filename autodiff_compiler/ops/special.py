@@ -6,7 +6,7 @@ from typing import Any
 
 from ..ir.primitive import call
 from ..primitives.family import as_tensor, require_dtype
-from .functional import _binary, _unary
+from .forwarding import binary, unary
 
 # fmt: off
 __all__ = [
@@ -22,15 +22,15 @@ __all__ = [
     bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, bessel_j0, bessel_j1, bessel_k0, bessel_k0e, bessel_k1, bessel_k1e,
     bessel_y0, bessel_y1,
 ) = [
-    _unary(f"bessel_{kind}", "x")
+    unary(f"bessel_{kind}", "x")
     for kind in ("i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1", "k1e", "y0", "y1")
 ]  # fmt: skip
-i0 = _unary("bessel_i0")
-sinc = _unary("sinc")
-inv, invert = _unary("reciprocal", "x"), _unary("invert", "x")
-population_count = _unary("population_count", "input_x")
-real = conj = _unary("real")
-imag, isreal = _unary("imag"), _unary("isreal")
+i0 = unary("bessel_i0")
+sinc = unary("sinc")
+inv, invert = unary("reciprocal", "x"), unary("invert", "x")
+population_count = unary("population_count", "input_x")
+real = conj = unary("real")
+imag, isreal = unary("imag"), unary("isreal")
 
 
 def eps(x: Any) -> Any:
@@ -46,10 +46,10 @@ def eps(x: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ of two numbers
-igamma, igammac = _binary("igamma"), _binary("igammac")
-zeta = _binary("zeta")
-gcd, lcm = _binary("gcd"), _binary("lcm")
-nextafter = _binary("nextafter")
+igamma, igammac = binary("igamma"), binary("igammac")
+zeta = binary("zeta")
+gcd, lcm = binary("gcd"), binary("lcm")
+nextafter = binary("nextafter")
 
 
 def copysign(x: Any, other: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dtypes import dtype_of
 from ..ir.primitive import call
-from . import aliases, functional, matrices, special
+from . import aliases, basic, matrices, special
 from .operation import constant, operation
 
 __all__: list[str] = []
@@ -46,7 +46,7 @@ _FUNCTIONS: dict[str, _Function] = {
     "NextAfter": special.nextafter, "PopulationCount": special.population_count, "Print": aliases.print_,
     "Real": special.real,
     "ScalarCast": aliases.scalar_cast, "ScalarToArray": aliases.scalar_to_array,
-    "ScalarToTensor": aliases.scalar_to_tensor, "Sinc": special.sinc, "TensorAdd": functional.add,
+    "ScalarToTensor": aliases.scalar_to_tensor, "Sinc": special.sinc, "TensorAdd": basic.add,
     "TensorShape": aliases.dyn_shape, "TupleToArray": aliases.tuple_to_array, "Xdivy": special.xdivy,
     "Zeta": special.zeta,
 }  # fmt: skip

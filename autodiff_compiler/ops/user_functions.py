@@ -1,4 +1,4 @@
-"""Operators around functions of the user's: plain Python on arrays, and functions with some arguments given."""
+"""Operators that call users' functions: host callbacks on arrays, loops, partial application."""
 
 from __future__ import annotations
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..dtypes import DType, bool_, default_of_python, float32, float64, from_numpy, int64, promote, promote_scalar
 from ..errors import DTypeError, ShapeError, StaticValueError, shown_as
 from ..ir.core import Unknown, UnknownValueError, Value
-from ..ir.primitive import F, call, trace
+from ..ir.primitive import F, Primitive, call, trace
 from ..ir.types import Dim, Shape, TensorType, TupleType, Type, same_dim, same_shape, tensor
+from .samples import B2, D2, F2, F3, I2
 
 __all__ = [
     "Weak",
@@ -33,9 +34,11 @@ __all__ = [
     "float_binary",
     "float_unary",
     "floating",
+    "floating_of",
     "in_dtype",
     "int_range",
     "is_tensor",
+    "keeping",
     "like",
     "naming_parameter",
     "normal_axes",
@@ -46,6 +49,7 @@ __all__ = [
     "number_unary",
     "promoted",
     "promoted_dtype",
+    "promoting",
     "require",
     "require_dtype",
     "rows",
@@ -60,6 +64,8 @@ __all__ = [
     "zeros_like",
     "zeros_of",
 ]
+
+_Rule = TypeVar("_Rule", bound=Callable[..., TensorType])
 
 
 @shown_as("number")
@@ -208,39 +214,58 @@ def same_type(*operands: TensorType) -> TensorType:
     return first
 
 
+def _refusing(*errors: tuple[tuple[TensorType, ...], str]) -> Callable[[_Rule], _Rule]:
+    """Adds samples that the rule refuses, with parts of the messages: the `errors` of primitives that say none."""
+
+    def marked(rule: _Rule) -> _Rule:
+        rule.errors = [(types, {}, text) for types, text in errors]  # type: ignore[attr-defined]
+        return rule
+
+    return marked
+
+
+_DIFFERENT = (((F2, D2), "dtypes differ"), ((F2, F3), "shapes differ"))
+
+
 # Rules name their operands, because `c.needs.x` and error messages do.
 def unary(x: TensorType) -> TensorType:
     """Any element type, kept."""
     return x
 
 
+@_refusing(*_DIFFERENT)
 def binary(x: TensorType, y: TensorType) -> TensorType:
     """Two operands of one type, kept."""
     return x if x is y else same_type(x, y)
 
 
+@_refusing(((B2,), "not defined for bool"))
 def number_unary(x: TensorType) -> TensorType:
     """Integers and floats, kept."""
     require_dtype(not x.dtype.is_bool, f"not defined for bools: {x}", hint="cast it to a number first")
     return x
 
 
+@_refusing(*_DIFFERENT, ((B2, B2), "not defined for bool"))
 def number_binary(x: TensorType, y: TensorType) -> TensorType:
     """Two operands of one type, integers or floats, kept."""
     return number_unary(binary(x, y))
 
 
+@_refusing(((I2,), "not defined for int32"))
 def float_unary(x: TensorType) -> TensorType:
     """Floats, kept."""
     require_dtype(x.dtype.is_float, f"not defined for {x.dtype.name}: {x}", hint="cast it to a float first")
     return x
 
 
+@_refusing(((I2, I2), "not defined for int32"), *_DIFFERENT)
 def float_binary(x: TensorType, y: TensorType) -> TensorType:
     """Two operands of one float type, kept."""
     return float_unary(binary(x, y))
 
 
+@_refusing(*_DIFFERENT)
 def comparison(x: TensorType, y: TensorType) -> TensorType:
     """Two operands of one type; a bool for every pair of elements."""
     return tensor(bool_, binary(x, y).shape)
@@ -476,8 +501,7 @@ def broadcasting(name: str, *, floating: bool = False, bools: bool = True) -> Ca
             require_dtype(not refused, f"{name} is not defined for bools", hint="cast one of them to a number first")
         return getattr(F, name)(x, y)
 
-    public.__name__ = public.__qualname__ = name
-    return public
+    return promoting(public, name, floating)
 
 
 def stretching(name: str) -> Callable[..., Any]:
@@ -498,8 +522,28 @@ def floating(name: str) -> Callable[..., Any]:
     def public(x: Any) -> Any:
         return getattr(F, name)(*promoted(x, floating=True))
 
+    return promoting(public, name, floating=True)
+
+
+def keeping(name: str) -> Callable[..., Any]:
+    """The user-facing form of a function of one operand that keeps its dtype."""
+
+    def public(x: Any) -> Any:
+        return getattr(F, name)(*promoted(x))
+
+    return promoting(public, name, floating=False)
+
+
+def promoting(public: Any, name: str, floating: bool = False) -> Callable[..., Any]:
+    """The user-facing form that only promotes: eager operators skip it where there is nothing to promote."""
     public.__name__ = public.__qualname__ = name
-    return public
+    public.floating = floating
+    return public  # type: ignore[no-any-return]
+
+
+def floating_of(defn: type[Primitive]) -> bool | None:
+    """Whether the user-facing form of a primitive promotes to floats; None if it does more than promote."""
+    return getattr(defn.call, "floating", None)
 
 
 def zeros_of(type: Type) -> Any:

@@ -2,7 +2,9 @@
 
 `+ - * /`, comparisons, choices, minima, and each step of a reduction count as one operation per element, copies and
 casts as none; a product of matrices and a convolution count two per multiplication, with those of padding.  A function
-such as exp counts as many as its polynomial takes (`FUNCTIONS`), so that figures of different programs compare.
+such as exp counts what its class says: additions and multiplications of a polynomial in float32 and what leads to it,
+in round numbers, so that figures of different programs compare.  Division and square root count one, however long they
+take.
 """
 
 from __future__ import annotations
@@ -17,30 +19,20 @@ import numpy as np
 
 from ..ir.build import Builder
 from ..ir.core import Attrs, Block, Op
-from ..ir.primitive import REGISTRY, Context, Primitive
+from ..ir.primitive import REGISTRY, UFUNCS, Context, Primitive
 from ..ir.types import TensorType, TupleType, Type
 
 __all__ = [
-    "FUNCTIONS",
     "bytes_of_type",
     "cubes",
     "flops_of",
+    "flops_of_functions",
     "functions_of",
     "per_operand",
     "per_update",
     "size_of_type",
     "sorted_by_comparing",
 ]
-
-#: What functions in formulas count, where that is not one: additions and multiplications of a polynomial in float32
-#: and what leads to it, in round numbers.  Division and square root count one, however long they take.
-FUNCTIONS = {
-    "exp": 20, "exp2": 20, "expm1": 25, "log": 30, "log2": 30, "log10": 30, "log1p": 35, "logaddexp": 60,
-    "power": 60, "float_power": 60, "sin": 20, "cos": 20, "tan": 30, "arcsin": 25, "arccos": 25, "arctan": 25,
-    "arctan2": 30, "sinh": 30, "cosh": 30, "tanh": 25, "arcsinh": 40, "arccosh": 40, "arctanh": 40, "cbrt": 25,
-    "remainder": 5, "fmod": 5, "floor_divide": 5, "hypot": 5,
-}  # fmt: skip
-
 
 # ------------------------------------------------------------------------------------------------ rules of classes
 def size_of_type(x: Type) -> int:
@@ -97,7 +89,8 @@ def _counted(name: str, types: tuple[Type, ...], attrs: Attrs, result: Type) -> 
     if defn.flops is not None:
         return defn.flops * size_of_type(result)
     if defn.scalar is not None:
-        return sum(FUNCTIONS.get(f, 1) for f in _of_formula(name, len(types), attrs)) * size_of_type(result)
+        count = flops_of_functions()
+        return sum(count.get(f, 1) for f in _of_formula(name, len(types), attrs)) * size_of_type(result)
     return sum(map(flops_of, _parts(defn, types, attrs))) if defn.decomposed is not None else 0
 
 
@@ -107,6 +100,12 @@ def _parts(defn: type[Primitive], types: tuple[Type, ...], attrs: Attrs) -> list
     with Builder(Block(types)) as builder:
         defn.decomposed(Context(defn, attrs, (), ()), *builder.block.args)
     return builder.block.ops
+
+
+def flops_of_functions() -> dict[str, int]:
+    """What functions in formulas count, where that is not one, by NumPy's names: the `flops` of the op that each is."""
+    counts = {ufunc.__name__: REGISTRY[name].flops for ufunc, name in UFUNCS.items() if name in REGISTRY}
+    return {function: count for function, count in counts.items() if isinstance(count, int)}
 
 
 def functions_of(op: Op) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Tensor methods that change the Tensor, by the pure functions that compute its new value: ``x.add_(y)`` by ``x + y``.
 
-`IN_PLACE` is the only list of them: eager and compiled code make their methods of it.
+`IN_PLACE` has all of them: eager and compiled code make their methods of it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import DTypeError, ShapeError
-from ..ir.primitive import METHODS, call
+from ..ir.primitive import METHODS, REGISTRY, call, in_place
 from .family import broadcast_to, cast, in_dtype, normal_axis
 
 __all__ = ["IN_PLACE", "fitting"]
@@ -65,23 +65,19 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     return call.reshape(write(flat, at, given, normal_axis(0, 1)), x.shape)
 
 
-#: The methods by name, and what computes the new value.
+#: The methods by name, and what computes the new value: those that classes name, and others.
 IN_PLACE: dict[str, Callable[..., Any]] = {
-    f"{name}_": METHODS[name]
+    name: METHODS[name.removesuffix("_")]
     for name in (
-        *("abs", "ceil", "clamp", "cos", "erfinv", "exp", "floor", "floor_divide", "log", "mul", "neg", "pow", "relu"),
-        *("remainder", "round", "rsqrt", "sigmoid", "sign", "sin", "sqrt", "tanh"),
-        *("fill_diagonal", "index_add", "index_fill", "index_put", "masked_fill", "masked_scatter", "scatter_add"),
+        *sorted(name for defn in REGISTRY.values() for name in defn.methods if in_place(name)),
+        *("addmm_", "clamp_", "fill_diagonal_", "index_add_", "index_fill_", "index_put_", "masked_fill_"),
+        *("masked_scatter_", "scatter_add_"),
     )
 } | {
-    "add_": METHODS["add"],
-    "addmm_": METHODS["addmm"],
     "copy_": _copy,
-    "div_": METHODS["div"],
     "fill_": _fill,
     "index_copy_": _index_copy,
     "put_": _put,
     "scatter_": _scatter,
-    "sub_": METHODS["sub"],
     "zero_": _zero,
 }

@@ -19,7 +19,7 @@ from .family import (
     require_dtype,
     static_int,
 )
-from .flops import FUNCTIONS, size_of_type
+from .flops import flops_of_functions, size_of_type
 from .index import checked
 from .samples import EMPTY, I2
 
@@ -38,13 +38,17 @@ def _float_with_axis(x, axis):
     return float_unary(x)
 
 
+def _softmax_flops(x):
+    return size_of_type(x) * (flops_of_functions()["exp"] + 4)
+
+
 class Softmax(Primitive):
     """exp(x) divided by its sum along an axis, without overflow."""
 
     def infer(x: TensorType, *, axis: int):
         return _float_with_axis(x, axis)
 
-    flops = FUNCTIONS["exp"] + 4
+    flops = lambda x, *, axis: _softmax_flops(x)
 
     def numpy(x, *, axis):
         e = np.exp(x - np.max(x, axis=axis, keepdims=True))
@@ -70,8 +74,7 @@ class Softmax(Primitive):
 
 
 def _log_softmax_flops(x, *, axis):
-    n = size_of_type(x)
-    return n * (FUNCTIONS["exp"] + 4) + n // x.shape[axis] * FUNCTIONS["log"]
+    return _softmax_flops(x) + size_of_type(x) // x.shape[axis] * flops_of_functions()["log"]
 
 
 class LogSoftmax(Primitive):

@@ -1,4 +1,4 @@
-"""NumPy's functions in terms of ours: one table, for Tensors in eager mode and in compiled code.
+"""NumPy's functions in terms of ours, for Tensors in eager mode and in compiled code.
 
 `counterpart` gives the function that stands for a NumPy function: it has NumPy's parameters as far as we have what they
 mean, and none of the others, so a call it cannot take fails to bind.
@@ -14,38 +14,31 @@ from typing import Any
 import numpy as np
 
 from ..errors import nearest
-from ..ir.primitive import INTERNAL, REGISTRY, call
+from ..ir.primitive import INTERNAL, REGISTRY, UFUNCS, call
 from .family import normal_axis
 
 __all__ = ["bindable", "counterpart", "proposal", "understood"]
 
-#: NumPy's elementwise functions by name, with the name of ours.
-_UFUNCS = {
-    "absolute": "abs", "add": "add", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
-    "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or",
-    "bitwise_xor": "bitwise_xor", "cbrt": "cbrt", "ceil": "ceil", "copysign": "copysign", "cos": "cos", "cosh": "cosh",
-    "deg2rad": "deg2rad", "degrees": "rad2deg", "divide": "div", "equal": "equal", "exp": "exp", "exp2": "exp2",
-    "expm1": "expm1", "floor": "floor", "floor_divide": "floordiv", "fmax": "fmax", "fmin": "fmin", "fmod": "fmod",
-    "gcd": "gcd", "greater": "greater", "greater_equal": "greater_equal", "heaviside": "heaviside", "hypot": "hypot",
-    "invert": "invert", "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan", "lcm": "lcm",
-    "left_shift": "left_shift", "less": "less", "less_equal": "less_equal", "log": "log", "log10": "log10",
-    "log1p": "log1p", "log2": "log2", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2",
-    "logical_and": "logical_and", "logical_not": "logical_not", "logical_or": "logical_or",
-    "logical_xor": "logical_xor", "matmul": "matmul", "maximum": "maximum", "minimum": "minimum", "multiply": "mul",
-    "negative": "neg", "nextafter": "nextafter", "not_equal": "not_equal", "positive": "positive", "power": "pow",
-    "rad2deg": "rad2deg", "radians": "deg2rad", "reciprocal": "reciprocal", "remainder": "mod",
-    "right_shift": "right_shift", "rint": "round", "sign": "sign", "signbit": "signbit", "sin": "sin", "sinh": "sinh",
-    "sqrt": "sqrt", "square": "square", "subtract": "sub", "tan": "tan", "tanh": "tanh", "trunc": "trunc",
-}  # fmt: skip
-
+#: NumPy's ufuncs that are no formula of one of our ops, with the name of the function that stands for each.
+_COMPOSED: dict[np.ufunc, str] = {
+    np.copysign: "copysign",
+    np.deg2rad: "deg2rad",
+    np.degrees: "rad2deg",
+    np.heaviside: "heaviside",
+    np.logaddexp2: "logaddexp2",
+    np.matmul: "matmul",
+    np.positive: "positive",
+    np.rad2deg: "rad2deg",
+    np.radians: "deg2rad",
+    np.square: "square",
+}
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
-_UFUNC_TABLE: dict[np.ufunc, str] = {getattr(np, name): ours for name, ours in _UFUNCS.items()}
 
 
 def counterpart(function: Any) -> Callable[..., Any] | None:
     """The function of ours that stands for a NumPy function or ufunc on Tensors; None if there is none."""
     if isinstance(function, np.ufunc):
-        ours = _UFUNC_TABLE.get(function)
+        ours = UFUNCS.get(function) or _COMPOSED.get(function)
         return None if ours is None else getattr(call, ours)
     try:
         return _FUNCTIONS.get(function)

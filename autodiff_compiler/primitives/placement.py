@@ -1,4 +1,4 @@
-"""Elements chosen among tensors, put on diagonals, and tensors brought to other sizes."""
+"""Elements chosen by index, values put on diagonals, tensors brought to other sizes, unique elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python itself computes for its numbers, bit for bit, where NumPy's functions round another way."""
+"""Functions of Python numbers known at run time: computed by Python, as NumPy's functions round otherwise."""
 
 from __future__ import annotations
 

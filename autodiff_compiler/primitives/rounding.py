@@ -21,11 +21,12 @@ from .family import (
     number_binary,
     promoted,
     promoted_dtype,
+    promoting,
     require_dtype,
     static_int,
     where_else_0,
 )
-from .samples import B2, D2, F2, F3, I2, real
+from .samples import D2, F2, F3, I2, real
 
 
 # ------------------------------------------------------------------------------------------------ whole numbers
@@ -36,8 +37,7 @@ def _whole(name):
         (x,) = promoted(x)
         return x if x.dtype.is_int else getattr(F, name)(x)
 
-    public.__name__ = public.__qualname__ = name
-    return public
+    return promoting(public, name)
 
 
 def _between(rng):
@@ -54,13 +54,12 @@ class Floor(Primitive):
     aclnn = "Floor"
     cost = 1
     call = _whole("floor")
-    methods = ("floor",)
+    methods = ("floor", "floor_")
 
     def vjp(c, g, x):
         return None
 
     samples = _between
-    errors = [((I2,), {}, "not defined for int32")]
 
 
 class Ceil(Primitive):
@@ -71,13 +70,12 @@ class Ceil(Primitive):
     aclnn = "Ceil"
     cost = 1
     call = _whole("ceil")
-    methods = ("ceil",)
+    methods = ("ceil", "ceil_")
 
     def vjp(c, g, x):
         return None
 
     samples = _between
-    errors = [((I2,), {}, "not defined for int32")]
 
 
 class Trunc(Primitive):
@@ -94,7 +92,6 @@ class Trunc(Primitive):
         return None
 
     samples = _between
-    errors = [((I2,), {}, "not defined for int32")]
 
 
 def _round(x, decimals=0):
@@ -122,13 +119,12 @@ class Round(Primitive):
     aclnn = "Round"
     cost = 1
     call = _round
-    methods = ("round",)
+    methods = ("round", "round_")
 
     def vjp(c, g, x):
         return None
 
     samples = _between
-    errors = [((I2,), {}, "not defined for int32")]
 
 
 @composite("frac")
@@ -143,9 +139,11 @@ class Fmod(Primitive):
 
     infer = number_binary
     scalar = lambda k, x, y: k.fmod(x, y)
+    flops = 5
     aclnn = lambda c, x, y: c.truncated(x, y)
     call = broadcasting("fmod", bools=False)
     methods = ("fmod",)
+    python = math.fmod
 
     def vjp(c, g, x, y):
         # (x - out) / y is whole up to rounding, where trunc(x / y) may be one off.
@@ -159,7 +157,6 @@ class Fmod(Primitive):
         yield (whole + part) * y, y
         yield -(whole + part) * y, y
 
-    errors = [((F2, D2), {}, "dtypes differ"), ((F2, F3), {}, "shapes differ"), ((B2, B2), {}, "not defined for bool")]
 
 
 # ------------------------------------------------------------------------------------------------ bounds
@@ -249,7 +246,7 @@ class Clamp(Primitive):
 
     widen = True
     call = _clamp
-    methods = ("clamp", "clip")
+    methods = ("clamp", "clip", "clamp_")
 
     def decomposed(c, x):
         x = F.maximum(x, c.low) if c.low > -math.inf else x

@@ -1,4 +1,4 @@
-"""Functional updates in the forms users know: at places, along axes, by segments.  Nothing is written in place."""
+"""Functional updates: at indices, along axes, by segments.  Nothing is written in place."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from ..backends.ascend.backend import AscendBackend
 from ..backends.ascend.device import current
 from ..backends.ascend.library import LIBRARY_VARIABLE, folders
 from ..backends.ascend.modes import MODES
-from ..backends.ascend.program import Segment
 from ..backends.ascend.selftest import SelfTest, Stage, StageFailure, basics, recover, told
+from ..backends.ascend.steps import Segment
 from ..backends.numpy import NumpyBackend
 from ..config import context, set_context
 from ..dtypes import DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8

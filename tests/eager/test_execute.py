@@ -1,4 +1,4 @@
-"""Running primitives: results, errors in our own words, and the fast ways against the general one."""
+"""Running primitives: results, errors in our own words, and the fast paths against the general one."""
 
 import operator
 import warnings
@@ -9,7 +9,7 @@ import pytest
 
 import autodiff_compiler.dtypes as dt
 from autodiff_compiler import ops
-from autodiff_compiler.eager import differentiate
+from autodiff_compiler.eager import differentiate, operators
 from autodiff_compiler.eager.execute import plan_of
 from autodiff_compiler.eager.tape import thread
 from autodiff_compiler.errors import CompileError, DTypeError, ShapeError, UnsupportedCallError
@@ -48,7 +48,7 @@ def _outcome(f, *args):
 
 
 @pytest.mark.parametrize("apply", OPERATORS, ids=lambda f: f.__name__)
-def test_the_fast_ways_do_what_the_public_functions_do(apply):
+def test_the_fast_paths_do_what_the_public_functions_do(apply):
     name = f"__{apply.__name__.strip('_')}__"
     public = METHODS[name]
     reflected = METHODS.get(f"__r{name[2:]}")
@@ -60,11 +60,36 @@ def test_the_fast_ways_do_what_the_public_functions_do(apply):
                 assert _outcome(apply, y, x) == _outcome(reflected, x, y), (y, x.dtype)
 
 
-@pytest.mark.parametrize("name", ["__neg__", "__abs__", "exp", "log", "sqrt", "tanh", "sin", "cos", "sigmoid", "relu"])
+def test_every_float_function_and_operator_has_a_fast_path():
+    assert operators._FAST_UNARY.keys() >= {"__neg__", "__abs__", "exp", "log1p", "arctanh", "floor", "sigmoid", "relu"}
+    assert operators._FAST.keys() >= {"__add__", "__truediv__", "__floordiv__", "__mod__", "__lt__", "__ne__"}
+
+
+@pytest.mark.parametrize("name", sorted(operators._FAST_UNARY))
 def test_the_fast_functions_do_what_the_public_ones_do(name):
     for d in DTYPES:
         x = Tensor(np.array([1, 0, 2], d))
         assert _outcome(getattr(x, name)) == _outcome(METHODS[name], x), d
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(lambda x, y: x % y, lambda x, y: x // y, lambda x, y: x % 0.7, lambda x, y: 2.7 % x, lambda x, y: x // 0.7),
+        *(lambda x, y: 2.7 // x, lambda x, y: x.floor() * y, lambda x, y: x.sign() * y, lambda x, y: x.arctan() * y),
+    ],
+)
+def test_fast_paths_have_the_derivatives_of_differences(f):
+    x, y = np.array([1.3, -2.25, 0.6]), np.array([0.8, 1.6, -0.35])
+    step = 1e-6
+    _, gradients, _ = differentiate(f, [Tensor(x), Tensor(y)])
+    for i, found in enumerate(gradients):
+        moved = [x, y]
+        ends = []
+        for side in (step, -step):
+            moved[i] = (x, y)[i] + side
+            ends.append(f(*map(Tensor, moved)).asnumpy())
+        np.testing.assert_allclose(found.asnumpy(), (ends[0] - ends[1]) / (2 * step), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ from .library import ABSENT
 from .listing import listing
 from .lower import Lowering
 from .modes import MODES
-from .program import AscendProgram, Branch, Loop, Segment, Step, keys_of
+from .program import AscendProgram
+from .steps import Branch, Loop, Segment, Step, keys_of
 
 __all__ = ["AscendBackend"]
 

@@ -12,7 +12,7 @@ from ...ir.types import Seq, TensorType, TupleType, Type, tensor
 from .emit import Ref
 from .launch import Number, Placed, launch
 from .lower import Lowering, control
-from .program import AscendProgram, Bind, Branch, Frame, Loop, Operand, Run, SeqKey, given, keys_of, taken
+from .steps import Bind, Branch, Execute, Frame, Loop, Operand, Run, SeqKey, given, keys_of, taken
 
 __all__: list[str] = []
 
@@ -78,14 +78,14 @@ def _while(low: Lowering, op: Op) -> None:
     sequences = [SeqKey() for _ in saved]
     wanted = bool(low.uses.get(op.results[0]))
 
-    def run(program: AscendProgram, run: Run) -> None:
+    def run(execute: Execute, run: Run) -> None:
         collected: list[list[Any]] = [[] for _ in saved]
         trips = 0
         while True:
-            program.execute(cond_steps, run)
+            execute(cond_steps, run)
             if not bool(run.fetch(tests[0])):
                 break
-            program.execute(body_steps, run)
+            execute(body_steps, run)
             for items, x in zip(collected, saved, strict=True):
                 items.append(taken(run.frame, x))
             trips += 1
@@ -113,7 +113,7 @@ def _scan(low: Lowering, op: Op) -> None:
     low.meanings += [(key, None) for e in elements for key in keys_of(e)]
     read = [low.env[v] for v in xs]
 
-    def run(program: AscendProgram, run: Run) -> None:
+    def run(execute: Execute, run: Run) -> None:
         trips = max(int(length.number if length.number is not None else run.fetch(length)), 0)
         collected: list[list[Any]] = [[None] * trips for _ in saved]
         lists = [taken(run.frame, x) for x in read]
@@ -122,7 +122,7 @@ def _scan(low: Lowering, op: Op) -> None:
                 _number(run, place, i)
             for x, items in zip(elements, lists, strict=True):
                 given(run.frame, x, None if items is None else items[i])
-            program.execute(steps, run)
+            execute(steps, run)
             for items, x in zip(collected, saved, strict=True):
                 items[i] = taken(run.frame, x)
         run.frame.update(zip(sequences, collected, strict=True))
@@ -153,7 +153,7 @@ def _seq_len(low: Lowering, op: Op) -> None:
     key, made = low.env[op.operands[0]], low.fresh(op.results[0].type)
     assert isinstance(made, Ref)
 
-    def run(program: AscendProgram, run: Run) -> None:
+    def run(execute: Execute, run: Run) -> None:
         _number(run, made, len(taken(run.frame, key) or ()))
 
     _finish(low, op, run, [], [made], [key], "")
@@ -196,7 +196,7 @@ def _seq_add(low: Lowering, op: Op) -> None:
     key, type = SeqKey(), op.results[0].type
     assert isinstance(type, Seq)
 
-    def run(program: AscendProgram, run: Run) -> None:
+    def run(execute: Execute, run: Run) -> None:
         with run.device.order:
             run.device.enter()
             run.frame[key] = _sum(run, type, taken(run.frame, a), taken(run.frame, b), str(op.loc or ""))
@@ -228,7 +228,7 @@ def _without_overflow(low: Lowering, op: Op) -> None:
     finite, made = low.ref(op.operands[0]), low.fresh(op.results[0].type)
     assert isinstance(made, Ref)
 
-    def run(program: AscendProgram, run: Run) -> None:
+    def run(execute: Execute, run: Run) -> None:
         overflowed = run.device.saturates and run.device.overflowed()
         run.store(np.logical_and(run.fetch(finite), not overflowed), made.buffer)
 

@@ -15,15 +15,16 @@ import os
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...config import context
 from ...errors import AscendError, AscendMemoryError
 from ...locks import Lock
+from . import memory
 from .acl import DEVICE_TO_HOST, FORKED, HOST_TO_DEVICE, Acl, acl
-from .memory import Block, Pool, padded
+from .memory import Pool, padded
 
 __all__ = ["Block", "Device", "chip", "current", "device", "found", "shutdown", "started"]
 
@@ -54,6 +55,9 @@ def _pieces(nbytes: int) -> Iterator[tuple[int, int]]:
     """Where the copies of an array begin, and their sizes."""
     for at in range(0, nbytes, _PIECE):
         yield at, min(_PIECE, nbytes - at)
+
+
+Block: TypeAlias = "memory.Block[Device]"
 
 
 class Device:

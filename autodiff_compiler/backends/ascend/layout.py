@@ -1,4 +1,4 @@
-"""Where buffers lie: what one segment alone knows shares its arena, everything else lives until its last use.
+"""The buffer plan: buffers of one segment alone share its arena, all others live until their last use.
 
 Operators of a segment run in order, so a buffer's place is free again after the last operator that mentions it.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from .emit import Buffer, Call, Ref
 from .memory import padded
-from .program import Bind, Branch, Host, Key, Loop, Segment, keys_of
+from .steps import Bind, Branch, Host, Key, Loop, Segment, keys_of
 
 __all__ = ["lay_out"]
 

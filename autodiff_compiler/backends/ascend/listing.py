@@ -8,7 +8,7 @@ from typing import Any
 from ... import escape
 from .emit import Buffer, Ref, contiguous_strides
 from .launch import Number
-from .program import Branch, Host, Loop, Segment
+from .steps import Branch, Host, Loop, Segment
 
 __all__ = ["listing"]
 

@@ -19,8 +19,8 @@ from ...runtime.commits import Commit, sees_state
 from ...source import Loc
 from .arrays import KNOWN
 from .emit import Buffer, Call, Ref, Refused, contiguous_strides
-from .program import Bind, Frame, Host, Key, Operand, Segment, SeqKey, Step, keys_of
 from .recipes import Recipes
+from .steps import Bind, Frame, Host, Key, Operand, Segment, SeqKey, Step, keys_of
 
 __all__ = ["CONTROL", "Lowering"]
 

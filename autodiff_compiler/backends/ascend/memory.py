@@ -1,4 +1,4 @@
-"""Memory that CANN gave and that is used again and again: of a device, and page-locked memory of the host."""
+"""A caching allocator over CANN's: for memory of a device, and for page-locked memory of the host."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import ctypes
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from ...errors import AscendError
-
-if TYPE_CHECKING:
-    from .device import Device
+from .acl import Acl
 
 __all__ = ["Block", "Pool", "padded"]
 
@@ -24,37 +22,49 @@ def padded(nbytes: int) -> int:
     return (nbytes + 31) // 32 * 32 + 32
 
 
-class Block:
+class HasAcl(Protocol):
+    """What a pool needs of the device whose memory it is."""
+
+    @property
+    def acl(self) -> Acl:
+        """The functions of CANN."""
+        ...
+
+
+_Device = TypeVar("_Device", bound=HasAcl)
+
+
+class Block(Generic[_Device]):
     """Memory of a pool; it goes back there with its last holder, in whichever thread."""
 
     __slots__ = ("__weakref__", "address", "known", "label", "pool", "size")
 
-    def __init__(self, pool: Pool, size: int, label: str) -> None:
+    def __init__(self, pool: Pool[_Device], size: int, label: str) -> None:
         self.pool, self.size, self.label = pool, size, label
         self.address = 0
         #: what it holds, where that came from the host, which then need not wait to look at it
         self.known: np.ndarray[Any, Any] | None = None
 
     @property
-    def device(self) -> Device:
+    def device(self) -> _Device:
         return self.pool.device
 
 
-class _Place(weakref.ref[Block]):
+class _Place(weakref.ref[Block[Any]]):
     """What is known of a block when it is gone.  Python calls nothing of ours then, so that no interrupt comes."""
 
     address = size = 0
     label = ""
 
 
-class Pool:
+class Pool(Generic[_Device]):
     """Memory of one kind, by size; `returned` may grow at any time, the rest is for who holds the device's `order`.
 
     An interrupt may come after every call, and a garbage collector that runs foreign code where an object is made.  So
     an address is always written down before it could be lost, and never in two places from which it would be given out.
     """
 
-    def __init__(self, device: Device, allocate: str, policy: tuple[int, ...], free: str) -> None:
+    def __init__(self, device: _Device, allocate: str, policy: tuple[int, ...], free: str) -> None:
         self.device = device
         self._allocate, self._policy, self._free = allocate, policy, free
         self.unused: dict[int, list[int]] = {}
@@ -75,7 +85,7 @@ class Pool:
                 self.held += size
                 addresses.append(found.value)
 
-    def take(self, size: int, label: str, lacking: Callable[[], None]) -> Block:
+    def take(self, size: int, label: str, lacking: Callable[[], None]) -> Block[_Device]:
         """A block; `lacking` gets memory for one of this size from CANN if there is none."""
         block = Block(self, size, label)
         place = _Place(block, self.returned.append)

@@ -10,16 +10,14 @@ import ctypes
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ...errors import AscendError, AscendMemoryError
 from .device import Block, Device
 from .emit import Buffer, Call, Ref
 from .launch import Executor, Planned, launch
 from .shelf import Kept, Shelf, shelf_of
-
-if TYPE_CHECKING:
-    from .program import Run, Segment
+from .steps import Run, Segment
 
 __all__ = ["MODES", "Cached", "Captured", "Mode"]
 

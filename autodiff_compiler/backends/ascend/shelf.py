@@ -1,4 +1,4 @@
-"""What CANN keeps of a device for segments: repeatable executors and captured graphs.
+"""A cache, with eviction, of CANN's objects for segments: repeatable executors and captured graphs.
 
 They hold addresses, so they end when memory goes back to CANN; and CANN has room for so many only.
 """

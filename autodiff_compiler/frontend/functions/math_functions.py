@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import StaticValueError
 from ...ir.build import current
 from ...ir.core import Value
-from ...ir.primitive import F
+from ...ir.primitive import REGISTRY, F
 from ...runtime.mutable import NUMBER_DTYPE
 from ..effects.effects import EffectContext
 from ..effects.exceptions import emit_check
@@ -70,14 +70,18 @@ def _as_int(x: Weak) -> Weak:
 
 
 # ---------------------------------------------------------------------------------------------------- math
-_ONE = (
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "degrees", "erf", "erfc", "exp", "exp2",
-    "expm1", "fabs", "gamma", "lgamma", "log", "log10", "log1p", "log2", "radians", "sin", "sinh", "sqrt", "tan",
-    "tanh",
-)  # fmt: skip
-_TWO = ("atan2", "copysign", "fmod", "hypot", "log", "pow", "remainder")
+_OPS = {defn.python.__name__: defn for defn in REGISTRY.values() if defn.python is not None}
+#: The numbers of arguments that a function takes: of an op its operands.
+_ARITIES = {name: (len(defn.operand_names),) for name, defn in _OPS.items()} | {
+    "copysign": (2,),
+    "degrees": (1,),
+    "gamma": (1,),
+    "log": (1, 2),
+    "radians": (1,),
+    "remainder": (2,),
+}
 #: Those that give a number for every number.
-_TOTAL = {"asinh", "atan", "atan2", "cbrt", "copysign", "degrees", "erf", "erfc", "fabs", "radians", "tanh"}
+_TOTAL = {"copysign", "degrees", "radians"} | {name for name, defn in _OPS.items() if defn.total}
 
 
 def _number(lw: EffectContext, x: Any, name: str) -> Value:
@@ -133,16 +137,15 @@ def _rule(name: str) -> Any:
     def rule(lw: EffectContext, *args: Any, **kwargs: Any) -> Any:
         if is_static((args, kwargs)):
             return foreign_call(lw, fn, list(args), kwargs)
-        if kwargs or len(args) not in ((1,) if name in _ONE else ()) + ((2,) if name in _TWO else ()):
+        if kwargs or len(args) not in _ARITIES[name]:
             raise StaticValueError(f"math.{name}() of run-time numbers takes fewer arguments")
         return math_function(lw, name, *args)
 
     return rule
 
 
-for _name in {*_ONE, *_TWO}:
-    if hasattr(math, _name):  # some are newer than others
-        intrinsic(getattr(math, _name))(_rule(_name))
+for _name in _ARITIES:
+    intrinsic(getattr(math, _name))(_rule(_name))
 
 
 def _whole(name: str) -> Any:

@@ -18,10 +18,11 @@ SELF: Any = object()
 OTHERS: tuple[tuple[Any, ...], ...] = ((), (2.0,), (0,), (SELF,), ((0, 1),), (-1, 0))
 #: They choose NaN where the operand is one, and compute nothing with it.
 CHOOSE = {"angle", "heaviside"}
-#: Those with a way of their own to NumPy that make numbers (`relu` chooses them).
+#: Those with a way of their own to NumPy that make numbers (these choose or round them).
+CHOOSING = {"ceil", "fix", "floor", "relu", "sgn", "sign", "trunc"}
 COMPUTING = {
     "__matmul__",
-    *(operators._FAST_UNARY.keys() - {"relu"}),
+    *(operators._FAST_UNARY.keys() - CHOOSING),
     *operators._FAST_REFLECTED,
     *(name for name, (op, _) in operators._FAST.items() if op in ("add", "sub", "mul", "div")),
 }
