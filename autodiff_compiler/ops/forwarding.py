@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ..ir.primitive import METHODS, OPERATORS, REGISTRY, call, trace
+from ..ir.primitive import METHODS, OPERATORS, call, trace
 from ..runtime.tensor import Tensor
 
 __all__ = ["binary", "unary"]
@@ -53,8 +53,9 @@ def binary(name: str, operand: str = "input") -> _Function:
 
 def _operator(name: str) -> _Function | None:
     """Python's operator that applies the primitive `name`; None if there is none."""
-    slots = [s for s in REGISTRY[name].methods if s.strip("_") in OPERATORS and METHODS.get(s) is getattr(call, name)]
-    return getattr(operator, slots[0]) if slots else None
+    public = getattr(call, name)
+    slot = next((s for s in OPERATORS if METHODS.get(f"__{s}__") is public), None)
+    return None if slot is None else getattr(operator, f"__{slot}__")
 
 
 def _named(function: _Function, name: str) -> _Function:
