@@ -371,7 +371,8 @@ def _no_native() -> str | None:
         reason = why_not()
         if reason is None:
             # all that is imported while programs are made, and ways into them
-            from .backends.native import backend, direct, fronts  # noqa: F401
+            from .backends.native import backend  # noqa: F401
+            from .backends.native.callpath import choose  # noqa: F401
     return reason
 
 
