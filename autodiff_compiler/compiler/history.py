@@ -21,7 +21,7 @@ from ..runtime.parameter import Parameter
 from ..runtime.records import held_besides, is_named_tuple
 from ..runtime.tensor import Tensor
 from ..source import Loc
-from .specialise import Identity, Key, fixed_key, signature
+from .call_key import Identity, Key, fixed_key, signature
 from .specialised import Specialised
 
 __all__ = ["Change", "Compile", "History", "Recompiles", "Watched", "facets_of", "stale_because", "watched"]

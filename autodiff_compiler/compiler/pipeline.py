@@ -23,7 +23,7 @@ from ..locks import importing
 from ..passes import dce, fuse, inline, licm, memory, nonfinite, simplify, state, unread  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
 from .recorder import watch
-from .saved import dump_folder, save_late, save_picture
+from .save_graphs import dump_folder, save_late, save_picture
 
 if TYPE_CHECKING:
     from ..backends.native.apart import Grouped

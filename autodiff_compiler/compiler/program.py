@@ -26,16 +26,16 @@ from ..ir.types import Seq, TensorType, TupleType, Type, seq
 from ..ir.walk import Cloner, ops_of
 from ..locks import Lock
 from ..no_memory import is_refusal
-from ..passes.touches import touches_of
+from ..passes.effect_analysis import touches_of
 from ..primitives.autodiff import EXPANDED, OF_USERS
 from ..runtime.commits import Commit, noting, sees_state
 from ..runtime.host import HostCalls
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Tensor, wrap
-from .kept import Expected, Form, expected, keep, recalled
+from .cache.programs import Expected, Form, expected, keep, recalled
+from .out_of_memory import explained
 from .pipeline import Stages, built, optimise, text
 from .recorder import compiling, waited
-from .too_large import explained
 
 __all__ = ["Program"]
 

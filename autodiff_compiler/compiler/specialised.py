@@ -30,12 +30,12 @@ from ..runtime.hooks import registered_on, same_hooks
 from ..runtime.random import generator
 from ..runtime.storage import holders
 from ..runtime.tensor import Tensor, wrap
-from .fast import REFUSED, ShortWay, obstacle, short_way, unusual_arguments
-from .firsthand import Recalled, call_of
+from .cache.call_index import Recalled, call_of
+from .call_key import specification
+from .callback_state import Shown, replace_value, set_attribute, set_content
+from .fastcall.direct_call import REFUSED, ShortWay, obstacle, short_way, unusual_arguments
 from .program import Program
 from .recorder import compiling, waited, way
-from .shown import Shown, replace_value, set_attribute, set_content
-from .specialise import specification
 
 __all__ = ["Specialised", "specialise"]
 

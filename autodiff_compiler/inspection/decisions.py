@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import escape
 from ..backends.stacks import Bytes, Stacks
-from ..compiler.fast import asked_in_python, long_because
+from ..compiler.fastcall.direct_call import asked_in_python, long_because
 from ..compiler.history import Watched, watched
 from ..compiler.pipeline import coverage, kernels_of, why_numpy
 from ..config import context

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import escape
-from ..compiler.fast import takes_short_ways
+from ..compiler.fastcall.direct_call import takes_short_ways
 from ..config import PYNATIVE_MODE, context, jit_disabled
 from ..dtypes import DType, bfloat16, dtype_of, float16, float32
 from ..eager import assign, assignable

@@ -25,9 +25,9 @@ from ..ir.primitive import REGISTRY, Effect
 from ..ir.types import TensorType, Type
 from ..ir.walk import Cloner, late_ops, ops_of
 from ..runtime.commits import Commit
+from .effect_analysis import Touches, binding, specialised, touches_of, touches_of_blocks
 from .inline import callees_first
 from .manager import module_pass
-from .touches import Touches, binding, specialised, touches_of, touches_of_blocks
 
 __all__ = ["StatePlan", "lift_state", "state_plan"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.fast import takes_short_ways
-from ..compiler.specialise import Identity
+from ..compiler.call_key import Identity
+from ..compiler.fastcall.direct_call import takes_short_ways
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.ahead import taken
 from ..eager.grad import differentiate
@@ -23,7 +23,7 @@ from ..source import Loc
 from .compiled_form import HasCompiledForm
 from .inputs import Inputs, flag, holds_variables, refuse_constant, with_keywords
 from .jit import JitFunction, jit
-from .kept import kept, kept_shortly
+from .memo import kept, kept_shortly
 
 __all__ = ["GradOperation", "Gradient", "get_grad", "grad", "value_and_grad"]
 

@@ -21,7 +21,7 @@ from .compiled_form import HasCompiledForm
 from .grad import grad, main_of, positions_of
 from .inputs import Inputs, as_tuple, directions, flag, holds_variables, no_variable, tangents_given, with_keywords
 from .jvp import LinearMap, aux_of, check_tangents, jvp, linearised, made_eagerly
-from .kept import kept
+from .memo import kept
 from .vjp import mode_form
 
 __all__ = ["Jacobian", "hessian", "hvp", "jacfwd", "jacrev", "linearize"]

@@ -13,11 +13,11 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from .. import escape
-from ..compiler.fast import REFUSED, TAKEN, is_of_method, takes_short_ways
+from ..compiler.call_key import Key, described, signature, stand_ins
+from ..compiler.fastcall.direct_call import REFUSED, TAKEN, is_of_method, takes_short_ways
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
 from ..compiler.recorder import called, inside, recording, waited
-from ..compiler.saved import pictures
-from ..compiler.specialise import Key, described, signature, stand_ins
+from ..compiler.save_graphs import pictures
 from ..compiler.specialised import Specialised, specialise
 from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
 from ..errors import ArgumentError, leave_user_frames

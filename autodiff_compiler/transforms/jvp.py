@@ -17,7 +17,7 @@ from ..runtime.trees import replaced
 from .grad import main_of
 from .inputs import Inputs, as_tuple, directions, flag, tangents_given
 from .jit import JitFunction, jit
-from .kept import kept
+from .memo import kept
 
 __all__ = ["jvp"]
 

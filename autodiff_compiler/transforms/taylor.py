@@ -10,7 +10,7 @@ from ..errors import GradientError, users_frames
 from ..ir.primitive import call
 from .jit import jit
 from .jvp import jvp
-from .kept import kept
+from .memo import kept
 
 __all__ = ["derivative", "jet"]
 

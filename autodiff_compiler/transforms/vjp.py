@@ -18,7 +18,7 @@ from .grad import cotangents_of, main_of, weights_of
 from .inputs import Inputs, flag, holds_variables, warn_of_constants
 from .jit import jit
 from .jvp import LinearMap, aux_of, made_eagerly
-from .kept import kept
+from .memo import kept
 
 __all__ = ["mode_form", "vjp"]
 

@@ -16,7 +16,7 @@ from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import attributes_of, mapped, parts, with_parts
 from .compiled_form import HasCompiledForm
 from .jvp import belongs_to_run
-from .kept import kept
+from .memo import kept
 
 __all__ = ["Vectorised", "vmap"]
 

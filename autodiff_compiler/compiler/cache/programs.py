@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from .. import logs
-from ..backends.base import Executable
-from ..config import backends, context
-from ..data_forms import is_size
-from ..ir.core import Module
-from ..ir.types import Shape, TensorType
+from ... import logs
+from ...backends.base import Executable
+from ...config import backends, context
+from ...data_forms import is_size
+from ...ir.core import Module
+from ...ir.types import Shape, TensorType
 
 __all__ = ["Expected", "Form", "expected", "keep", "possible", "recalled"]
 
@@ -66,7 +66,7 @@ def possible(backend: str) -> bool:
         return False
     if backends["native"]() is not None or any(map(logs.listener, ("passes", "fusion"))):
         return False
-    from ..backends.native import cache
+    from ...backends.native import cache
 
     return cache.why_off() is None
 
@@ -75,7 +75,7 @@ def expected(module: Module, in_place: Collection[str]) -> Expected | None:
     """A frontend's module as a program to look for; None if it cannot be kept, as one that calls Python's checks."""
     if module.check_nonfinite or not possible(module.backend):
         return None
-    from ..backends.native.recipe import module_key
+    from ...backends.native.recipe import module_key
 
     types = [x.type for x in module.entry.args]
     key = module_key(module, "program", context.optimize, sorted(in_place))
@@ -87,9 +87,9 @@ def expected(module: Module, in_place: Collection[str]) -> Expected | None:
 
 def recalled(wanted: Expected, source: Callable[[], str]) -> tuple[Executable, Form] | None:
     """The program that was kept under that name, if it can be it; `source` makes its text."""
-    from ..backends.native.backend import NativeProgram
-    from ..backends.native.cache import record
-    from ..backends.native.recipe import FORM
+    from ...backends.native.backend import NativeProgram
+    from ...backends.native.cache import record
+    from ...backends.native.recipe import FORM
 
     form = ([str], [str], is_size, bool, bool)
     data = record(wanted.key, {"name": str, "form": form, "program": FORM})
@@ -105,8 +105,8 @@ def recalled(wanted: Expected, source: Callable[[], str]) -> tuple[Executable, F
 
 def keep(key: str, executable: Executable, form: Form, name: str) -> bool:
     """Keeps a program, unless it is of a kind that cannot lie on disk; whether it is one that can."""
-    from ..backends.native.backend import NativeProgram
-    from ..backends.native.cache import keep_record
+    from ...backends.native.backend import NativeProgram
+    from ...backends.native.cache import keep_record
 
     data: Any = executable.data if isinstance(executable, NativeProgram) else None
     if data is not None:

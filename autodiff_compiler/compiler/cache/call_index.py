@@ -24,16 +24,16 @@ from typing import Any
 
 import numpy as np
 
-from ..config import context
-from ..data_forms import OneOf, fits, is_key, is_size
-from ..frontend.guards import Content, FunctionGuard, Guard, LookupGuard, content_of
-from ..frontend.lower import Lowered, Options, Out, TensorArgument
-from ..ir.core import Module
-from ..runtime.hooks import any_outside
-from ..runtime.tensor import Tensor, wrap
-from ..source import Loc
-from .described import Describer, UndescribedError
-from .kept import Expected, possible
+from ...config import context
+from ...data_forms import OneOf, fits, is_key, is_size
+from ...frontend.guards import Content, FunctionGuard, Guard, LookupGuard, content_of
+from ...frontend.lower import Lowered, Options, Out, TensorArgument
+from ...ir.core import Module
+from ...runtime.hooks import any_outside
+from ...runtime.tensor import Tensor, wrap
+from ...source import Loc
+from .fingerprint import Describer, UndescribedError
+from .programs import Expected, possible
 
 __all__ = ["Call", "Recalled", "call_of"]
 
@@ -95,7 +95,7 @@ class Call:
 
     def _notes(self) -> list[dict[str, Any]]:
         """What was kept about calls like this one."""
-        from ..backends.native.cache import record
+        from ...backends.native.cache import record
 
         form = {"read": [_is_read], "result": _is_result, "program": is_key, "arguments": is_size}
         found: list[dict[str, Any]] | None = record(self.key, [form])
@@ -109,7 +109,7 @@ class Call:
 
     def keep(self, lowered: Lowered, program: str) -> None:
         """Keeps a note about what was lowered, if that says all; `program`: its name among the programs kept."""
-        from ..backends.native.cache import keep_record
+        from ...backends.native.cache import keep_record
 
         nothing = (lowered.captures, lowered.states, lowered.writes, lowered.hooks, lowered.sites)
         changed = lowered.attributes or lowered.standing
@@ -138,7 +138,7 @@ def call_of(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Opt
     """A call as something that notes can be about; None if they cannot."""
     if kwargs or not possible(options.backend):
         return None
-    from ..backends.native.recipe import surroundings
+    from ...backends.native.recipe import surroundings
 
     around = surroundings()
     if around is None:
@@ -164,7 +164,7 @@ def _argument(x: Any, describer: Describer) -> str:
 def _stand_in(x: Any) -> Any:
     if type(x) is not Tensor:
         return x
-    from ..frontend.outside import type_of
+    from ...frontend.outside import type_of
 
     return TensorArgument(type_of(x), wrap(np.broadcast_to(np.zeros((), x._data.dtype), x.shape)))
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..dtypes import DType
-from ..frontend.lower import Arg, Out, State
-from ..frontend.values import LocalDict, LocalList
+from ...dtypes import DType
+from ...frontend.lower import Arg, Out, State
+from ...frontend.values import LocalDict, LocalList
 
 if TYPE_CHECKING:
-    from ..backends.native.signature import Form
+    from ...backends.native.signature import Form
 
 __all__ = ["parts_of", "returned"]
 
@@ -44,7 +44,7 @@ def returned(template: Any, arrays: Collection[int]) -> tuple[Form | None, dict[
 
 def parts_of(count: int) -> Form:
     """A tuple of the first results."""
-    from ..backends.native.signature import Form
+    from ...backends.native.signature import Form
 
     return Form("tuple", items=tuple(Form("result", number=i) for i in range(count)))
 
@@ -54,7 +54,7 @@ class _InPythonError(Exception):
 
 
 def _form(template: Any, constants: dict[str, Any], seen: set[int]) -> Form:
-    from ..backends.native.signature import Form
+    from ...backends.native.signature import Form
 
     kind = type(template)
     if kind is Out and template.kind is None:

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType
-from ..frontend.lookup import is_ours
-from ..frontend.source_tree import lines_of
-from ..frontend.values import module_name
+from ...dtypes import DType
+from ...frontend.lookup import is_ours
+from ...frontend.source_tree import lines_of
+from ...frontend.values import module_name
 
 __all__ = ["Describer", "UndescribedError"]
 

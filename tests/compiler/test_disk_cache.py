@@ -20,7 +20,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Tensor
 from autodiff_compiler.backends.native import backend, cache, machine, recipe
 from autodiff_compiler.compiler import program
-from autodiff_compiler.compiler.described import Describer, UndescribedError
+from autodiff_compiler.compiler.cache.fingerprint import Describer, UndescribedError
 from autodiff_compiler.config import context
 from tests.compiler.world import HEAD, World
 

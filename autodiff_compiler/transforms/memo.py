@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ..compiler.specialise import Identity
+from ..compiler.call_key import Identity
 from ..locks import Lock
 
 __all__ = ["kept", "kept_shortly"]

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..backends.base import SilentExecutable
-from ..frontend.lower import name_of_argument
-from ..runtime.parameter import Parameter
-from ..runtime.tensor import Tensor
-from .asked import Asked
-from .returned import parts_of, returned
-from .specialise import Identity, Key, signature
+from ...backends.base import SilentExecutable
+from ...frontend.lower import name_of_argument
+from ...runtime.parameter import Parameter
+from ...runtime.tensor import Tensor
+from ..call_key import Identity, Key, signature
+from .guard_table import Asked
+from .result_layout import parts_of, returned
 
 if TYPE_CHECKING:
-    from ..backends.native.direct import Direct
-    from ..backends.native.signature import Form
-    from .specialised import Specialised
+    from ...backends.native.direct import Direct
+    from ...backends.native.signature import Form
+    from ..specialised import Specialised
 
 __all__ = [
     "REFUSED",
@@ -109,7 +109,7 @@ class ShortWay:
 
         Whether the way is still there.
         """
-        from ..backends.native.words import hold
+        from ...backends.native.words import hold
 
         if self._calls != self._made.calls:
             self._calls, self._refused = self._made.calls, 0
@@ -128,7 +128,7 @@ class ShortWay:
         return True
 
     def _watch(self) -> None:
-        from ..backends.native.words import epoch_word
+        from ...backends.native.words import epoch_word
 
         self._made.watch([(epoch_word()[0], id(self._epoch)), *self._words])
 
@@ -167,7 +167,7 @@ class _Plan(NamedTuple):
 
 def _plan(entry: Specialised, arrays: Collection[int]) -> _Plan | str:
     """How calls take the short way, or why there is none; `arrays`: which of the arguments are ndarrays."""
-    from ..backends.native.words import free_words
+    from ...backends.native.words import free_words
 
     asked = Asked(entry)
     states = [*asked.captured, *entry.states_read]
@@ -208,8 +208,8 @@ def asked_in_python(entry: Specialised) -> list[str]:
 
 def long_because(entry: Specialised) -> str:
     """Why calls of a compiled form with nothing but Tensors go the long way; empty if they need not."""
-    from ..backends.native.backend import NativeProgram
-    from ..backends.native.direct import direct_signature
+    from ...backends.native.backend import NativeProgram
+    from ...backends.native.direct import direct_signature
 
     program, reason = entry.program.executable, obstacle(entry)
     if reason or type(program) is not NativeProgram:
@@ -223,13 +223,13 @@ def long_because(entry: Specialised) -> str:
 
 def short_way(entry: Specialised, arrays: Collection[int]) -> ShortWay | None:
     """The short way into a compiled form, if there can be one; `arrays`: which of its arguments are ndarrays."""
-    from ..backends.native.backend import NativeProgram
+    from ...backends.native.backend import NativeProgram
 
     program = entry.program.executable
     if type(program) is not NativeProgram or not entry.may_be_short:
         return None
-    from ..backends.native.direct import direct
-    from ..backends.native.fronts import hasten
+    from ...backends.native.direct import direct
+    from ...backends.native.fronts import hasten
 
     plan = _plan(entry, arrays)
     if isinstance(plan, str):

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..frontend.guards import Content, Guard, Holds, LookupGuard, MethodOf, in_short, matches
-from ..frontend.joins import same_static
-from ..ir.types import TensorType
-from ..source import Loc
+from ...frontend.guards import Content, Guard, Holds, LookupGuard, MethodOf, in_short, matches
+from ...frontend.joins import same_static
+from ...ir.types import TensorType
+from ...source import Loc
 
 if TYPE_CHECKING:
-    from ..backends.native.words import Word
-    from .specialised import Specialised
+    from ...backends.native.words import Word
+    from ..specialised import Specialised
 
 __all__ = ["Asked"]
 
@@ -69,7 +69,7 @@ class Asked:
 
     def words(self) -> list[Word]:
         """The words of now; one that cannot be right where some cannot be found any more."""
-        from ..backends.native.words import free_words
+        from ...backends.native.words import free_words
 
         found: dict[Word, None] = {}
         for one in self._quick:
@@ -98,7 +98,7 @@ class Asked:
             return None
 
     def _words_of_now(self, get: Callable[[Any], Any], key: Any, now: Any, expected: Any) -> list[Word] | None:
-        from ..backends.native import words
+        from ...backends.native import words
 
         if type(get) is MethodOf:
             return words.method(key, get.name)
@@ -115,7 +115,7 @@ class Asked:
 
         Containers in between may go; as long as the words before say where they lie, they are there.
         """
-        from ..backends.native.words import BY_VALUE, array, inside
+        from ...backends.native.words import BY_VALUE, array, inside
 
         if isinstance(expected, TensorType):
             yield (place, id(now)) if any(now is x for x in self.captured) else None
