@@ -27,13 +27,13 @@ __all__ = [
     "called",
     "compiling",
     "inside",
+    "observed",
     "recording",
     "start",
     "stop",
     "this_thread",
     "waited",
     "watch",
-    "way",
 ]
 
 #: How many events are kept for a trace.
@@ -311,8 +311,8 @@ def called(owner: object, name: str, run: Callable[..., Any], *args: Any) -> Any
         noted.add(owner, name, began, ended, thread)
 
 
-def way(fast: Callable[..., Any], owner: object, name: str, times: Times) -> Callable[..., Any]:
-    """The short way into a compiled form, whose calls are noted with the run of the program that is in them."""
+def observed(fast: Callable[..., Any], owner: object, name: str, times: Times) -> Callable[..., Any]:
+    """Wraps the fast path into a compiled entry: notes its calls, each with the run of the program that is in it."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         if inside(owner):
@@ -331,7 +331,7 @@ def way(fast: Callable[..., Any], owner: object, name: str, times: Times) -> Cal
             return fast(*args, **kwargs)
         finally:
             ended = perf_counter_ns()
-            if noted is not None and runs == thread.runs:  # else it went the long way
+            if noted is not None and runs == thread.runs:  # else it took the slow path
                 _note(noted, name, times, began, ended, before)
             thread.noting += began - start + perf_counter_ns() - ended
 

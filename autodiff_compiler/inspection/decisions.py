@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import escape
 from ..backends.stacks import Bytes, Stacks
-from ..compiler.fastcall.direct_call import asked_in_python, long_because
 from ..compiler.history import Watched, watched
 from ..compiler.pipeline import coverage, kernels_of, why_numpy
 from ..config import context
@@ -259,8 +258,10 @@ def _guards(guards: Sequence[Watched]) -> list[str]:
 
 def _calls(compiled: Specialised) -> tuple[list[str], list[str]]:
     """Why machine code does not check calls of this form; if it does, what it asks Python."""
-    reasons = [f"because {reason}" for reason in (*compiled.unusual, long_because(compiled)) if reason]
-    asked = [] if reasons else _first(_counted(Counter(asked_in_python(compiled))), "questions")
+    from ..compiler.fastcall.direct_call import python_guards, slow_because  # NumPy's programs have no fast path
+
+    reasons = [f"because {reason}" for reason in (*compiled.unusual, slow_because(compiled)) if reason]
+    asked = [] if reasons else _first(_counted(Counter(python_guards(compiled))), "questions")
     return reasons, [part for line in asked for part in wrapped(line)]
 
 

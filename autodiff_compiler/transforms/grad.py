@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.call_key import Identity
-from ..compiler.fastcall.direct_call import takes_short_ways
+from ..compiler.fastcall.eligible import takes_fast_path
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.ahead import taken
 from ..eager.grad import differentiate
@@ -98,10 +98,10 @@ class Gradient(HasCompiledForm):
     )
 
     # ------------------------------------------------------------------------------------------- calling
-    #: the short way into the compiled form, as long as calls may take it
+    #: the fast path into the compiled form, as long as calls may take it
     _fast: Any = None
 
-    @takes_short_ways
+    @takes_fast_path
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             fast = self._fast

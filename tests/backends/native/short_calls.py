@@ -8,13 +8,13 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
 from autodiff_compiler.backends.native import abi, machine
-from autodiff_compiler.compiler.specialised import LONG_WAYS
+from autodiff_compiler.compiler.specialised import SLOW_CALLS
 from autodiff_compiler.transforms.jit import JitFunction
 
 NEEDS_MACHINE_CODE = pytest.mark.skipif(
     machine.why_not() is not None or abi.why_not() is not None, reason="there is no machine code here"
 )
-TIMES = LONG_WAYS + 3  # after which a call takes the short way
+TIMES = SLOW_CALLS + 3  # after which a call takes the short way
 
 
 @pytest.fixture(autouse=True)
