@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..compiler.history import Recompiles
 from ..errors import UnsupportedCallError, users_frames
+from .jit import JitFunction, jit
 
 if TYPE_CHECKING:
-    from ..compiler.history import Recompiles
     from ..inspection.artifact import Artifact
     from ..inspection.derivative_source import PythonSource
-    from .jit import JitFunction
 
 __all__ = ["HasCompiledForm"]
 
@@ -27,8 +27,6 @@ class HasCompiledForm:
     def _as_compiled(self) -> JitFunction:
         """The compiled form, made where there is none."""
         if self._jit is None:
-            from .jit import jit
-
             self._jit = jit(self)  # type: ignore[arg-type]
         return self._jit
 

@@ -23,7 +23,9 @@ from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
 from ..errors import ArgumentError, leave_user_frames
 from ..frontend.lookup import peek
 from ..frontend.lower import Options
+from ..ir.core import Module
 from ..locks import Lock
+from ..passes.manager import dump
 from ..runtime import epoch
 from ..runtime.tensor import Tensor
 from ..source import calling_place
@@ -32,7 +34,6 @@ from .jit_options import Signature, check_options
 if TYPE_CHECKING:
     from ..inspection.artifact import Artifact
     from ..inspection.derivative_source import PythonSource
-    from ..ir.core import Module
 
 __all__ = ["JitFunction", "jit", "ms_function"]
 
@@ -59,12 +60,10 @@ watchers.append(epoch.bump)
 
 
 def _drawn(module: Module) -> str:
-    """What `save_graphs` of level 3 leaves besides a module."""
-    from ..inspection.pictures.dot import dot_text
-    from ..inspection.pictures.graph import graph_of
-    from ..passes.manager import dump
+    """The picture of a module that `save_graphs` of level 3 leaves beside it."""
+    from ..inspection.pictures import dot, graph  # inspection is loaded when somebody looks
 
-    return dot_text(graph_of(module, dump(module), module.entry.name))
+    return dot.dot_text(graph.graph_of(module, dump(module), module.entry.name))
 
 
 pictures.append(_drawn)
@@ -295,11 +294,14 @@ class JitFunction:
         except BaseException as error:
             leave_user_frames(error)
             raise
-        from ..inspection.artifact import Artifact
-
         call = call_text(args, kwargs)
-        self._looked_at = Artifact(self._name, self._fn, call, entry)  # which must not keep the arguments alive
-        return Artifact(self._name, self._fn, call, entry, leaves, types_only)
+        self._looked_at = self._artifact(call, entry)  # which must not keep the arguments alive
+        return self._artifact(call, entry, leaves, types_only)
+
+    def _artifact(self, call: str, entry: Specialised, *leaves: Any) -> Artifact:
+        from ..inspection.artifact import Artifact  # inspection is loaded when somebody looks
+
+        return Artifact(self._name, self._fn, call, entry, *leaves)
 
     def source(self, *args: Any, **kwargs: Any) -> PythonSource:
         """What a call with these arguments computes, as Python over NumPy: a text to read, which runs by itself.
@@ -325,9 +327,7 @@ class JitFunction:
                     f"source() of {self._name} needs the arguments of a call, or a TensorSpec for each Tensor: "
                     "it has not been compiled yet"
                 ) from error
-        from ..inspection.artifact import Artifact
-
-        return Artifact(self._name, self._fn, entry.call[len(self._name) + 1 : -1], entry).source()
+        return self._artifact(entry.call[len(self._name) + 1 : -1], entry).source()
 
     def cache_info(self) -> dict[str, Any]:
         """How many compiled forms are kept (`entries`), how many compilations there were, and how calls fared.

@@ -17,7 +17,7 @@ from ..runtime.trees import replaced
 from .grad import main_of
 from .inputs import Inputs, as_tuple, directions, flag, tangents_given
 from .jit import JitFunction, jit
-from .memo import kept
+from .memo import memoised
 
 __all__ = ["jvp"]
 
@@ -122,7 +122,7 @@ def belongs_to_run(function: Any) -> bool:
 
 
 def _compiled_form(fn: Any, has_aux: bool) -> JitFunction:
-    return kept(fn, ("jvp", flag("has_aux", has_aux)), lambda: jit(PushForward(fn, has_aux)))
+    return memoised(fn, ("jvp", flag("has_aux", has_aux)), lambda: jit(PushForward(fn, has_aux)))
 
 
 @users_frames

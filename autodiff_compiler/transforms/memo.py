@@ -1,7 +1,7 @@
-"""What was made of a function before, so that `grad(f)` inside a training loop finds its compiled form again.
+"""Memo per function: `grad(f)` inside a training loop finds its compiled form again.
 
-A function keeps it itself: what only the two of them hold dies with the function, and so does what its closure holds.
-Other callables have no place of their own; of those the last few are remembered.
+The memo is an attribute of the function, so both die together, with everything in the closure.  Other callables have no
+attributes of their own; of those the last few are remembered in one memo.
 """
 
 from __future__ import annotations
@@ -15,45 +15,45 @@ from typing import Any
 from ..compiler.call_key import Identity
 from ..locks import Lock
 
-__all__ = ["kept", "kept_shortly"]
+__all__ = ["fast_memo", "memoised"]
 
 _PLACE = "__derivatives__"
-_KEPT = 16
+_MOST = 16
 
 
-class _Kept:
-    """What was made of one function.  `functools.wraps` hands it on to functions that it is not about."""
+class _Memo:
+    """The memo of one function.  `functools.wraps` copies it to other functions, for which it is empty."""
 
     def __init__(self, fn: Any) -> None:
         self.owner, self.made = weakref.ref(fn), OrderedDict[Any, Any]()
-        #: some of what was made, by how it is asked for most often
+        #: some of `made` by short keys, for the most frequent calls
         self.short: dict[Any, Any] = {}
 
     def __reduce__(self) -> Any:
         return _nothing, ()
 
 
-def kept_shortly(fn: Any) -> dict[Any, Any] | None:
-    """What was made of a function, by short keys of the caller's; None for one of which nothing was made."""
+def fast_memo(fn: Any) -> dict[Any, Any] | None:
+    """The part of a function's memo under short keys of the caller's; None where there is no memo."""
     place = fn.__dict__.get(_PLACE) if type(fn) is types.FunctionType else None
-    return place.short if type(place) is _Kept and place.owner() is fn else None
+    return place.short if type(place) is _Memo and place.owner() is fn else None
 
 
 def _nothing() -> None:
-    """What is left of it in a copy of the function."""
+    """The memo in a copy of the function."""
 
 
 _others: OrderedDict[Any, Any] = OrderedDict()
 _lock = Lock()
 
 
-def kept(fn: Any, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """What `make` gave for this function and key before, or gives now; the keys used least recently are forgotten."""
+def memoised(fn: Any, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """What `make` gave for this function and key before, or gives now; the least recently used keys are forgotten."""
     place: Any = None
     if isinstance(fn, types.FunctionType):
         place = fn.__dict__.get(_PLACE)
-        if not isinstance(place, _Kept) or place.owner() is not fn:
-            place = fn.__dict__[_PLACE] = _Kept(fn)
+        if not isinstance(place, _Memo) or place.owner() is not fn:
+            place = fn.__dict__[_PLACE] = _Memo(fn)
         made = place.made
     else:
         made = _others
@@ -63,7 +63,7 @@ def kept(fn: Any, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         found = made.get(key)
         if found is None:
             found = made[key] = make()
-            while len(made) > _KEPT:
+            while len(made) > _MOST:
                 made.popitem(last=False)
                 if place is not None:
                     place.short.clear()

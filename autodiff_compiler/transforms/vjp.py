@@ -18,7 +18,7 @@ from .grad import cotangents_of, main_of, weights_of
 from .inputs import Inputs, flag, holds_variables, warn_of_constants
 from .jit import jit
 from .jvp import LinearMap, aux_of, made_eagerly
-from .memo import kept
+from .memo import memoised
 
 __all__ = ["mode_form", "vjp"]
 
@@ -27,7 +27,7 @@ def mode_form(fn: Any) -> Any:
     """The function as the mode of the context runs it: compiled in GRAPH_MODE (once per function), else itself."""
     if context.mode != GRAPH_MODE or jit_disabled():
         return fn
-    return kept(fn, ("jit",), lambda: jit(fn))
+    return memoised(fn, ("jit",), lambda: jit(fn))
 
 
 def _arranged(found: Sequence[Any], inputs: Inputs, count: int, weights: Any) -> Any:
