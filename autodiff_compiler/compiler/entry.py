@@ -119,7 +119,7 @@ class CompiledEntry:
         return pattern is None or pattern_of([*map(id, leaves), *[id(fetch()) for fetch in self._fetch]]) == pattern
 
     def check_apart(self, arguments: Any) -> None:
-        """SideEffectError if an argument is, or holds, a container from outside that the program changes."""
+        """SideEffectError if an argument is, or holds, an alias of a container that the program changes."""
         changed = {id(place.fetch()) for place, _, _ in self.lowered.containers}
         if changed and any(id(part) in changed for part in parts(arguments)):
             raise SideEffectError(
@@ -212,7 +212,7 @@ class CompiledEntry:
 
 
 def apart(inputs: list[Tensor], written: Sequence[int]) -> list[Tensor]:
-    """The inputs with copies of those a program overwrites whose memory others share, which would see it too early."""
+    """The inputs, with copies of those that a program overwrites and others share memory with."""
     arrays = [inputs[i]._own() for i in written]
     if all(t._data.base is None for t in inputs) and len({id(t._data) for t in inputs}) == len(inputs):
         return inputs  # each owns its memory
@@ -224,7 +224,7 @@ def apart(inputs: list[Tensor], written: Sequence[int]) -> list[Tensor]:
 
 
 def check_memory(written: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
-    """SideEffectError if a write to one of the Tensors would show in another one, which compiled code cannot know."""
+    """SideEffectError if one of the Tensors written is an alias of another one: compiled code knows of no aliases."""
     for target in written:
         if target._held & holders.live:
             continue  # a write goes to a copy

@@ -102,7 +102,7 @@ def _without_rewriting(pipeline: Sequence[Step]) -> list[Step]:
 
 
 def _without_names(module: Module) -> Module:
-    """The module, in which constants are not called what they are in a derivative: others read the same ones by now."""
+    """The module without names of constants that a derivative gave: other ops read the same constants by now."""
     for function in module:
         for op in ops_of(function.body):
             if op.defn.name == "const" and op.loc is not None and op.loc.tag:

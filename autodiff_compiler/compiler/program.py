@@ -1,4 +1,4 @@
-"""A module as something that runs on Tensors: once as it is, on a tape together with its derivative."""
+"""A compiled program: a module that runs on Tensors, as it is or recorded on a tape with its derivative."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class Program:
         self._wanted = wanted
         #: its key in the disk cache, if it is there
         self.key = None if wanted is None else wanted.key
-        #: by how many of its first arguments a derivative meets gradient hooks: the others are cotangents
+        #: at how many of its first arguments a derivative calls gradient hooks: the others are cotangents
         if inputs is None:
             inputs = len(self.front.entry.args if wanted is None else wanted.arguments)
         self._hooked = inputs
-        #: the Tensors behind the module's states, for those that come to life in a backward part
+        #: the Tensors behind the module's states, for those that a backward part reads or writes
         self._states = states or {}
         self._lock = Lock()
         self._stages: Stages | None = None
@@ -73,7 +73,7 @@ class Program:
         self.in_place: Collection[str] = ()
         #: whether the program, once compiled, calls functions that states are written back for, or that see them
         self.commits = False
-        #: whether two results may be views of the same bytes
+        #: whether two results may be aliases
         self._may_share = False
         self._interface: Interface | None = None
         #: the bare function, once compiled, of a program that calls nothing but NumPy
@@ -285,7 +285,7 @@ _call = Program.__call__
 
 
 def _name_line(error: BaseException) -> None:
-    """Notes the user's line that failed or was interrupted: generated programs have it behind the statement."""
+    """Adds the user's line that failed or was interrupted: NumPy's programs have it behind the statement."""
     trace = error.__traceback__
     found = ""
     while trace is not None:
@@ -301,14 +301,14 @@ def _name_line(error: BaseException) -> None:
 
 
 def _may_share(module: Module) -> bool:
-    """Whether two results of the entry may be views of the same bytes."""
+    """Whether two results of the entry may be aliases."""
     outs = module.entry.outs
     views = any(op.defn.view is not None for function in module for op in ops_of(function.body))
     return len(outs) > 1 and (views or len(set(outs)) < len(outs))
 
 
 def _mark_shared(results: Sequence[Tensor]) -> None:
-    """Marks Tensors that are views of the same bytes: a write to one of them is made in a copy."""
+    """Marks Tensors that are aliases: a write to one of them goes to a copy."""
     first: dict[int, Tensor] = {}
     for t in results:
         root = t._data

@@ -1,6 +1,6 @@
-"""What runs while somebody measures: calls of compiled functions, runs of programs, and time spent on compiling.
+"""The recorder of a profile: calls of compiled functions, runs of programs, and time spent on compiling.
 
-Calls inside calls are parts of these; each thread has its own outermost call.
+A call inside another one is a part of it; each thread has its own outermost call.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Calls:
 class Called:
     """The outermost calls of one function.
 
-    `first`: of each program those up to the last one that compiled something, and at least one: what is done once, and
-    by ways that the others need not take.  `later`: the others, by program.
+    `first`: of each program those up to the last one that compiled something, and at least one; they do what is done
+    once, and take the slow path.  `later`: the others, by program.
     """
 
     name: str
@@ -281,8 +281,8 @@ def stop() -> None:
 
 
 def inside(owner: object = None) -> bool:
-    """Whether calls of this thread, of the owner, are not to be noted: nothing is recorded, or they are part of what
-    is, or do not count."""
+    """Whether calls of the owner in this thread are not to be recorded: nothing is recorded, they are inside another
+    recorded call, or they do not count."""
     noted = _now[0]
     if noted is None or (state := _thread.state).calling or state.compiling:
         return True
@@ -377,7 +377,7 @@ def _note(noted: Recording, name: str, times: Times, began: int, ended: int, sta
 
 
 def watch(executable: Any, name: str) -> None:
-    """Lets runs of a program be noted."""
+    """Wraps the runs of a program, so that they are recorded."""
     run, times = executable.run, executable.times
 
     def measured(*arrays: Any) -> Any:
@@ -408,7 +408,7 @@ def watch(executable: Any, name: str) -> None:
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """Something is compiled, which is no part of the call that needs it, nor of a program that makes this call."""
+    """Around a compilation: its time counts neither for the call that needs it nor for the program around that."""
     noted, thread = _now[0], _thread.state
     if noted is None or thread.compiling:
         yield
@@ -431,7 +431,7 @@ def compiling() -> Iterator[None]:
 
 
 def waited(began: int) -> None:
-    """Since then the thread has waited for a lock, while another one compiled: that is no part of the call, either."""
+    """Since `began` the thread has waited for another one to compile: that time does not count for the call, either."""
     thread = _thread.state
     if _now[0] is not None and not thread.compiling:
         spent.compiling[0] += perf_counter_ns() - began

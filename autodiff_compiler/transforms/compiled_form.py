@@ -1,4 +1,4 @@
-"""What a Cell and a derivative show of their compiled form, as a function given to `jit` does."""
+"""`HasCompiledForm`: the methods by which Cells and derivatives show their compiled form, as jitted functions do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["HasCompiledForm"]
 
 
 class HasCompiledForm:
-    """What GRAPH_MODE compiles, and can be looked at in either mode.
+    """Base of what GRAPH_MODE compiles; it can be looked at in either mode.
 
     A class or object that has attributes of these names itself keeps them: of MindSpore's Cells only `RReLU`, whose
     `lower` is a number.

@@ -49,7 +49,7 @@ switching = Lock()
 
 
 def _switched() -> None:
-    """What a call means has changed: eager or compiled."""
+    """After a switch between eager and compiled calls: fast paths are closed."""
     with switching:
         for function in list(leading.values()):
             function._stay()
@@ -85,7 +85,7 @@ class JitFunction:
         self._entries: OrderedDict[Key, list[Specialised]] = OrderedDict()
         #: types and entry of the last call whose arguments were Tensors only: such a call needs no key
         self._last: tuple[tuple[Any, ...], Specialised | None] = ((), None)
-        #: the entry put in front last; the order of use matters only when entries may have to go
+        #: the entry put in front last; the order of use matters only when entries may be dropped
         self._recent: Specialised | None = None
         self._lock = Lock()
         #: the fast path into the compiled form used last, and the object whose calls take it in GRAPH_MODE, too
@@ -127,7 +127,7 @@ class JitFunction:
             raise
 
     def _slow_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that looks for its compiled form."""
+        """A call that looks for its compiled entry by its key."""
         if not inside(self._history):
             return called(self._history, self._name, self._slow_path, args, kwargs)
         if jit_disabled():
@@ -239,7 +239,7 @@ class JitFunction:
         return next((e for e in self._entries.get(key, ()) if e.valid() and e.agrees(leaves)), None)
 
     def _to_front(self, key: Key, entry: Specialised) -> None:
-        """Makes an entry the one used last.  Those that are not valid now stay: what they read may change back."""
+        """Makes an entry the one used last.  Entries whose guards fail stay: what they read may change back."""
         with self._lock:
             # Lists are replaced, never changed: other threads may be iterating over them.
             others = [e for e in self._entries.get(key, ()) if e is not entry]

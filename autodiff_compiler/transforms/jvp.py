@@ -117,7 +117,7 @@ def made_eagerly(function: Callable[..., Any], maker: str) -> Callable[..., Any]
 
 
 def belongs_to_run(function: Any) -> bool:
-    """Whether a function is such a map, so that it runs eagerly in GRAPH_MODE too."""
+    """Whether a function is such a map: it runs eagerly in GRAPH_MODE, too."""
     return hasattr(function, "__run__")
 
 

@@ -44,7 +44,7 @@ def _arranged(found: Sequence[Any], inputs: Inputs, count: int, weights: Any) ->
 def _variables(
     fn: Any, args: Sequence[Any], weights: Any, is_tensor: Callable[[Any], bool], place: Loc | None = None
 ) -> Inputs:
-    """What the pullback gives cotangents of."""
+    """The inputs that the pullback gives cotangents of."""
     if weights is None:
         warn_of_constants(fn, args, is_tensor, place)
     return Inputs(args, [i for i, x in enumerate(args) if holds_variables(x, is_tensor)], is_tensor)
