@@ -118,7 +118,7 @@ class CompiledEntry:
                 return False
         return pattern is None or pattern_of([*map(id, leaves), *[id(fetch()) for fetch in self._fetch]]) == pattern
 
-    def check_apart(self, arguments: Any) -> None:
+    def check_aliases(self, arguments: Any) -> None:
         """SideEffectError if an argument is, or holds, an alias of a container that the program changes."""
         changed = {id(place.fetch()) for place, _, _ in self.lowered.containers}
         if changed and any(id(part) in changed for part in parts(arguments)):
@@ -153,7 +153,7 @@ class CompiledEntry:
         #: containers from outside that keep their identity, by the id of their place in the templates
         places = {id(place): place.fetch() for place in self.lowered.standing}
         if self._overwritten:
-            results = self.program(apart([*inputs, *self.states_read], self._overwritten))
+            results = self.program(unaliased([*inputs, *self.states_read], self._overwritten))
         elif not self._commits:
             results = self.program([*inputs, *self.states_read])
         else:
@@ -211,7 +211,7 @@ class CompiledEntry:
             set_content(places[id(place)], grows, held)
 
 
-def apart(inputs: list[Tensor], written: Sequence[int]) -> list[Tensor]:
+def unaliased(inputs: list[Tensor], written: Sequence[int]) -> list[Tensor]:
     """The inputs, with copies of those that a program overwrites and others share memory with."""
     arrays = [inputs[i]._own() for i in written]
     if all(t._data.base is None for t in inputs) and len({id(t._data) for t in inputs}) == len(inputs):

@@ -22,7 +22,7 @@ from ..ir.walk import count_ops, ops_of
 from ..locks import importing
 from ..passes import dce, fuse, inline, licm, memory, nonfinite, simplify, state, unread  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
-from .recorder import watch
+from .recorder import record_runs
 from .save_graphs import dump_folder, save_late, save_picture
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def build(module: Module, in_place: Collection[str] = ()) -> Executable:
         if not context.profile:
             return _of_cpu(module).compile(module, in_place=in_place)
         made = timed(module, in_place)
-        watch(made, module.entry.name)
+        record_runs(made, module.entry.name)
         return made
 
 

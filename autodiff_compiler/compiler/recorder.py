@@ -28,12 +28,12 @@ __all__ = [
     "compiling",
     "inside",
     "observed",
+    "record_runs",
     "recording",
     "start",
     "stop",
     "this_thread",
     "waited",
-    "watch",
 ]
 
 #: How many events are kept for a trace.
@@ -376,7 +376,7 @@ def _note(noted: Recording, name: str, times: Times, began: int, ended: int, sta
         noted.interrupted += max(0, waited)
 
 
-def watch(executable: Any, name: str) -> None:
+def record_runs(executable: Any, name: str) -> None:
     """Wraps the runs of a program, so that they are recorded."""
     run, times = executable.run, executable.times
 

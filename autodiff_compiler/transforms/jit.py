@@ -150,11 +150,11 @@ class JitFunction:
                         self._open(entry, args)
                 elif entry.may_be_fast and not kwargs and is_of_method(key, args, leaves):
                     self._open_method(entry, args)
-                entry.check_apart((args, kwargs))
+                entry.check_aliases((args, kwargs))
                 return entry(leaves)
         self._misses += 1
         entry = self._compiled(key, leaves, args, kwargs)
-        entry.check_apart((args, kwargs))
+        entry.check_aliases((args, kwargs))
         return entry(leaves)
 
     def _open(self, entry: Specialised, args: tuple[Any, ...]) -> None:
