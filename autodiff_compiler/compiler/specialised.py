@@ -39,7 +39,7 @@ class Specialised(CompiledEntry):
 
     #: where each dynamic leaf stands: the number of its argument, then keys of containers; empty if unknown
     paths: tuple[tuple[Any, ...], ...] = ()
-    #: the arguments it was compiled for that the fast path does not take, in words
+    #: the arguments it was compiled for that the fast path does not take, as texts
     unusual: tuple[str, ...] = ()
 
     def __init__(self, lowered: Lowered, program: Program) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import graphlib
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -110,6 +111,20 @@ def test_a_planted_knot_and_a_planted_import_in_a_function_are_reported(tmp_path
         f"1 imports inside functions in c {shown}, the limit is 0",
         "2 tests of a value's class in frontend/ (isinstance, issubclass, match, type(x) is), the limit is 1",
     ]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_knots_are_the_nodes_that_reach_each_other(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(TOOLS)
+    from import_graph import knots_of
+
+    draw = random.Random(seed)
+    edges = [(draw.choice("abcdefghij"), draw.choice("abcdefghij")) for _ in range(draw.randrange(4, 24))]
+    reached = set(edges)
+    for middle in "abcdefghij":  # Warshall
+        reached |= {(a, d) for a, b in reached for c, d in reached if b == c == middle}
+    both = {frozenset(b for b in "abcdefghij" if {(a, b), (b, a)} <= reached) for a in "abcdefghij"}
+    assert {frozenset(knot) for knot in knots_of(edges)} == {knot for knot in both if len(knot) > 1}
 
 
 def test_a_figure_that_has_become_better_asks_for_a_lower_limit_which_a_command_writes(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What is asked of the disk cache: whether it is in use, and for which program.
+"""Queries of the disk cache: whether it is in use, and which program is looked for.
 
 No import of the native backend here: the two levels themselves are loaded only where there is a cache to ask.
 """

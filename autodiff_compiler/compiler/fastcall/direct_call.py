@@ -116,7 +116,7 @@ def _plan(entry: CompiledEntry, arrays: Collection[int]) -> _Plan | str:
 
 
 def python_guards(entry: CompiledEntry) -> list[str]:
-    """The guards that Python checks at each call of the fast path, in words."""
+    """The guards that Python checks at each call of the fast path, as texts."""
     return GuardTable(entry).rest_names
 
 

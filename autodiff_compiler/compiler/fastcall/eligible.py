@@ -63,7 +63,7 @@ def is_of_method(key: Key, args: Sequence[Any], leaves: Sequence[Tensor]) -> boo
 
 
 def unusual_arguments(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-    """The arguments of a call that the fast path does not take, in words."""
+    """The arguments of a call that the fast path does not take, as texts."""
     key, leaves = signature(args, kwargs)
     if not kwargs and is_of_method(key, args, leaves):
         return []

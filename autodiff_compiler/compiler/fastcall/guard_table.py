@@ -17,7 +17,7 @@ from ..entry import CompiledEntry
 
 __all__ = ["GuardTable"]
 
-#: Its first word, a count of references, is never 0: a comparison that always fails.
+#: Compared with 0 where its count of references lies: a comparison that always fails.
 _NEVER: object = object()
 #: Values compared by value; of None, True and False there is one object each.
 _EQUAL = (int, float, str, bytes)
@@ -32,7 +32,7 @@ class GuardTable:
         # the program's entry checks the types of captured Tensors
         guards = [g for g in lowered.guards if not g.watched]
         checked = [g for g in guards if not (isinstance(g, Guard) and g.fetch in fetches and _is_type(g.expected))]
-        #: the Python predicates, and in words what each of them guards
+        #: the Python predicates, and texts that say what each of them guards
         self.rest: list[Callable[[], bool]] = []
         self.rest_names: list[str] = []
         self._captures = lowered.captures
