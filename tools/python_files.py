@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["ROOT", "Function", "body_of", "functions", "python_files"]
+__all__ = ["ROOT", "Function", "body_of", "functions", "python_files", "tree_of"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -23,6 +24,12 @@ def python_files(root: Path, folders: Iterable[str]) -> list[Path]:
     """Every Python file under these folders of `root`, sorted."""
     found = (path for folder in folders for path in (root / folder).rglob("*.py"))
     return sorted(path for path in found if "__pycache__" not in path.parts)
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text("utf-8"), str(path))
 
 
 def functions(tree: ast.AST, prefix: str = "") -> Iterator[Function]:

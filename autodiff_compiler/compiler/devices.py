@@ -1,4 +1,4 @@
-"""Devices in use: where the elements of Tensors are when programs run, and how eager mode runs there."""
+"""Use of an Ascend device: moves the elements of Tensors to where a program runs, and eager mode to the device."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def use_ascend(number: int) -> None:
 
 
 def _attend() -> None:
-    """From now on elements may be on a device."""
+    """From now on elements may be on a device: programs and settings are told."""
     global _attending
     with _lock:
         if not _attending:
@@ -53,7 +53,7 @@ def _attend() -> None:
 
 
 def _changed() -> None:
-    """The device or a setting of it is another one: compiled programs are looked for again, eager mode moves."""
+    """After a change of the device or its settings: guards are checked again, eager mode moves."""
     epoch.bump()
     on_device.settle(context.device_target != "CPU")
     residence.bring = _brought if context.device_target != "CPU" else None

@@ -1,4 +1,4 @@
-"""Why a function was compiled again: what the calls were like, and which argument or guard differs."""
+"""The history of a function's compilations: which argument or guard made each one necessary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..runtime.parameter import Parameter
 from ..runtime.records import held_besides, is_named_tuple
 from ..runtime.tensor import Tensor
 from ..source import Loc
-from .specialise import Identity, Key, fixed_key, signature
+from .call_key import Identity, Key, fixed_key, signature
 from .specialised import Specialised
 
 __all__ = ["Change", "Compile", "History", "Recompiles", "Watched", "facets_of", "stale_because", "watched"]
@@ -36,7 +36,7 @@ _SHOWN = 6
 
 
 class Facet(NamedTuple):
-    """One leaf of the arguments, or a container among them, as far as the key has it."""
+    """What the key has of one leaf of the arguments, or of a container among them."""
 
     key: Key
     text: str
@@ -134,7 +134,7 @@ def _in_short(compile_: Compile) -> str:
 
 
 def watched(entries: Sequence[Specialised]) -> list[Watched]:
-    """What compiled forms depend on, those of each in the order in which it was read."""
+    """The guards of compiled entries, those of each in the order of the reads."""
     return [
         Watched(
             g.what,
@@ -158,7 +158,7 @@ def _at(loc: Loc) -> str:
 
 # ---------------------------------------------------------------------------------------------------- arguments
 def facets_of(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Facet]:
-    """What the key of a call is made of, by the names the user has for it."""
+    """The parts of a call's key, by the names that the user has for them."""
     found: dict[str, Facet] = {}
     for i, x in enumerate(args):
         found.update(_facets(name_of_argument(fn, i), x, False))
@@ -189,7 +189,7 @@ def _facets(path: str, x: Any, mutable: bool) -> Iterator[tuple[str, Facet]]:
 
 
 def _static(x: Any, key: Key) -> Facet:
-    """What is no structure, by its part of the key: objects by their ids, for a history keeps nothing alive."""
+    """A leaf by its part of the key: objects by their ids, for a history keeps nothing alive."""
     number = x if type(x) in (int, float) or isinstance(x, np.number) else None
     return Facet(tuple([part.ids if type(part) is Identity else part for part in key]), shown(x), None, number)
 
@@ -339,7 +339,7 @@ def _changes(facets: dict[str, Facet], before: Earlier) -> tuple[Change, ...]:
 
 
 def stale_because(entries: Sequence[Specialised]) -> list[Change]:
-    """Why none of the forms that were compiled for the key of a call can be used."""
+    """Why no compiled entry of a key can be used."""
     if not entries:
         return []
     before, now = entries[0].machine, context.machine

@@ -1,4 +1,4 @@
-"""The way of a module from the frontend to an executable: passes in order, then the backend."""
+"""From the frontend's module to an executable: the passes in order, then the backend."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from ..ir.walk import count_ops, ops_of
 from ..locks import importing
 from ..passes import dce, fuse, inline, licm, memory, nonfinite, simplify, state, unread  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
-from .recorder import watch
-from .saved import dump_folder, save_late, save_picture
+from .recorder import record_runs
+from .save_graphs import dump_folder, save_late, save_picture
 
 if TYPE_CHECKING:
     from ..backends.native.apart import Grouped
+    from ..backends.native.backend import NativeBackend
 
 __all__ = [
     "Stages",
@@ -43,7 +44,7 @@ __all__ = [
     "work",
 ]
 
-#: What stands in the names of copies that passes made, so that they do not look like versions of a variable.
+#: Part of the names of copies that passes made, which must not look like versions of a variable.
 _COPY = "__"
 
 
@@ -54,7 +55,7 @@ def _expand(module: Module) -> Module:
 
 @dataclass
 class Stages:
-    """What became of a module: its text-able form after the steps users ask for, and a report per pass."""
+    """A module at the stages that users may look at, and a report per pass."""
 
     front: Module
     adjoint: Module
@@ -90,7 +91,7 @@ def optimise(module: Module) -> Stages:
 
 
 def _without_rewriting(pipeline: Sequence[Step]) -> list[Step]:
-    """The passes that a program cannot do without: what ``optimize=0`` asks for."""
+    """The pipeline of ``optimize=0``: only the passes that a program cannot do without."""
     steps: list[Step] = []
     for step in pipeline:
         if isinstance(step, str):
@@ -101,7 +102,7 @@ def _without_rewriting(pipeline: Sequence[Step]) -> list[Step]:
 
 
 def _without_names(module: Module) -> Module:
-    """The module, in which constants are not called what they are in a derivative: others read the same ones by now."""
+    """The module without names of constants that a derivative gave: other ops read the same constants by now."""
     for function in module:
         for op in ops_of(function.body):
             if op.defn.name == "const" and op.loc is not None and op.loc.tag:
@@ -124,7 +125,7 @@ def build(module: Module, in_place: Collection[str] = ()) -> Executable:
         if not context.profile:
             return _of_cpu(module).compile(module, in_place=in_place)
         made = timed(module, in_place)
-        watch(made, module.entry.name)
+        record_runs(made, module.entry.name)
         return made
 
 
@@ -137,16 +138,14 @@ def built(stages: Stages, in_place: Collection[str] = ()) -> Executable:
 
 
 def timed(module: Module, in_place: Collection[str] = ()) -> TimedExecutable:
-    """Such a module as a program of the CPU that measures what its parts take."""
+    """Such a module as a program of the CPU that times its parts."""
     made: Any = _of_cpu(module).compile(module, in_place=in_place, timed=True)
     return made
 
 
 def text(module: Module, in_place: Collection[str] = ()) -> str:
     """The LLVM text of such a module that has one; `in_place` as it was built with."""
-    from ..backends.native.backend import NativeBackend
-
-    return NativeBackend(NumpyBackend()).text(module, in_place=in_place)
+    return _native().text(module, in_place=in_place)
 
 
 def numpy_program(module: Module) -> Executable:
@@ -168,7 +167,7 @@ def work(module: Module, in_place: Collection[str] = ()) -> Work:
 
 def kernels_of(module: Module) -> Grouped:
     """Of such a module's machine code: which ops share a kernel, and why others do not."""
-    from ..backends.native.apart import grouped
+    from ..backends.native.apart import grouped  # only for inspection, and where there is a native backend
 
     return grouped(module)
 
@@ -178,16 +177,7 @@ def why_numpy(module: Module) -> str:
     if (module.backend or context.backend) == "numpy":
         return "as the backend numpy was asked for"
     missing = backends["native"]()
-    if missing is not None:
-        return missing
-    from ..backends.native.backend import NativeBackend
-    from ..backends.native.lanes import NotNativeError
-
-    try:
-        NativeBackend(NumpyBackend()).text(module)
-    except NotNativeError as error:
-        return str(error)
-    return ""
+    return _native().refusal(module) if missing is None else missing
 
 
 def _of_cpu(module: Module) -> HostBackend:
@@ -202,15 +192,17 @@ def _of_cpu(module: Module) -> HostBackend:
 
 def named_backend(name: str) -> HostBackend:
     """The backend of the CPU that is called "native" or "numpy"."""
-    if name == "numpy":
-        return NumpyBackend()
-    with importing:
-        from ..backends.native.backend import NativeBackend
+    return NumpyBackend() if name == "numpy" else _native()
 
+
+def _native() -> NativeBackend:
+    with importing:  # not before it is used: it is large, and may be missing
+        from ..backends.native.backend import NativeBackend
     return NativeBackend(NumpyBackend())
 
 
 def _of_device() -> Backend:
+    # not before a device is used: its libraries may be missing
     from ..backends.ascend.acl import acl
     from ..backends.ascend.backend import AscendBackend
 

@@ -1,4 +1,4 @@
-"""A module as something that runs on Tensors: once as it is, on a tape together with its derivative."""
+"""A compiled program: a module that runs on Tensors, as it is or recorded on a tape with its derivative."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from ..ir.failure import stage
 from ..ir.primitive import REGISTRY, Effect
 from ..ir.types import Seq, TensorType, TupleType, Type, seq
 from ..ir.walk import Cloner, ops_of
-from ..locks import Lock
+from ..locks import Lock, importing
 from ..no_memory import is_refusal
-from ..passes.touches import touches_of
+from ..passes.effect_analysis import effects_of
 from ..primitives.autodiff import EXPANDED, OF_USERS
 from ..runtime.commits import Commit, noting, sees_state
 from ..runtime.host import HostCalls
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Tensor, wrap
-from .kept import Expected, Form, expected, keep, recalled
+from .cache.query import Interface, ProgramQuery, in_use
+from .out_of_memory import explained
 from .pipeline import Stages, built, optimise, text
 from .recorder import compiling, waited
-from .too_large import explained
 
 __all__ = ["Program"]
 
@@ -53,17 +53,17 @@ class Program:
         module: Module | Callable[[], Module],
         states: Mapping[str, Any] | None = None,
         inputs: int | None = None,
-        wanted: Expected | None = None,
+        wanted: ProgramQuery | None = None,
     ) -> None:
         self._front = module
         self._wanted = wanted
-        #: its name among the programs kept on disk, if it is one
+        #: its key in the disk cache, if it is there
         self.key = None if wanted is None else wanted.key
-        #: by how many of its first arguments a derivative meets gradient hooks: the others are cotangents
+        #: at how many of its first arguments a derivative calls gradient hooks: the others are cotangents
         if inputs is None:
             inputs = len(self.front.entry.args if wanted is None else wanted.arguments)
         self._hooked = inputs
-        #: the Tensors behind the module's states, for those that come to life in a backward part
+        #: the Tensors behind the module's states, for those that a backward part reads or writes
         self._states = states or {}
         self._lock = Lock()
         self._stages: Stages | None = None
@@ -72,9 +72,9 @@ class Program:
         self.in_place: Collection[str] = ()
         #: whether the program, once compiled, calls functions that states are written back for, or that see them
         self.commits = False
-        #: whether two results may be views of the same bytes
+        #: whether two results may be aliases
         self._may_share = False
-        self._form: Form | None = None
+        self._interface: Interface | None = None
         #: the bare function, once compiled, of a program that calls nothing but NumPy
         self._pure: Callable[..., tuple[Any, ...]] | None = None
         #: the function itself, once compiled, of one that gives no warnings
@@ -103,8 +103,8 @@ class Program:
             waited(began)
             if self._run is None:
                 with compiling():
-                    self._run, self._form = self._made()
-                self._may_share = self._form.may_share
+                    self._run, self._interface = self._made()
+                self._may_share = self._interface.may_share
                 if isinstance(self._run, SilentExecutable):
                     self._silent = self._run.run
                 elif not self.front.callables and not self.front.check_nonfinite:
@@ -121,31 +121,37 @@ class Program:
             yield from pullback.program.executables()
 
     @property
-    def form(self) -> Form:
-        """What calls need to know of the program."""
+    def interface(self) -> Interface:
+        """The states among its arguments and results, and what else calls need to know."""
         self.executable  # noqa: B018  (it finds out)
-        assert self._form is not None
-        return self._form
+        assert self._interface is not None
+        return self._interface
 
-    def _made(self) -> tuple[Executable, Form]:
-        """The program, found again on disk or compiled now."""
-        wanted = self._wanted or expected(self.front, self.in_place)
-        if wanted is not None:
-            found = recalled(wanted, lambda: text(self.stages.opt, self.in_place))
-            if found is not None:
+    def _made(self) -> tuple[Executable, Interface]:
+        """The program, from the disk cache or compiled now."""
+        wanted = self._wanted
+        if wanted is not None or in_use(self.front.backend):
+            with importing:  # not before the disk cache is in use: it needs the whole native backend
+                from .cache import programs
+
+            wanted = wanted or programs.query(self.front, self.in_place)
+            found = None if wanted is None else programs.find(wanted, lambda: text(self.stages.opt, self.in_place))
+            if wanted is not None and found is not None:
                 self.key = wanted.key
                 if found[1].warned:
-                    self.stages  # noqa: B018  (the passes say it again, of the lines that it has here)
+                    self.stages  # noqa: B018  (the passes warn again, of the lines that it has here)
                 return found
         opt = self.stages.opt
         self.commits = any(isinstance(fn, Commit) or sees_state(fn) for fn in opt.callables.values())
         if self.commits:  # what is noted must stay as it was
             self.in_place = ()
         made = built(self.stages, self.in_place)
-        form = Form(opt.inputs, opt.outputs, len(opt.entry.outs) - len(opt.outputs), _may_share(opt), opt.warned)
-        kept = wanted is not None and not opt.callables and keep(wanted.key, made, form, opt.entry.name)
-        self.key = wanted.key if wanted is not None and kept else None
-        return made, form
+        results = len(opt.entry.outs) - len(opt.outputs)
+        interface = Interface(opt.inputs, opt.outputs, results, _may_share(opt), opt.warned)
+        self.key = None
+        if wanted is not None and not opt.callables and programs.store(wanted.key, made, interface, opt.entry.name):
+            self.key = wanted.key
+        return made, interface
 
     #: moves the elements of Tensors to where a program runs, once a device was in use in this process
     bring: Callable[[Executable, Sequence[Any]], None] | None = None
@@ -278,7 +284,7 @@ _call = Program.__call__
 
 
 def _name_line(error: BaseException) -> None:
-    """Notes the user's line that failed or was interrupted: generated programs have it behind the statement."""
+    """Adds the user's line that failed or was interrupted: NumPy's programs have it behind the statement."""
     trace = error.__traceback__
     found = ""
     while trace is not None:
@@ -294,14 +300,14 @@ def _name_line(error: BaseException) -> None:
 
 
 def _may_share(module: Module) -> bool:
-    """Whether two results of the entry may be views of the same bytes."""
+    """Whether two results of the entry may be aliases."""
     outs = module.entry.outs
     views = any(op.defn.view is not None for function in module for op in ops_of(function.body))
     return len(outs) > 1 and (views or len(set(outs)) < len(outs))
 
 
 def _mark_shared(results: Sequence[Tensor]) -> None:
-    """Marks Tensors that are views of the same bytes: a write to one of them is made in a copy."""
+    """Marks Tensors that are aliases: a write to one of them goes to a copy."""
     first: dict[int, Tensor] = {}
     for t in results:
         root = t._data
@@ -388,8 +394,8 @@ def _pullback_module(module: Module, active: tuple[int, ...], seeded: tuple[int,
 
 def _leave_states(module: Module, outs: Sequence[Any], builder: Builder) -> None:
     """Writes the final versions of lifted states that backward blocks, which still mention them by name, must see."""
-    touched = touches_of(module)
-    mentioned = touched[module.entry.name].deferred
+    effects = effects_of(module)
+    mentioned = effects[module.entry.name].deferred
     for name, value in zip(module.outputs, outs[len(outs) - len(module.outputs) :], strict=True):
         if name in mentioned:
             builder.emit(REGISTRY["state_write"], (value,), (name, value.type))

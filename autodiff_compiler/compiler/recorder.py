@@ -1,6 +1,6 @@
-"""What runs while somebody measures: calls of compiled functions, runs of programs, and time spent on compiling.
+"""The recorder of a profile: calls of compiled functions, runs of programs, and time spent on compiling.
 
-Calls inside calls are parts of these; each thread has its own outermost call.
+A call inside another one is a part of it; each thread has its own outermost call.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = [
     "called",
     "compiling",
     "inside",
+    "observed",
+    "record_runs",
     "recording",
     "start",
     "stop",
     "this_thread",
     "waited",
-    "watch",
-    "way",
 ]
 
 #: How many events are kept for a trace.
@@ -84,8 +84,8 @@ class Calls:
 class Called:
     """The outermost calls of one function.
 
-    `first`: of each program those up to the last one that compiled something, and at least one: what is done once, and
-    by ways that the others need not take.  `later`: the others, by program.
+    `first`: of each program those up to the last one that compiled something, and at least one; they do what is done
+    once, and take the slow path.  `later`: the others, by program.
     """
 
     name: str
@@ -281,8 +281,8 @@ def stop() -> None:
 
 
 def inside(owner: object = None) -> bool:
-    """Whether calls of this thread, of the owner, are not to be noted: nothing is recorded, or they are part of what
-    is, or do not count."""
+    """Whether calls of the owner in this thread are not to be recorded: nothing is recorded, they are inside another
+    recorded call, or they do not count."""
     noted = _now[0]
     if noted is None or (state := _thread.state).calling or state.compiling:
         return True
@@ -311,8 +311,8 @@ def called(owner: object, name: str, run: Callable[..., Any], *args: Any) -> Any
         noted.add(owner, name, began, ended, thread)
 
 
-def way(fast: Callable[..., Any], owner: object, name: str, times: Times) -> Callable[..., Any]:
-    """The short way into a compiled form, whose calls are noted with the run of the program that is in them."""
+def observed(fast: Callable[..., Any], owner: object, name: str, times: Times) -> Callable[..., Any]:
+    """Wraps the fast path into a compiled entry: notes its calls, each with the run of the program that is in it."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         if inside(owner):
@@ -331,7 +331,7 @@ def way(fast: Callable[..., Any], owner: object, name: str, times: Times) -> Cal
             return fast(*args, **kwargs)
         finally:
             ended = perf_counter_ns()
-            if noted is not None and runs == thread.runs:  # else it went the long way
+            if noted is not None and runs == thread.runs:  # else it took the slow path
                 _note(noted, name, times, began, ended, before)
             thread.noting += began - start + perf_counter_ns() - ended
 
@@ -376,8 +376,8 @@ def _note(noted: Recording, name: str, times: Times, began: int, ended: int, sta
         noted.interrupted += max(0, waited)
 
 
-def watch(executable: Any, name: str) -> None:
-    """Lets runs of a program be noted."""
+def record_runs(executable: Any, name: str) -> None:
+    """Wraps the runs of a program, so that they are recorded."""
     run, times = executable.run, executable.times
 
     def measured(*arrays: Any) -> Any:
@@ -408,7 +408,7 @@ def watch(executable: Any, name: str) -> None:
 
 @contextmanager
 def compiling() -> Iterator[None]:
-    """Something is compiled, which is no part of the call that needs it, nor of a program that makes this call."""
+    """Around a compilation: its time counts neither for the call that needs it nor for the program around that."""
     noted, thread = _now[0], _thread.state
     if noted is None or thread.compiling:
         yield
@@ -431,7 +431,7 @@ def compiling() -> Iterator[None]:
 
 
 def waited(began: int) -> None:
-    """Since then the thread has waited for a lock, while another one compiled: that is no part of the call, either."""
+    """Since `began` the thread has waited for another one to compile: that time does not count for the call, either."""
     thread = _thread.state
     if _now[0] is not None and not thread.compiling:
         spent.compiling[0] += perf_counter_ns() - began

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..backends.stacks import Bytes, Stacks
-from ..compiler.fast import asked_in_python, long_because
 from ..compiler.history import Watched, watched
 from ..compiler.pipeline import coverage, kernels_of, why_numpy
 from ..config import context
@@ -198,8 +197,10 @@ def _guards(guards: Sequence[Watched]) -> list[str]:
 
 def _calls(compiled: Specialised) -> tuple[list[str], list[str]]:
     """Why calls do not take the fast path; if they do, the guards that are Python predicates."""
-    reasons = [f"because {reason}" for reason in (*compiled.unusual, long_because(compiled)) if reason]
-    asked = [] if reasons else _first(counted(Counter(asked_in_python(compiled))), "questions")
+    from ..compiler.fastcall.direct_call import python_guards, slow_because  # NumPy's programs have no fast path
+
+    reasons = [f"because {reason}" for reason in (*compiled.unusual, slow_because(compiled)) if reason]
+    asked = [] if reasons else _first(counted(Counter(python_guards(compiled))), "questions")
     return reasons, [part for line in asked for part in wrapped(line)]
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.out_of_memory import explained
 from ..compiler.pipeline import Stages, build, optimise, planned
-from ..compiler.too_large import explained
 from ..depth import deep
 from ..dtypes import from_numpy
 from ..ir.core import Module, Op, Value

@@ -20,7 +20,8 @@ import numpy as np
 from ..dtypes import DType, float64
 from ..source import Loc
 from .core import Attrs, Block, Module, Op, Value
-from .primitive import REGISTRY, Effect, Primitive, trace
+from .definition import Definition, Effect
+from .primitive import REGISTRY, kernel_of, trace
 from .types import Shape, TensorType, Type, tensor
 
 __all__ = ["Builder", "Rules", "attrs_key", "current", "scalar_key"]
@@ -92,7 +93,7 @@ class Builder:
         self.rules = rules if rules is not None else (parent.rules if parent else None)
         self.loc = loc if loc is not None else (parent.loc if parent else None)
         #: called before an op with IO is appended
-        self.before_io: Callable[[type[Primitive]], None] | None = parent.before_io if parent else None
+        self.before_io: Callable[[type[Definition]], None] | None = parent.before_io if parent else None
         self.numbers: dict[Any, Any] = {}
         #: the keys of the numbers of all builders of the program
         self._known: set[Any] = parent._known if parent else set()
@@ -131,7 +132,7 @@ class Builder:
         del self.block.ops[length:]
 
     # ------------------------------------------------------------------------------------------- emission
-    def apply(self, defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
+    def apply(self, defn: type[Definition], operands: tuple[Any, ...], attrs: Attrs) -> Any:
         """What `F.name(...)` does on Values: lifts numbers, emits, and returns a Value, a tuple of them, or None."""
         for x in operands:
             if x.__class__ is not Value:
@@ -139,7 +140,7 @@ class Builder:
                 break
         return self.emit(defn, operands, attrs)
 
-    def emit(self, defn: type[Primitive], operands: tuple[Value, ...], attrs: Attrs = ()) -> Any:
+    def emit(self, defn: type[Definition], operands: tuple[Value, ...], attrs: Attrs = ()) -> Any:
         """Emits one op (or finds its value among those already visible)."""
         if defn is self._const:
             return self._numbered_const(attrs, (scalar_key(attrs[0]), attrs[1]), attrs[1])
@@ -165,7 +166,7 @@ class Builder:
             self._known.add(key)
         return result if result != () else None
 
-    def _cuts(self, defn: type[Primitive], operands: tuple[Value, ...], attrs: Attrs) -> bool:
+    def _cuts(self, defn: type[Definition], operands: tuple[Value, ...], attrs: Attrs) -> bool:
         """Whether a derivative would tell equal ops apart: each cuts its own share of the cotangent of an integer."""
         if self.module.derived or not operands[0].dtype.is_int:
             return False
@@ -214,8 +215,6 @@ class Builder:
 
         Where NaN and infinities are looked for, an op that is to blame for one stays, to be found when it runs.
         """
-        from .primitive import kernel_of
-
         arrays = [np.asarray(x.owner.attrs[0]).astype(x.dtype.numpy) for x in op.operands]  # type: ignore[union-attr]
         kernel = kernel_of(op.defn)
         with np.errstate(all="ignore"):
@@ -234,7 +233,7 @@ class Builder:
 
     def emit_op(
         self,
-        defn: type[Primitive],
+        defn: type[Definition],
         operands: Sequence[Value],
         attrs: Attrs = (),
         blocks: Sequence[Block] = (),
@@ -299,7 +298,7 @@ class Builder:
     def full(self, value: Any, dtype: DType, shape: Shape) -> Value:
         return self.const(value, tensor(dtype, shape))
 
-    def _lift(self, defn: type[Primitive], operands: tuple[Any, ...]) -> tuple[Value, ...]:
+    def _lift(self, defn: type[Definition], operands: tuple[Any, ...]) -> tuple[Value, ...]:
         """Python numbers among the operands become constants of the last Value's type."""
         like = next((x.type for x in reversed(operands) if x.__class__ is Value), None)
         out = []

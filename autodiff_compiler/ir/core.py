@@ -9,61 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 from ..dtypes import DType
-from ..errors import StaticValueError, shown_as
+from ..errors import shown_as
 from ..source import Loc
+from .definition import Attrs, Definition
 from .types import Shape, TensorType, Type
-
-if TYPE_CHECKING:
-    from .primitive import Primitive
+from .unknown import Unknown, UnknownValueError
 
 __all__ = ["Attrs", "Block", "Function", "Module", "Op", "StateInfo", "Unknown", "UnknownValueError", "Value"]
-
-Attrs: TypeAlias = tuple[Any, ...]
-Defn: TypeAlias = "type[Primitive]"
-
-
-@shown_as("StaticValueError")
-class UnknownValueError(StaticValueError):
-    """Python asked for the number that a value known only at run time will be; `value` is what it asked."""
-
-    def __init__(self, message: str, value: Any = None, **more: Any) -> None:
-        super().__init__(message, **more)
-        self.value = self.subject = value
-
-
-def _refusal(wanted: str) -> Callable[..., Any]:
-    def refuse(self: Any, *others: Any) -> Any:
-        raise UnknownValueError(f"{wanted} is needed while compiling, but known only at run time", self)
-
-    return refuse
-
-
-class Unknown:
-    """What stands for a number that only run time knows: Python code that asks for it must not get an answer.
-
-    Without these methods a truth test would silently be true, and equality to a number or a text silently false.
-    """
-
-    __slots__ = ()
-
-    __bool__ = _refusal("a truth value")
-    __len__ = __iter__ = __contains__ = _refusal("the content of a Tensor")
-    __int__ = __index__ = __float__ = __complex__ = _refusal("a number")
-    __round__ = __trunc__ = __floor__ = __ceil__ = _refusal("a number")
-    __lt__ = __le__ = __gt__ = __ge__ = _refusal("a comparison")
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refusal("a number")
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rlshift__ = _refusal("a number")
-    __rshift__ = __rrshift__ = __invert__ = __neg__ = __divmod__ = __rdivmod__ = _refusal("a number")
-    __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __pow__ = __rpow__ = __abs__ = _refusal("a number")
-    __hash__ = object.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, bool | int | float | str):
-            raise UnknownValueError("a comparison is needed while compiling, but known only at run time", self)
-        return self is other
 
 
 @shown_as("Tensor")
@@ -148,7 +103,7 @@ class Op:
 
     def __init__(
         self,
-        defn: Defn,
+        defn: type[Definition],
         operands: tuple[Value, ...],
         types: Sequence[Type],
         attrs: Attrs = (),

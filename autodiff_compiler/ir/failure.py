@@ -1,4 +1,4 @@
-"""What is left behind when a compilation fails: the IR with the failing op marked, and errors of our own layers."""
+"""Reports of failed compilations: a file of IR with the failing op marked, and InternalCompilerError for our own."""
 
 from __future__ import annotations
 

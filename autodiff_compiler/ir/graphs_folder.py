@@ -1,4 +1,4 @@
-"""Where `save_graphs` writes: a folder that no other process writes to at the same time; and that it cannot."""
+"""The folder of `save_graphs`: one that no other process writes to, and the errors where it cannot be written."""
 
 from __future__ import annotations
 

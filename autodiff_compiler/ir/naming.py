@@ -1,8 +1,7 @@
 """Names of values: one value, one name, in the dumps of all stages.
 
-A name is a hint for printing, and passes hand it on.  Made unique in a function once, the hints of the values are what
-every later dump shows: `%h`, `%h_1`, `%h_2` for what the user calls `h` one after the other, and a number, as fixed as
-they are, for a value without a name.
+A name is a hint for printing, and passes hand it on.  The hints are made unique once in a function, and every later
+dump shows these: `%h`, `%h_1`, `%h_2` for the versions of the user's `h`, a fixed number for a value without a name.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Whether positions in IR that comes from outside were checked: what `check_index` promises, a file may leave out.
+"""Bounds of indices in IR from a file: the compiler puts `check_index` before them, a file may leave it out.
 
-An op whose class names `positions` takes integers that lie within an axis of its first operand.  The compiler puts
-`check_index` before it.  Here positions are traced back to where they come from, through all that hands them on as they
-are: views, parts, loops, branches, calls.  What an argument, a state or Python gives may be any number of its dtype;
-`check_index`, constants and counting say what they give; of what is computed nothing is known, and it is let pass (the
-backends keep every position within its axis in any case).
+An op whose class names `positions` takes integers that lie within an axis of its first operand.  Here positions are
+traced back to where they come from, through all that hands them on as they are: views, parts, loops, branches, calls.
+What an argument, a state or Python gives may be any number of its dtype; `check_index`, constants and counting say what
+they give; of what is computed nothing is known, and it is let pass (the backends keep every position within its axis in
+any case).
 """
 
 from __future__ import annotations

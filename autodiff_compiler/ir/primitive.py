@@ -31,27 +31,39 @@ The same rule runs on `Value`s (emitting IR through the current builder) and on 
 
 from __future__ import annotations
 
-import enum
 import functools
 import inspect
 import itertools
 import math
-import re
 import threading
 import types
 from collections.abc import Callable
-from operator import index
-from typing import Any, ClassVar, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from ..blas import SINGLE, products
-from ..dtypes import DType, dtype_of, from_numpy
+from ..dtypes import DType, from_numpy
 from ..errors import TooLittleMemoryError
 from ..no_memory import refused
 from ..source import calling_expression
-from .core import Attrs, Unknown, Value
-from .types import Dim, Type, tensor
+from .core import Value
+from .definition import (
+    COSTLY,
+    WHOLE,
+    Attrs,
+    Definition,
+    Effect,
+    Ints,
+    Literal,
+    Names,
+    Number,
+    OptionalInts,
+    Parts,
+    Types,
+    annotation,
+)
+from .types import tensor
 
 __all__ = [
     "COSTLY",
@@ -82,15 +94,6 @@ __all__ = [
 ]
 
 
-class Effect(enum.IntEnum):
-    """What running an op does besides computing its results; the greater includes the order of the smaller."""
-
-    PURE = 0
-    READ = 1
-    WRITE = 2
-    IO = 3
-
-
 REGISTRY: dict[str, type[Primitive]] = {}
 #: Tensor methods by name: functions whose first argument is the Tensor (or the Value that stands for it).
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -106,236 +109,25 @@ OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul",
 #: Operator slots that Python calls on the right operand; in METHODS they take (right, left).
 _REFLECTED = frozenset(f"__r{name}__" for name in OPERATORS)
 
-# What attributes hold: names for the annotations of `infer`, beside bool, int, str, DType, Shape, Size and Type.
-Ints: TypeAlias = tuple[int, ...]
-OptionalInts: TypeAlias = Ints | None
-Names: TypeAlias = tuple[str, ...]
-Types: TypeAlias = tuple[Type, ...]
-Number: TypeAlias = bool | int | float
-#: A Python number, or the "@name" of an array kept in the module.
-Literal: TypeAlias = Number | str
-#: What a print shows: literal texts, operand numbers, and format strings with arguments.
-Parts: TypeAlias = tuple[str | int | tuple[Any, ...], ...]
 
-
-def _ints(v: Any) -> tuple[Any, ...]:
-    return tuple([d if type(d) is Dim else index(d) for d in v])
-
-
-def _text(v: Any) -> str:
-    if not isinstance(v, str):
-        raise TypeError(f"a text is needed, not {type(v).__name__}")
-    return v
-
-
-def _type(v: Any) -> Type:
-    if not isinstance(v, Type):
-        raise TypeError(f"a type is needed, not {v!r}")
-    return v
-
-
-def _literal(v: Any) -> Any:
-    return float(v) if isinstance(v, Unknown) else v  # which refuses
-
-
-def _number(v: Any) -> Any:
-    if v is None or isinstance(v, str | tuple | list | DType | Dim | Type):
-        raise TypeError(f"a number is needed, not {v!r}")
-    return _literal(v)
-
-
-#: How the annotation of an attribute makes its value canonical.
-CANONICAL: dict[str, Callable[[Any], Any]] = {
-    "Ints": _ints,
-    "Shape": _ints,
-    "int": index,
-    "float": float,
-    "bool": bool,
-    "str": _text,
-    "DType": dtype_of,
-    "Type": _type,
-    "Literal": _literal,
-    "Number": _number,
-    "Size": lambda v: v if type(v) is Dim else index(v),
-    "Names": lambda v: tuple([_text(name) for name in v]),
-    "Types": lambda v: tuple([_type(t) for t in v]),
-    "Parts": tuple,
-    "OptionalInts": lambda v: None if v is None else _ints(v),
-}
-
-#: The `cost` of a function of every element (exp, tanh, a quotient), unless its class says that it is less.
-COSTLY = 8
-
-#: Of them those that hold whole numbers and nothing else.
-WHOLE = frozenset(CANONICAL[name] for name in ("int", "Ints", "OptionalInts", "Size"))
-
-_RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "samples", "aclnn", "decomposed", "flops")
-_VARIADIC = 0x04
-
-
-class Primitive:
+class Primitive(Definition, abstract=True):
     """Base of every op.  A family (a base class that is no op itself) is declared with ``abstract=True``."""
 
-    name: ClassVar[str]
-    operand_names: ClassVar[tuple[str, ...]] = ()
-    schema: ClassVar[tuple[str, ...]] = ()
-    effect: ClassVar[Effect] = Effect.PURE
-    #: Names of the blocks the op owns, in order ("then", "else").
-    regions: ClassVar[tuple[str, ...]] = ()
-    variadic: ClassVar[bool] = False
-    #: Whether `vjp` receives and `infer` returns a tuple of results even if there is one.
-    multiple: ClassVar[bool] = False
-    #: Tensor methods that apply `call`, Python operator slots ("__add__", "__radd__"), and those of them with an
-    #: underscore at the end ("exp_"), which give the Tensor its new value (`primitives.in_place`).
-    methods: ClassVar[tuple[str, ...]] = ()
-    #: NumPy's ufunc that the formula is, read from the formula; None: it is several calls, or there is no formula.
-    ufunc: ClassVar[np.ufunc | None] = None
-    #: The function of Python's `math` that the op is for one number, and whether it is total: raises for no float.
-    python: ClassVar[Callable[..., float] | None] = None
-    total: ClassVar[bool] = False
-    #: Operand whose bytes the result shares / may overwrite.
-    view: ClassVar[str | None] = None
-    inplace: ClassVar[str | None] = None
-    #: Whether 16-bit floats are computed in float32 and rounded once (sums of many products).
-    widen: ClassVar[bool] = False
-    #: About how many machine instructions per element an adjoint pays for running the op again instead of saving its
-    #: result; None: never again.  Where a class says nothing: 1 for a view, `COSTLY` for a `scalar` formula.
-    cost: ClassVar[int | None] = None
-    #: How many operations on numbers it is, for estimates: so many per element of its first result, or a rule over the
-    #: operands' types and the attributes.  Where a class says nothing, its formula tells: each function in it counts
-    #: what the op says that is this function, or one (`primitives.flops`).
-    flops: ClassVar[int | Callable[..., int] | None] = None
-    #: Whether the rule computes the cotangent of an integer in floats, so that it is cut.
-    cuts: ClassVar[bool] = False
-    #: Whether its kernel is BLAS's and LAPACK's work: it is told how many threads `flops` are worth.
-    blas: ClassVar[bool] = False
-    #: Operand of which only as many elements are read as the result has.
-    picks: ClassVar[str | None] = None
-    #: Operand of positions along the axis (attribute `axis`) of the first operand, which `check_index` has made.
-    positions: ClassVar[str | None] = None
-
-    infer: ClassVar[Callable[..., Any]]
-    infer_blocks: ClassVar[Callable[..., Any] | None] = None
-    scalar: ClassVar[Callable[..., Any] | None] = None
-    numpy: ClassVar[Callable[..., Any] | None] = None
-    vjp: ClassVar[Callable[..., Any] | None] = None
-    batch: ClassVar[Callable[..., Any] | None] = None
-    call: ClassVar[Callable[..., Any] | None] = None
-    samples: ClassVar[Callable[..., Any] | None] = None
-    aclnn: ClassVar[str | Callable[..., Any] | None] = None
-    decomposed: ClassVar[Callable[..., Any] | None] = None
-    #: Operands, attributes and a part of the message for what the type rule refuses; a shared rule may bring its own.
-    errors: ClassVar[list[Any]] = []
-    #: Values at kinks and ties: (operands, attributes, cotangents for a cotangent of ones).
-    ties: ClassVar[list[Any]] = []
-
-    #: Whether the op is a part of others or of the compiler, so that users get no function `ops.<name>`.
-    internal: ClassVar[bool] = False
-
-    _canonical: ClassVar[tuple[Callable[[Any], Any], ...]] = ()
-    _defaults: ClassVar[dict[str, Any]] = {}
-    memo: ClassVar[dict[Any, tuple[Type, ...]]]
-
     def __init_subclass__(cls, abstract: bool = False, **kw: Any) -> None:
-        super().__init_subclass__(**kw)
-        for rule in _RULES:
-            fn = cls.__dict__.get(rule)
-            if fn is not None and not isinstance(fn, staticmethod | str | int):
-                setattr(cls, rule, staticmethod(fn))
+        super().__init_subclass__(abstract=abstract, **kw)
         if abstract:
             return
-        cls.name = cls.__dict__.get("name") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__.rstrip("_")).lower()
-        cls._read_schema()
-        cls.errors = cls.errors or getattr(cls.infer, "errors", [])
         if "call" in cls.__dict__:
             cls.call = staticmethod(_called(cls.__dict__["call"].__func__, cls.name, cls.__doc__))
         if cls.internal:
             INTERNAL.add(cls.name)
-        if cls.cost is None and cls.infer_blocks is None and cls.effect is Effect.PURE and not cls.multiple:
-            cls.cost = 1 if cls.view is not None else COSTLY if cls.scalar is not None else None
-        cls.memo = {}
         if cls.name in REGISTRY:
             raise TypeError(f"two primitives are called {cls.name!r}")
         REGISTRY[cls.name] = cls
-        cls.ufunc = _ufunc_of(cls)
         if cls.ufunc is not None and not cls.internal:
             UFUNCS.setdefault(cls.ufunc, cls.name)
         if cls.methods:
             _add_methods(getattr(call, cls.name), cls.methods)
-
-    @classmethod
-    def _read_schema(cls) -> None:
-        infer = cls.infer
-        code = infer.__code__
-        n = code.co_argcount
-        cls.variadic = bool(code.co_flags & _VARIADIC)
-        cls.operand_names = code.co_varnames[:n]
-        cls.schema = code.co_varnames[n : n + code.co_kwonlyargcount]
-        for name in cls.schema:
-            if _annotation(infer, name) not in CANONICAL:
-                raise TypeError(
-                    f"{cls.__name__}.infer: the attribute {name!r} is annotated with "
-                    f"{_annotation(infer, name) or 'nothing'}, not with one of {', '.join(CANONICAL)}"
-                )
-        cls._canonical = tuple(CANONICAL[_annotation(infer, name)] for name in cls.schema)
-        cls._defaults = dict(infer.__kwdefaults__ or {})
-
-    @classmethod
-    def attrs_of(cls, kw: dict[str, Any]) -> Attrs:
-        """Keyword attributes as the canonical tuple in schema order."""
-        out, given = [], 0
-        for name, canonical in zip(cls.schema, cls._canonical):  # noqa: B905  (a hot path)
-            if name in kw:
-                out.append(canonical(kw[name]))
-                given += 1
-            elif name in cls._defaults:
-                out.append(cls._defaults[name])
-            else:
-                raise TypeError(f"{cls.name}() needs the attribute {name!r}")
-        if given != len(kw):
-            extra = sorted(set(kw) - set(cls.schema))
-            raise TypeError(f"{cls.name}() has no attribute {extra[0]!r}; it has {', '.join(cls.schema) or 'none'}")
-        return tuple(out)
-
-    @classmethod
-    def infer_types(cls, types: tuple[Type, ...], attrs: Attrs) -> tuple[Type, ...]:
-        """Result types, memoised by operand types and attributes."""
-        key = (types, attrs)
-        found = cls.memo.get(key)
-        if found is None:
-            result = cls.infer(*types, **dict(zip(cls.schema, attrs, strict=True)))
-            found = result if isinstance(result, tuple) else (() if result is None else (result,))
-            if len(cls.memo) < 4096:
-                cls.memo[key] = found
-        return found
-
-
-def _annotation(infer: Callable[..., Any], name: str) -> str:
-    """How a type rule's attribute is annotated, as text (which annotations are under the `__future__` import)."""
-    note = infer.__annotations__.get(name, "")
-    return note.__name__ if isinstance(note, type) else str(note)
-
-
-class _Probe:
-    """The `k` of a formula: each function gives its name and what it was called with."""
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        return lambda *args: (name, args)
-
-
-def _ufunc_of(defn: type[Primitive]) -> np.ufunc | None:
-    """NumPy's ufunc that a formula is: its one call, of the operands in order."""
-    if defn.scalar is None or defn.schema:
-        return None
-    operands = tuple([object() for _ in defn.operand_names])
-    try:
-        found = defn.scalar(_Probe(), *operands)
-    except Exception:  # it computes with its operands: it is more than one call
-        return None
-    if isinstance(found, tuple) and len(found) == 2 and found[1] == operands:
-        function = getattr(np, found[0], None)
-        return function if isinstance(function, np.ufunc) else None
-    return None
 
 
 class Needs:
@@ -343,7 +135,7 @@ class Needs:
 
     __slots__ = ("_defn", "_flags")
 
-    def __init__(self, defn: type[Primitive], flags: tuple[bool, ...]) -> None:
+    def __init__(self, defn: type[Definition], flags: tuple[bool, ...]) -> None:
         self._defn, self._flags = defn, flags
 
     def __getitem__(self, i: int) -> bool:
@@ -365,7 +157,7 @@ class Context:
 
     __slots__ = ("attrs", "defn", "flags", "outs")
 
-    def __init__(self, defn: type[Primitive], attrs: Attrs, outs: Any, flags: tuple[bool, ...]) -> None:
+    def __init__(self, defn: type[Definition], attrs: Attrs, outs: Any, flags: tuple[bool, ...]) -> None:
         self.defn, self.attrs, self.outs, self.flags = defn, attrs, outs, flags
 
     @property
@@ -383,7 +175,7 @@ class Context:
             raise AttributeError(f"{self.defn.name} has no attribute {name!r}") from None
 
 
-def kernel_of(defn: type[Primitive]) -> Callable[..., Any]:
+def kernel_of(defn: type[Definition]) -> Callable[..., Any]:
     """The NumPy kernel of a primitive: its own, or its formula evaluated with NumPy.
 
     It takes arrays and the op's attributes as they are stored; it converts dtypes and widens as the class says.
@@ -393,7 +185,7 @@ def kernel_of(defn: type[Primitive]) -> Callable[..., Any]:
         if formula is None:
             raise NotImplementedError(f"{defn.name} has no kernel: it is executed by the backends themselves")
         kernel = functools.partial(formula, np)
-    if "DType" in [_annotation(defn.infer, name) for name in defn.schema]:
+    if "DType" in [annotation(defn.infer, name) for name in defn.schema]:
         kernel = _with_numpy_dtypes(kernel)
     kernel = _widened(kernel) if defn.widen else kernel
     return _with_threads(kernel, defn.flops) if defn.blas and callable(defn.flops) else kernel

@@ -13,7 +13,7 @@ import numpy as np
 from .. import escape
 from ..source import Loc
 from .core import Block, Function, Module, Op, Value
-from .primitive import Effect
+from .definition import Effect
 from .printer import print_declarations
 from .walk import ops_of
 

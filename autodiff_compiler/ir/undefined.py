@@ -1,7 +1,7 @@
-"""Which values may be `undef` at run time: placeholders that are passed along, and that nobody may read.
+"""Reads of `undef`: of placeholders that are passed along on a path without a value, and that no op may read.
 
-What reads one stands under a condition that holds only where there is a value.  Which condition that is, only those
-know who wrote it, so a reader stays under all that it stands under: it moves out of no `if` and no loop.
+A reader stands under a condition that holds only where there is a value.  No analysis here finds out which condition
+that is, so a reader moves out of no `if` and no loop.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def misread(function: Function) -> tuple[Op, Value] | None:
 
 
 def _reached(module: Module, counts: Callable[[Value, Block | None], bool]) -> set[Value]:
-    """The values that an `undef` reaches by ways that count: from a value on, in a block."""
+    """The values that may be `undef` from a value on, in a block."""
     found = {op.results[0] for function in module for op in ops_of(function.body) if op.defn.name == "undef"}
     if not found:
         return found

@@ -10,7 +10,7 @@ from ..dtypes import DType
 from ..errors import InternalCompilerError
 from .build import canonical_number, scalar_key
 from .core import Block, Function, Module, Op, Value
-from .primitive import WHOLE, Primitive
+from .definition import WHOLE, Definition
 from .printer import FunctionPrinter, Unbound, literal_text
 from .types import Dim, Link, TensorType, Type
 from .undefined import misread
@@ -243,7 +243,7 @@ class _Verifier:
         elif array.dtype != t.dtype.numpy or array.shape != t.shape:
             raise self.fail(f"the constant {value} is {array.dtype}{list(array.shape)}, not {t}", op)
 
-    def reference(self, op: Op, defn: type[Primitive], name: str, value: Any, module: Module) -> None:
+    def reference(self, op: Op, defn: type[Definition], name: str, value: Any, module: Module) -> None:
         """Whether the module has what an attribute names."""
         table: dict[str, Any]
         if name in ("state", "states", "wrt_states"):

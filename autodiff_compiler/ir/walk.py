@@ -8,7 +8,7 @@ from typing import TypeAlias
 from ..source import Loc
 from .build import Builder, Rules
 from .core import Block, Function, Module, Op, Value
-from .primitive import Effect
+from .definition import Effect
 
 __all__ = [
     "Cloner",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import escape
-from ..compiler.fast import takes_short_ways
+from ..compiler.fastcall.eligible import takes_fast_path
 from ..config import PYNATIVE_MODE, context, jit_disabled
 from ..dtypes import DType, bfloat16, dtype_of, float16, float32
 from ..eager import assign, assignable
@@ -73,7 +73,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
     #: By attribute, what the Parameters of a ParameterTuple were called when it was set.
     _keys: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  (it is replaced, never changed)
     _compiled: Any
-    #: The short way into the compiled form, as long as calls may take it.
+    #: The fast path into the compiled form, as long as calls may take it.
     _fast: Any = None
     training: bool
     _phase: str = "train"
@@ -89,7 +89,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         """What the Cell computes; every subclass defines it."""
         raise AttributeError(f"{type(self).__name__} has no method 'construct'")
 
-    @takes_short_ways
+    @takes_fast_path
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             fast = self._fast

@@ -1,4 +1,4 @@
-"""Drops what nobody reads: ops, results of control flow, carries that feed only themselves, functions never called.
+"""Dead code elimination: ops, results of control flow, carries that feed only themselves, functions never called.
 
 Liveness goes backwards from what a function returns and from its effects, one value at a time, so each value is
 visited once however deep the loops are.  Reading a state and pure ops are dropped when unread; a loop without effects
@@ -19,7 +19,7 @@ __all__ = ["dce"]
 
 @module_pass("dce")
 def dce(module: Module) -> Module:
-    """The module without what has no influence on results or effects; a function that keeps all is not copied."""
+    """The module without dead code; a function that has none is not copied."""
     memo: dict[str, Effect] = {}
     new = module.like()
     for name in _reachable(module):

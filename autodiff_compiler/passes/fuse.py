@@ -1,8 +1,8 @@
-"""Brings elementwise ops of one shape together, so that a backend may compute each group in one loop.
+"""Fusion groups: elementwise ops of one shape, brought together so that a backend may compute each in one loop.
 
-A group is a run of consecutive ops of one block over one shape: elementwise ops, broadcasts of what comes from outside,
-and reductions of that shape, whose results the group itself does not read.  The order of the ops says it all: whoever
-runs them one by one needs to know nothing, and `fusion_plan` finds the groups again.
+A group is a run of consecutive ops of one block over one shape: elementwise ops, broadcasts of values from outside, and
+reductions of that shape, whose results the group itself does not read.  A group is marked by nothing but the order of
+its ops: they may run one by one, and `fusion_plan` finds the groups again.
 """
 
 from __future__ import annotations

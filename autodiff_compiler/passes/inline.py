@@ -1,8 +1,7 @@
-"""Puts small or single-use functions in the place of their calls and, once no derivative is wanted any more, forgets
-how users wished to differentiate: `custom_vjp` becomes its forward block, `grad_map` and `stop_gradient` their operand,
-and what only derivatives ask for becomes zero.
+"""Inlining of small or single-use functions, and of users' overrides of derivatives once none is wanted any more.
 
-Too early that would lose the user's override, so all of it waits for the last `grad`.
+`custom_vjp` becomes its forward block, `grad_map` and `stop_gradient` their operand, a gradient source zero.  All of
+that waits for the last `grad`, which needs the overrides.
 """
 
 from __future__ import annotations

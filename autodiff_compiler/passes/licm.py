@@ -1,12 +1,12 @@
-"""Moves what a loop computes anew on every trip, though it never changes, in front of the loop.
+"""Loop-invariant code motion: ops whose operands do not change from trip to trip move in front of the loop.
 
-Only pure ops without blocks move.  They cannot fail, so a loop that makes no trip does not begin to: what may fail (an
-index out of bounds) is checked by an op with an effect, which stays, and with it all that depends on it.  An op inside
-an `if` stays there, unless the loop lies in the `if` with it, and so does one that reads what may be `undef`: only the
+Only pure ops without blocks move.  They cannot fail, so a loop that makes no trip does not begin to: an index out of
+bounds, say, is found by an op with an effect, which stays, and with it all that depends on it.  An op inside an `if`
+stays there, unless the loop lies in the `if` with it, and so does one that reads what may be `undef`: only the
 conditions around it tell whether there is a value.
 
-What only shows elements of a tensor moves before derivatives are taken, and out of an `if` in a loop as well: what a
-loop adds to in the other direction is then what its trips read, `x[:, 0]` for `x[i, 0]`, and not all of `x` around it.
+Views move before derivatives are taken, and out of an `if` in a loop as well: the reverse loop then adds to the view
+that its trips read, `x[:, 0]` for `x[i, 0]`, and not to all of `x`.
 """
 
 from __future__ import annotations

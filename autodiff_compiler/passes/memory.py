@@ -1,4 +1,4 @@
-"""Plans memory: when each value dies, what shares whose bytes, and which dead bytes a result may take over.
+"""The memory plan: last uses of values, aliases, and the dead bytes that a result may take over.
 
 The plan is an analysis: it changes nothing, is printed behind the lines of its dump, and a backend follows as much of
 it as suits it.  Values that share bytes form a class (`Primitive.view`); what came from outside (arguments, constants,
@@ -24,13 +24,12 @@ _SHARING = frozenset({"const", "undef", "tuple_get", "from_seq"})
 
 @dataclass
 class MemoryPlan:
-    """What is known of the bytes of a function's values.
+    """Where the values of a function have their bytes.
 
-    `shares`: a view to the value whose bytes it shows.  `dies`: an op to the values whose bytes nobody needs after it.
-    `overwrites`: a result to the operand that dies there and whose place it may take while it is computed.  `takes`: a
-    result
-    to a value that died earlier in the same block and had as many bytes.  `owned`: carries of loops that are updated
-    in place from trip to trip, so a loop must start from a copy of what it is given.
+    `shares`: a view to the value whose alias it is.  `dies`: an op to the values that have their last use there.
+    `overwrites`: a result to the operand that dies there and that it may be computed in place of.  `takes`: a result to
+    a value that died earlier in the same block and had as many bytes.  `owned`: carries of loops that are updated in
+    place from trip to trip, so a loop must start from copies.
     """
 
     shares: dict[Value, Value] = field(default_factory=dict)
@@ -40,7 +39,7 @@ class MemoryPlan:
     owned: list[Value] = field(default_factory=list)
 
     def root(self, x: Value) -> Value:
-        """The value whose bytes x shows."""
+        """The value that x is an alias of, itself if of none."""
         while x in self.shares:
             x = self.shares[x]
         return x
@@ -57,7 +56,7 @@ def memory_plan(function: Function) -> MemoryPlan:
 
 
 def shown_by(x: Value) -> Value:
-    """The value whose bytes x shows: itself, if it is no view."""
+    """The value that x is a view of; itself, if it is no view."""
     while x.op is not None and x.op.defn.view is not None:
         x = _shown(x.op, x.op.defn.view)
     return x
@@ -98,10 +97,10 @@ def _plan_block(plan: MemoryPlan, block: Block, owned: set[Value]) -> None:
     for op in block.ops:
         for x in (*op.operands, *(y for inner in op.blocks for y in free_values(inner)), *op.results):
             last[plan.root(x)] = op
-    living = _living(plan, block)
+    escaping = _escaping(plan, block)
     ends: dict[Op, list[Value]] = {}
     for x, op in last.items():
-        if x in mine and x not in living:
+        if x in mine and x not in escaping:
             ends.setdefault(op, []).append(x)
     outs = {plan.root(x) for x in block.outs}
     free: dict[int, list[Value]] = {}
@@ -131,15 +130,15 @@ def _made(block: Block) -> set[Value]:
     }
 
 
-def _living(plan: MemoryPlan, block: Block) -> set[Value]:
-    """The values whose bytes may be seen under another name: yielded, carried, passed on, or put into a container."""
-    living = {plan.root(x) for x in block.outs}
+def _escaping(plan: MemoryPlan, block: Block) -> set[Value]:
+    """The values that escape: yielded, carried, passed on, or put into a container."""
+    escaping = {plan.root(x) for x in block.outs}
     for op in block.ops:
         if op.defn.infer_blocks is not None or not all(isinstance(x.type, TensorType) for x in op.results):
-            living.update(plan.root(x) for x in op.operands)
+            escaping.update(plan.root(x) for x in op.operands)
             for inner in op.blocks:
-                living |= _living(plan, inner)
-    return living
+                escaping |= _escaping(plan, inner)
+    return escaping
 
 
 def _plan_inner(plan: MemoryPlan, op: Op) -> None:
@@ -160,10 +159,10 @@ def _plan_inner(plan: MemoryPlan, op: Op) -> None:
 
 
 def _held(plan: MemoryPlan, block: Block) -> set[Value]:
-    """`_living` without what the block yields itself."""
+    """`_escaping` without what the block yields itself."""
     shell = Block()
     shell.ops = block.ops
-    return _living(plan, shell)
+    return _escaping(plan, shell)
 
 
 def _place(plan: MemoryPlan, op: Op, dead: list[Value], free: dict[int, list[Value]], outs: set[Value]) -> None:
@@ -177,7 +176,7 @@ def _place(plan: MemoryPlan, op: Op, dead: list[Value], free: dict[int, list[Val
         if x in dead and x.type is result.type and _may_overwrite(plan, op, i):
             plan.overwrites[result] = x
             return
-    # What leaves the block keeps its bytes longer than the next trip of a loop would let it have them.
+    # A result that leaves the block lives longer than the next trip of a loop, which uses the same bytes again.
     pool = free.get(_bytes(result))
     if pool and _bytes(result) > 0 and result not in outs:
         plan.takes[result] = pool.pop()

@@ -1,8 +1,8 @@
-"""Puts a check behind every op that may make a NaN or an infinity, where `check_nonfinite` asks for it.
+"""Checks for NaN and infinities behind every op that may make one, where `check_nonfinite` asks for it.
 
-The check is part of the program: ``all(isfinite(x))``, and where that is false a call of a function that looks closer
-and raises (`runtime.nonfinite`).  It stands behind the passes that rewrite, so it is what runs that is looked at,
-forward and backward, in blocks and functions alike.
+The check is part of the program: ``all(isfinite(x))``, and where that is false a call of a function that finds the
+element and raises (`runtime.nonfinite`).  This pass runs last, so the ops that really run are checked, forward and
+backward, in blocks and functions alike.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lifts states to values: reads become arguments, writes become new versions and further results.
 
-The entry gets one more argument per state that it or what it calls touches, and one more result per state written, both
-in the order of the module's states; `state_plan` says which.  Inside, a state travels as a value: `if` joins the
+The entry gets one more argument per state that it or a callee reads or writes, and one more result per state written,
+both in the order of the module's states; `state_plan` says which.  Inside, a state travels as a value: `if` joins the
 versions of its arms, loops carry them, a callee takes and returns them, a `grad` differentiates them.
 
 Blocks that run in the backward pass (`bwd`) keep their state ops; once the derivative is expanded they stand where they
@@ -25,9 +25,9 @@ from ..ir.primitive import REGISTRY, Effect
 from ..ir.types import TensorType, Type
 from ..ir.walk import Cloner, late_ops, ops_of
 from ..runtime.commits import Commit
+from .effect_analysis import StateEffects, binding, effects_of, effects_of_blocks, with_bound_copies
 from .inline import callees_first
 from .manager import module_pass
-from .touches import Touches, binding, specialised, touches_of, touches_of_blocks
 
 __all__ = ["StatePlan", "lift_state", "state_plan"]
 
@@ -49,8 +49,8 @@ def state_plan(module: Module) -> StatePlan:
 @module_pass("lift_state")
 def lift_state(module: Module) -> Module:
     """The module with states as values; running it again lifts only what expansion has brought to life since."""
-    module = specialised(module)
-    known = touches_of(module)
+    module = with_bound_copies(module)
+    known = effects_of(module)
     entry = known[module.entry.name]
     changing = {n for n in entry.written | entry.deferred_written if n in entry.deferred}
     _refuse_cells_asked(module, known)
@@ -67,12 +67,12 @@ def lift_state(module: Module) -> Module:
     return made.like({name: made.functions[name] for name in module.functions})
 
 
-def _refuse_cells_asked(module: Module, known: dict[str, Touches]) -> None:
+def _refuse_cells_asked(module: Module, known: dict[str, StateEffects]) -> None:
     """No gradient can be asked of a state that stays a cell in the very block that is differentiated."""
     for op in (op for function in module for op in ops_of(function.body)):
         if op.defn.name not in ("grad", "linearize") or not op.attr("wrt_states"):
             continue
-        cells = touches_of_blocks(list(op.blocks), module, known).pending
+        cells = effects_of_blocks(list(op.blocks), module, known).pending
         for n in op.attr("wrt_states"):
             if n in cells:
                 raise NotDifferentiableError(
@@ -85,8 +85,8 @@ def _refuse_cells_asked(module: Module, known: dict[str, Touches]) -> None:
 class _Context:
     """What all lifters of a module share."""
 
-    def __init__(self, module: Module, touches: dict[str, Touches], changing: set[str]) -> None:
-        self.module, self.touches, self.changing = module, touches, changing
+    def __init__(self, module: Module, effects: dict[str, StateEffects], changing: set[str]) -> None:
+        self.module, self.effects, self.changing = module, effects, changing
         self._commits: dict[tuple[tuple[str, ...], bool], str] = {}
 
     def commit(self, names: tuple[str, ...], lasting: bool) -> str:
@@ -97,29 +97,29 @@ class _Context:
             callables[name] = Commit(self.module.states, names, lasting)
         return self._commits[names, lasting]
 
-    def held(self, found: Touches) -> set[str]:
+    def held(self, found: StateEffects) -> set[str]:
         """The states that stay cells in some code: a `grad` in it has a block that must see what forward left."""
         return found.pending & self.changing
 
     def values(self, function: str) -> list[str]:
         """The states that a function takes as arguments, by its own names."""
-        found = self.touches[function]
+        found = self.effects[function]
         held = self.held(found)
         return [n for n in found.types if n in found.forward and n not in held]
 
     def results(self, function: str) -> list[str]:
         """The states that a function returns, by its own names."""
-        written = self.touches[function].written
+        written = self.effects[function].written
         return [n for n in self.values(function) if n in written]
 
 
 def _lifted(function: Function, context: _Context) -> Function:
     names = context.values(function.name)
-    if not context.touches[function.name].forward:
+    if not context.effects[function.name].forward:
         return function
     body, lifter = _start(function, context, {})
     for name in names:
-        lifter.env[name] = body.add_arg(context.touches[function.name].types[name], name)
+        lifter.env[name] = body.add_arg(context.effects[function.name].types[name], name)
         lifter.first.add(lifter.env[name])
     outs = lifter.clone_ops(function.body)
     body.outs = [*outs, *(lifter.env[n] for n in context.results(function.name))]
@@ -128,7 +128,7 @@ def _lifted(function: Function, context: _Context) -> Function:
 
 def _lifted_entry(function: Function, context: _Context) -> Function:
     module = context.module
-    found, fresh = context.touches[function.name], set(context.values(function.name))
+    found, fresh = context.effects[function.name], set(context.values(function.name))
     if not found.forward:
         return function
     again = fresh & set(module.outputs)
@@ -207,12 +207,12 @@ class _Lifter(Cloner):
         """The states of which one of the ways through a block made a new version."""
         return [n for n, x in self.env.items() if any(end.get(n) is not x for end in ends)]
 
-    def touches(self, *blocks: Block) -> Touches:
-        return touches_of_blocks(list(blocks), self.context.module, self.context.touches)
+    def effects(self, *blocks: Block) -> StateEffects:
+        return effects_of_blocks(list(blocks), self.context.module, self.context.effects)
 
     def written(self, *blocks: Block) -> list[str]:
         """The states that are values here and of which loops over these blocks make new versions."""
-        written = self.touches(*blocks).written
+        written = self.effects(*blocks).written
         return [n for n in self.env if n in written]
 
     # ------------------------------------------------------------------------------------------- ops
@@ -268,7 +268,7 @@ class _Lifter(Cloner):
 
     def _call(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         name = op.attr("fn").removeprefix("@")
-        callee = self.context.touches[name]
+        callee = self.context.effects[name]
         if not callee.forward:
             return super().clone_structured(op, operands)
         if _stops((self.context.module.functions[name].body,)):
@@ -391,7 +391,7 @@ class _Lifter(Cloner):
         (body,) = op.blocks
         if _stops((body,)):
             self.note(lasting=True)
-        if self.touches(body).written:
+        if self.effects(body).written:
             raise SideEffectError("what a `vmap` runs changes a state in its backward rule", loc=op.loc)
         trip = self._block(body, (), 0)
         trip.builder.ret(*trip.clone_ops(body))
@@ -400,7 +400,7 @@ class _Lifter(Cloner):
     def _grad(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         (body,) = op.blocks
         wrt, seeds, wrt_states, *forward = op.attrs  # a `linearize` has no direction
-        found = self.touches(body)
+        found = self.effects(body)
         lifted = [n for n in found.types if n in found.forward and n not in self.context.held(found)]
         inputs = {n: self.get(n, self.context.module.states[n].type) for n in wrt_states}
         k = len(body.args)

@@ -1,4 +1,4 @@
-"""Gives ops that make several results a smaller op where some of the results are not read."""
+"""Dead results: an op of several results becomes a cheaper one where only the first is read."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import progress
 from ..backends.native.cache import bypassed
-from ..compiler.shown import set_content
+from ..compiler.callback_state import set_content
 from ..config import PYNATIVE_MODE, context, disable_jit
 from ..errors import kind_of
 from ..inspection.figures import duration, quartiles, size, times

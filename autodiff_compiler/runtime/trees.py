@@ -1,7 +1,7 @@
 """Containers of results: nested tuples, lists, dicts, frozen dataclasses and `jit_class` objects with Tensors in them.
 
-This is what counts as a structure wherever eager code looks into what a function returned; `frontend.values` says the
-same of what compiled code made.  Objects of other classes are opaque.
+This is what counts as a structure wherever eager code looks into what a function returned; `frontend.variables.values`
+says the same of what compiled code made.  Objects of other classes are opaque.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def _no_parameters(self: Any) -> dict[str, Any]:
 
 
 def _notice_changes(cls: type) -> None:
-    """Every change of an attribute from outside moves the epoch, so that guards are asked again."""
+    """Every change of an attribute from outside moves the epoch, so that guards are checked again."""
     set_before: Any = cls.__setattr__
     delete_before: Any = cls.__delattr__
 

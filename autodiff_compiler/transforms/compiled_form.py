@@ -1,22 +1,22 @@
-"""What a Cell and a derivative show of their compiled form, as a function given to `jit` does."""
+"""`HasCompiledForm`: the methods by which Cells and derivatives show their compiled form, as jitted functions do."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..compiler.history import Recompiles
 from ..errors import UnsupportedCallError, users_frames
+from .jit import JitFunction, jit
 
 if TYPE_CHECKING:
-    from ..compiler.history import Recompiles
     from ..inspection.artifact import Artifact
     from ..inspection.derivative_source import PythonSource
-    from .jit import JitFunction
 
 __all__ = ["HasCompiledForm"]
 
 
 class HasCompiledForm:
-    """What GRAPH_MODE compiles, and can be looked at in either mode.
+    """Base of what GRAPH_MODE compiles; it can be looked at in either mode.
 
     A class or object that has attributes of these names itself keeps them: of MindSpore's Cells only `RReLU`, whose
     `lower` is a number.
@@ -27,8 +27,6 @@ class HasCompiledForm:
     def _as_compiled(self) -> JitFunction:
         """The compiled form, made where there is none."""
         if self._jit is None:
-            from .jit import jit
-
             self._jit = jit(self)  # type: ignore[arg-type]
         return self._jit
 

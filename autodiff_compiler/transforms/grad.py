@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.fast import takes_short_ways
-from ..compiler.specialise import Identity
+from ..compiler.call_key import Identity
+from ..compiler.fastcall.eligible import takes_fast_path
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.ahead import taken
 from ..eager.grad import differentiate
 from ..errors import leave_user_frames
+from ..frontend.derivatives.ahead import go_back
 from ..frontend.derivatives.grad import differentiate as differentiate_in_graph
 from ..frontend.variables.values import arrays_as_tensors, with_parameters
 from ..runtime.parameter import Parameter
@@ -25,7 +26,7 @@ from ..source import Loc
 from .compiled_form import HasCompiledForm
 from .inputs import Inputs, flag, holds_variables, refuse_constant, with_keywords
 from .jit import JitFunction, jit
-from .kept import kept, kept_shortly
+from .memo import fast_memo, memoised
 
 __all__ = ["GradOperation", "Gradient", "get_grad", "grad", "value_and_grad"]
 
@@ -100,10 +101,10 @@ class Gradient(HasCompiledForm):
     )
 
     # ------------------------------------------------------------------------------------------- calling
-    #: the short way into the compiled form, as long as calls may take it
+    #: the fast path into the compiled form, as long as calls may take it
     _fast: Any = None
 
-    @takes_short_ways
+    @takes_fast_path
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             fast = self._fast
@@ -136,7 +137,7 @@ class Gradient(HasCompiledForm):
 
     def _as_compiled(self) -> JitFunction:
         if self._jit is None:
-            self._jit = kept(self.fn, ("jit", *self._key), lambda: jit(self)) if self._key else jit(self)
+            self._jit = memoised(self.fn, ("jit", *self._key), lambda: jit(self)) if self._key else jit(self)
             if self._jit._fn is self:
                 self._jit._front = self
         return self._jit
@@ -146,8 +147,6 @@ class Gradient(HasCompiledForm):
         return self._as_compiled()
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        from ..frontend.derivatives.ahead import go_back
-
         kwargs = dict(kwargs)
         given, sens = self._split(tuple(args), kwargs)
         given = self._by_position(given, kwargs)
@@ -289,13 +288,13 @@ def _gradient(
         and has_aux is return_ids is sens_param is False
         and context.mode == GRAPH_MODE
     )
-    if usual and (short := kept_shortly(fn)) is not None and (grad_position, with_value) in short:
+    if usual and (short := fast_memo(fn)) is not None and (grad_position, with_value) in short:
         found: Gradient = short[grad_position, with_value]
         return found
     made = _new_gradient(
         fn, grad_position, weights, has_aux, return_ids, sens_param, with_value=with_value, cached=cached
     )
-    if usual and (short := kept_shortly(fn)) is not None:
+    if usual and (short := fast_memo(fn)) is not None:
         short[grad_position, with_value] = made
     return made
 
@@ -330,7 +329,7 @@ def _new_gradient(
 
     if not cached or context.mode != GRAPH_MODE:  # eager code has nothing to find again
         return make()
-    return kept(fn, key, make)
+    return memoised(fn, key, make)
 
 
 def grad(
@@ -479,7 +478,7 @@ class GradOperation:
         same_weights = tuple(map(Identity, weights_of(weights) or ()))
         form = type(weights) if weights is None or isinstance(weights, Parameter) else tuple
         how = (type(self), self.get_all, self.get_by_list, self.sens_param, form)
-        return kept(fn, (*how, same_weights), lambda: self._of(fn, weights))
+        return memoised(fn, (*how, same_weights), lambda: self._of(fn, weights))
 
     def _of(self, fn: Any, weights: Any = None) -> Gradient:
         chosen: Any = weights_of(weights) if self.get_by_list else None

@@ -1,4 +1,4 @@
-"""What a derivative is taken by: Tensors among the arguments, alone or in containers marked as `mutable`."""
+"""The inputs that a derivative is taken by: Tensors among the arguments, alone or in containers marked as `mutable`."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from .compiled_form import HasCompiledForm
 from .grad import grad, main_of, positions_of
 from .inputs import Inputs, as_tuple, directions, flag, holds_variables, no_variable, tangents_given, with_keywords
 from .jvp import LinearMap, aux_of, check_tangents, jvp, linearised, made_eagerly
-from .kept import kept
+from .memo import memoised
 from .vjp import mode_form
 
 __all__ = ["Jacobian", "hessian", "hvp", "jacfwd", "jacrev", "linearize"]
@@ -145,7 +145,7 @@ def _jacobian(fn: Any, grad_position: Any, has_aux: bool, forward: bool) -> Jaco
     made = Jacobian(fn, grad_position, has_aux, forward)
     if context.mode != GRAPH_MODE:
         return made
-    found: Jacobian = kept(fn, ("jacobian", made.positions, has_aux, forward), lambda: made)
+    found: Jacobian = memoised(fn, ("jacobian", made.positions, has_aux, forward), lambda: made)
     return found
 
 

@@ -13,17 +13,19 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from .. import escape
-from ..compiler.fast import REFUSED, TAKEN, is_of_method, takes_short_ways
+from ..compiler.call_key import Key, call_text, signature, stand_ins
+from ..compiler.fastcall.eligible import REFUSED, TAKEN, is_of_method, takes_fast_path
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
 from ..compiler.recorder import called, inside, recording, waited
-from ..compiler.saved import pictures
-from ..compiler.specialise import Key, described, signature, stand_ins
+from ..compiler.save_graphs import pictures
 from ..compiler.specialised import Specialised, specialise
 from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
 from ..errors import ArgumentError, leave_user_frames
 from ..frontend.guards.objects import peek
 from ..frontend.lower import Options
+from ..ir.core import Module
 from ..locks import Lock
+from ..passes.manager import dump
 from ..runtime import epoch
 from ..runtime.tensor import Tensor
 from ..source import calling_place
@@ -32,7 +34,6 @@ from .jit_options import Signature, check_options
 if TYPE_CHECKING:
     from ..inspection.artifact import Artifact
     from ..inspection.derivative_source import PythonSource
-    from ..ir.core import Module
 
 __all__ = ["JitFunction", "jit", "ms_function"]
 
@@ -42,13 +43,13 @@ _MAX_ENTRIES = 64
 _MAX_PER_KEY = 8
 
 
-#: The functions whose calls may take short ways, by identity; `switching` is held while that is changed.
+#: The functions whose calls may take fast paths, by identity; `switching` is held while that is changed.
 leading: weakref.WeakValueDictionary[int, JitFunction] = weakref.WeakValueDictionary()
 switching = Lock()
 
 
 def _switched() -> None:
-    """What a call means has changed: eager or compiled."""
+    """After a switch between eager and compiled calls: fast paths are closed."""
     with switching:
         for function in list(leading.values()):
             function._stay()
@@ -59,12 +60,10 @@ watchers.append(epoch.bump)
 
 
 def _drawn(module: Module) -> str:
-    """What `save_graphs` of level 3 leaves besides a module."""
-    from ..inspection.pictures.dot import dot_text
-    from ..inspection.pictures.graph import graph_of
-    from ..passes.manager import dump
+    """The picture of a module that `save_graphs` of level 3 leaves beside it."""
+    from ..inspection.pictures import dot, graph  # inspection is loaded when somebody looks
 
-    return dot_text(graph_of(module, dump(module), module.entry.name))
+    return dot.dot_text(graph.graph_of(module, dump(module), module.entry.name))
 
 
 pictures.append(_drawn)
@@ -86,13 +85,13 @@ class JitFunction:
         self._entries: OrderedDict[Key, list[Specialised]] = OrderedDict()
         #: types and entry of the last call whose arguments were Tensors only: such a call needs no key
         self._last: tuple[tuple[Any, ...], Specialised | None] = ((), None)
-        #: the entry put in front last; the order of use matters only when entries may have to go
+        #: the entry put in front last; the order of use matters only when entries may be dropped
         self._recent: Specialised | None = None
         self._lock = Lock()
-        #: the short way into the compiled form used last, and the object whose calls take it in GRAPH_MODE, too
+        #: the fast path into the compiled form used last, and the object whose calls take it in GRAPH_MODE, too
         self._fast: Callable[..., Any] | None = None
         self._front: Any = None
-        #: short ways for methods of an object, by its identity, with the object
+        #: fast paths for methods of an object, by its identity, with the object
         self._methods: dict[int, tuple[weakref.ref[Any], Callable[..., Any]]] = {}
         #: what was compiled last only to be looked at, if nothing was compiled to be called since
         self._looked_at: Artifact | None = None
@@ -104,7 +103,7 @@ class JitFunction:
         if isinstance(fn, types.FunctionType):
             functools.update_wrapper(self, fn)
 
-    @takes_short_ways
+    @takes_fast_path
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             fast = self._fast
@@ -119,18 +118,18 @@ class JitFunction:
                         break
                 else:
                     entry.hits += 1
-                    if entry.may_be_short:
-                        self._shorten(entry, args)
+                    if entry.may_be_fast:
+                        self._open(entry, args)
                     return entry(args)
-            return self._long_way(args, kwargs)
+            return self._slow_path(args, kwargs)
         except BaseException as error:
             leave_user_frames(error)
             raise
 
-    def _long_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that looks for its compiled form."""
+    def _slow_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that looks for its compiled entry by its key."""
         if not inside(self._history):
-            return called(self._history, self._name, self._long_way, args, kwargs)
+            return called(self._history, self._name, self._slow_path, args, kwargs)
         if jit_disabled():
             return self._fn(*args, **kwargs)
         key, leaves = signature(args, kwargs)
@@ -147,35 +146,35 @@ class JitFunction:
                 if entry.universal and len(leaves) == len(args) and not kwargs and all(type(x) in TAKEN for x in args):
                     if all(type(x) is Tensor for x in args) and recording() is None:
                         self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
-                    if entry.may_be_short:
-                        self._shorten(entry, args)
-                elif entry.may_be_short and not kwargs and is_of_method(key, args, leaves):
-                    self._shorten_method(entry, args)
-                entry.check_apart((args, kwargs))
+                    if entry.may_be_fast:
+                        self._open(entry, args)
+                elif entry.may_be_fast and not kwargs and is_of_method(key, args, leaves):
+                    self._open_method(entry, args)
+                entry.check_aliases((args, kwargs))
                 return entry(leaves)
         self._misses += 1
         entry = self._compiled(key, leaves, args, kwargs)
-        entry.check_apart((args, kwargs))
+        entry.check_aliases((args, kwargs))
         return entry(leaves)
 
-    def _shorten(self, entry: Specialised, args: tuple[Any, ...]) -> None:
-        """Opens the short way into a compiled form that a call has reached by the long one."""
+    def _open(self, entry: Specialised, args: tuple[Any, ...]) -> None:
+        """Opens the fast path into an entry that a call has reached by the slow one."""
         me = weakref.ref(self)  # which the function must not keep alive
 
         def slow(*args: Any, **kwargs: Any) -> Any:
             function = me()
             assert function is not None
             try:
-                return function._long_way(args, kwargs)
+                return function._slow_path(args, kwargs)
             except BaseException as error:
                 leave_user_frames(error)
                 raise
 
-        found = entry.shorten(slow, self._name, args, self._history)
+        found = entry.open_fast_path(slow, self._name, args, self._history)
         if found is not self._fast:
             self._lead(found)
 
-    def _shorten_method(self, entry: Specialised, args: tuple[Any, ...]) -> None:
+    def _open_method(self, entry: Specialised, args: tuple[Any, ...]) -> None:
         """The same for a call whose first argument is an object, the others Tensors."""
         me, owner = weakref.ref(self), weakref.ref(args[0])
 
@@ -183,16 +182,16 @@ class JitFunction:
             function = me()
             assert function is not None
             try:
-                return function._long_way((owner(), *args), kwargs)
+                return function._slow_path((owner(), *args), kwargs)
             except BaseException as error:
                 leave_user_frames(error)
                 raise
 
         entry.of_method = True
-        self._lead_method(args[0], entry.shorten(slow, self._name, args[1:], self._history))
+        self._lead_method(args[0], entry.open_fast_path(slow, self._name, args[1:], self._history))
 
     def _lead_method(self, instance: Any, fast: Callable[..., Any] | None) -> None:
-        """Lets calls of the method of one object take a short way from now on."""
+        """Lets calls of the method of one object take a fast path from now on."""
         with switching:
             if fast is None or jit_disabled():
                 self._methods.pop(id(instance), None)
@@ -201,7 +200,7 @@ class JitFunction:
                 leading[id(self)] = self
 
     def _lead(self, fast: Callable[..., Any] | None) -> None:
-        """Lets calls take a short way from now on; those of the object whose compiled form this is, too."""
+        """Lets calls take a fast path from now on; those of the object whose compiled form this is, too."""
         with switching:
             self._fast = fast if not jit_disabled() else None
             leading[id(self)] = self
@@ -210,7 +209,7 @@ class JitFunction:
                 front.__dict__["_fast"] = self._fast if context.mode == GRAPH_MODE else None
 
     def _stay(self) -> None:
-        """Lets all calls go the long way, until one has."""
+        """Lets all calls take the slow path, until one has."""
         self._fast = None
         self._methods = {}
         if self._front is not None:
@@ -230,7 +229,7 @@ class JitFunction:
             self._compiles += 1
             self._looked_at = None
             self._to_front(key, entry)
-            entry.call, entry.number = f"{self._name}({described(args, kwargs)})", self._compiles
+            entry.call, entry.number = f"{self._name}({call_text(args, kwargs)})", self._compiles
             facets = facets_of(self._fn, args, kwargs)
             self._history.add(self._compiles, entry.call, facets, stale, calling_place(), len(self._entries))
             return entry
@@ -240,7 +239,7 @@ class JitFunction:
         return next((e for e in self._entries.get(key, ()) if e.valid() and e.agrees(leaves)), None)
 
     def _to_front(self, key: Key, entry: Specialised) -> None:
-        """Makes an entry the one used last.  Those that are not valid now stay: what they read may change back."""
+        """Makes an entry the one used last.  Entries whose guards fail stay: what they read may change back."""
         with self._lock:
             # Lists are replaced, never changed: other threads may be iterating over them.
             others = [e for e in self._entries.get(key, ()) if e is not entry]
@@ -295,11 +294,14 @@ class JitFunction:
         except BaseException as error:
             leave_user_frames(error)
             raise
-        from ..inspection.artifact import Artifact
+        call = call_text(args, kwargs)
+        self._looked_at = self._artifact(call, entry)  # which must not keep the arguments alive
+        return self._artifact(call, entry, leaves, types_only)
 
-        call = described(args, kwargs)
-        self._looked_at = Artifact(self._name, self._fn, call, entry)  # which must not keep the arguments alive
-        return Artifact(self._name, self._fn, call, entry, leaves, types_only)
+    def _artifact(self, call: str, entry: Specialised, *leaves: Any) -> Artifact:
+        from ..inspection.artifact import Artifact  # inspection is loaded when somebody looks
+
+        return Artifact(self._name, self._fn, call, entry, *leaves)
 
     def source(self, *args: Any, **kwargs: Any) -> PythonSource:
         """What a call with these arguments computes, as Python over NumPy: a text to read, which runs by itself.
@@ -325,9 +327,7 @@ class JitFunction:
                     f"source() of {self._name} needs the arguments of a call, or a TensorSpec for each Tensor: "
                     "it has not been compiled yet"
                 ) from error
-        from ..inspection.artifact import Artifact
-
-        return Artifact(self._name, self._fn, entry.call[len(self._name) + 1 : -1], entry).source()
+        return self._artifact(entry.call[len(self._name) + 1 : -1], entry).source()
 
     def cache_info(self) -> dict[str, Any]:
         """How many compiled forms are kept (`entries`), how many compilations there were, and how calls fared.

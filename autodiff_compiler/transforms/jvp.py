@@ -18,7 +18,7 @@ from ..runtime.trees import replaced
 from .grad import main_of
 from .inputs import Inputs, as_tuple, directions, flag, tangents_given
 from .jit import JitFunction, jit
-from .kept import kept
+from .memo import memoised
 
 __all__ = ["jvp"]
 
@@ -118,12 +118,12 @@ def made_eagerly(function: Callable[..., Any], maker: str) -> Callable[..., Any]
 
 
 def belongs_to_run(function: Any) -> bool:
-    """Whether a function is such a map, so that it runs eagerly in GRAPH_MODE too."""
+    """Whether a function is such a map: it runs eagerly in GRAPH_MODE, too."""
     return hasattr(function, "__run__")
 
 
 def _compiled_form(fn: Any, has_aux: bool) -> JitFunction:
-    return kept(fn, ("jvp", flag("has_aux", has_aux)), lambda: jit(PushForward(fn, has_aux)))
+    return memoised(fn, ("jvp", flag("has_aux", has_aux)), lambda: jit(PushForward(fn, has_aux)))
 
 
 @users_frames

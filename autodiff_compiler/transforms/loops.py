@@ -1,4 +1,4 @@
-"""What a user may say about a loop in compiled code; in eager mode both are the identity."""
+"""`unroll` and `keep`: how compiled code runs a loop; in eager mode both are the identity."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from ..errors import GradientError, users_frames
 from ..ir.primitive import call
 from .jit import jit
 from .jvp import jvp
-from .kept import kept
+from .memo import memoised
 
 __all__ = ["derivative", "jet"]
 
@@ -75,7 +75,7 @@ class _Jet:
 
 def _run(fn: Callable[..., Any], primals: Any, series: Any) -> Any:
     if context.mode == GRAPH_MODE and not jit_disabled():
-        return kept(fn, ("jet",), lambda: jit(_Jet(fn)))(primals, series)
+        return memoised(fn, ("jet",), lambda: jit(_Jet(fn)))(primals, series)
     return _along_curve(fn, primals, series)
 
 

@@ -20,7 +20,7 @@ from .grad import cotangents_of, main_of, weights_of
 from .inputs import Inputs, flag, holds_variables, warn_of_constants
 from .jit import jit
 from .jvp import LinearMap, aux_of, made_eagerly
-from .kept import kept
+from .memo import memoised
 
 __all__ = ["mode_form", "vjp"]
 
@@ -29,7 +29,7 @@ def mode_form(fn: Any) -> Any:
     """The function as the mode of the context runs it: compiled in GRAPH_MODE (once per function), else itself."""
     if context.mode != GRAPH_MODE or jit_disabled():
         return fn
-    return kept(fn, ("jit",), lambda: jit(fn))
+    return memoised(fn, ("jit",), lambda: jit(fn))
 
 
 def _arranged(found: Sequence[Any], inputs: Inputs, count: int, weights: Any) -> Any:
@@ -46,7 +46,7 @@ def _arranged(found: Sequence[Any], inputs: Inputs, count: int, weights: Any) ->
 def _variables(
     fn: Any, args: Sequence[Any], weights: Any, is_tensor: Callable[[Any], bool], place: Loc | None = None
 ) -> Inputs:
-    """What the pullback gives cotangents of."""
+    """The inputs that the pullback gives cotangents of."""
     if weights is None:
         warn_of_constants(fn, args, is_tensor, place)
     return Inputs(args, [i for i, x in enumerate(args) if holds_variables(x, is_tensor)], is_tensor)

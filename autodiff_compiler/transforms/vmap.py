@@ -16,7 +16,7 @@ from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import attributes_of, mapped, parts, with_parts
 from .compiled_form import HasCompiledForm
 from .jvp import belongs_to_run
-from .kept import kept
+from .memo import memoised
 
 __all__ = ["Vectorised", "vmap"]
 
@@ -185,7 +185,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Vectori
     made = Vectorised(fn, in_axes, out_axes)
     if context.mode != GRAPH_MODE:  # eager code has nothing to find again
         return made
-    found: Vectorised = kept(fn, ("vmap", _hashable(in_axes), _hashable(out_axes)), lambda: made)
+    found: Vectorised = memoised(fn, ("vmap", _hashable(in_axes), _hashable(out_axes)), lambda: made)
     return found
 
 

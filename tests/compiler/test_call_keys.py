@@ -13,7 +13,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, jit
-from autodiff_compiler.compiler.specialise import signature
+from autodiff_compiler.compiler.call_key import signature
 
 
 class Table(dict):

@@ -14,7 +14,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler.backends.numpy.backend import NumpyBackend
-from autodiff_compiler.compiler import saved
+from autodiff_compiler.compiler import save_graphs
 from autodiff_compiler.errors import InternalCompilerError, NotDifferentiableError
 from autodiff_compiler.ir import failure
 from autodiff_compiler.ir.text import parse_module
@@ -87,7 +87,7 @@ def test_level_2_writes_the_text_of_machine_code(graphs):
 
 
 def test_level_3_draws_every_step_too(graphs, monkeypatch, numpy_backend):
-    monkeypatch.setattr(saved, "pictures", [lambda module: f"digraph {{ {module.entry.name} }}"])
+    monkeypatch.setattr(save_graphs, "pictures", [lambda module: f"digraph {{ {module.entry.name} }}"])
     names = written(graphs, 3)
     pictures = [name for name in names if name.endswith(".dot")]
     assert pictures == [name.replace(".ir", ".dot") for name in PASSES]
@@ -116,7 +116,7 @@ def test_the_derivative_of_a_call_has_folders_of_its_own(graphs, numpy_backend):
 
 
 def test_files_of_an_earlier_process_do_not_stay_in_a_folder(graphs, monkeypatch):
-    monkeypatch.setattr(saved, "_numbers", iter([7]))
+    monkeypatch.setattr(save_graphs, "_numbers", iter([7]))
     old = graphs / "007_grad_f"
     old.mkdir(parents=True)
     for name in ("44_old.ir", "44_old.failed.ir", "45_code.py", "notes.txt"):

@@ -10,7 +10,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, TensorSpec, mutable, nn, ops
 from autodiff_compiler.backends.native.machine import why_not
-from autodiff_compiler.compiler.specialised import LONG_WAYS
+from autodiff_compiler.compiler.specialised import SLOW_CALLS
 from autodiff_compiler.inspection.figures import size
 from tests.inspection.test_explain import on_the_usual_backend, sections, under  # noqa: F401
 
@@ -103,7 +103,7 @@ def test_the_reason_is_there_where_calls_go_the_long_way(name, capfd):
     fn, args, kwargs, reason = CALLS[name]
     fn = fn if isinstance(fn, nn.Cell) else ms.jit(fn)
     made = fn._as_compiled() if isinstance(fn, nn.Cell) else fn
-    for _ in range(LONG_WAYS + 8):
+    for _ in range(SLOW_CALLS + 8):
         made(*args, **kwargs)
     ((entry,),) = made._entries.values()
     assert (entry.function is None) == (reason is not None)
@@ -122,12 +122,12 @@ def test_what_python_is_asked_before_calls():
         return x * table[1] * len(flags)
 
     made = ms.jit(f)
-    for _ in range(LONG_WAYS + 8):
+    for _ in range(SLOW_CALLS + 8):
         made(x)
     ((entry,),) = made._entries.values()
     assert entry.function is not None
     asked = under(made, TensorSpec("f32[3]"), word="Asked")
-    assert len(asked) == len(entry._short._asked.rest) > 0
+    assert len(asked) == len(entry._fast_path._guards.rest) > 0
     assert all(re.search(r" \(test_explain_calls\.py:\d+\)$", line) for line in asked)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import graphlib
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -70,6 +71,78 @@ def test_the_allow_list_excuses_what_it_names_and_nothing_that_has_become_short(
     done = run_tool("size_report.py", "--root", tmp_path, "--quiet")
     assert done.stderr == "pkg/c.py:f: allowed to be longer, but it is not\n"
     assert done.returncode == 1
+
+
+FIGURES = """\
+package = "pkg"
+
+[tool.size_report.figures]
+files_in_knots = {knots}
+type_tests_in_frontend = 1
+files_naming_an_op = 1.0
+"imports_in_functions:a" = 1
+"""
+#: Three files in two knots of which one is hidden twice over, two imports inside functions, two type tests (and one
+#: that is none), and an op that two files name besides its own.
+STRUCTURE = {
+    "pkg/__init__.py": "",
+    "pkg/a.py": "def f():\n    from . import b\n",
+    "pkg/b.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .c import g\n",
+    "pkg/c.py": "def g():\n    import pkg.a\n    import os\n",
+    "pkg/d.py": "from .c import g\nTABLE = ['tanh']\n",
+    "pkg/frontend/e.py": "from ..d import g\nx.tanh()\nisinstance(x, int)\ntype(x) is int\nx is type\n",
+    "pkg/primitives/f.py": "class Tanh:\n    scalar = k.tanh\nclass Abs:\n    scalar = k.abs\nclass Sum:\n    y = 1\n",
+    "pkg/primitives/g.py": "from .. import f\n",
+}
+
+
+def structure(root: Path, knots: int = 3) -> list[str]:
+    write(root, {"pyproject.toml": LIMITS + FIGURES.format(knots=knots), **STRUCTURE})
+    done = run_tool("size_report.py", "--root", root, "--quiet")
+    assert (done.returncode, done.stdout) == (bool(done.stderr), "")
+    return done.stderr.splitlines()
+
+
+def test_a_planted_knot_and_a_planted_import_in_a_function_are_reported(tmp_path: Path) -> None:
+    shown = "(python tools/import_graph.py shows them)"
+    assert structure(tmp_path, knots=2) == [
+        f"3 files that import one another in a circle {shown}, the limit is 2",
+        "2.0 files that name an elementwise op outside its class, on average, the limit is 1.0",
+        f"1 imports inside functions in c {shown}, the limit is 0",
+        "2 tests of a value's class in frontend/ (isinstance, issubclass, match, type(x) is), the limit is 1",
+    ]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_knots_are_the_nodes_that_reach_each_other(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(TOOLS)
+    from import_graph import knots_of
+
+    draw = random.Random(seed)
+    edges = [(draw.choice("abcdefghij"), draw.choice("abcdefghij")) for _ in range(draw.randrange(4, 24))]
+    reached = set(edges)
+    for middle in "abcdefghij":  # Warshall
+        reached |= {(a, d) for a, b in reached for c, d in reached if b == c == middle}
+    both = {frozenset(b for b in "abcdefghij" if {(a, b), (b, a)} <= reached) for a in "abcdefghij"}
+    assert {frozenset(knot) for knot in knots_of(edges)} == {knot for knot in both if len(knot) > 1}
+
+
+def test_a_figure_that_has_become_better_asks_for_a_lower_limit_which_a_command_writes(tmp_path: Path) -> None:
+    better = "3 files that import one another in a circle (python tools/import_graph.py shows them): "
+    assert better + "lower the limit of 9 (python tools/size_report.py --lower)" in structure(tmp_path, knots=9)
+    run_tool("size_report.py", "--root", tmp_path, "--quiet", "--lower")
+    limits = tomllib.loads((tmp_path / "pyproject.toml").read_text("utf-8"))["tool"]["size_report"]["figures"]
+    allowed = {"files_in_knots": 3, "type_tests_in_frontend": 1, "files_naming_an_op": 1.0}
+    assert limits == {**allowed, "imports_in_functions:a": 1}
+    assert len(structure(tmp_path, knots=3)) == 3
+
+
+def test_a_figure_that_is_gone_needs_no_limit(tmp_path: Path) -> None:
+    files = {**STRUCTURE, "pkg/a.py": "from . import b\n", "pkg/d.py": "", "pkg/frontend/e.py": "isinstance(x, int)\n"}
+    write(tmp_path, {"pyproject.toml": LIMITS + FIGURES.format(knots=3), **files, "pkg/c.py": "import pkg.a\n"})
+    run_tool("size_report.py", "--root", tmp_path, "--quiet", "--lower")
+    assert run_tool("size_report.py", "--root", tmp_path, "--quiet").stderr == ""
+    assert ":a" not in (tmp_path / "pyproject.toml").read_text("utf-8")
 
 
 # --- foreign_text -----------------------------------------------------------------------------------------------------

@@ -186,6 +186,14 @@ class NativeBackend:
         """The LLVM text of a module that has one."""
         return written(self._lowered(module, in_place))[0]
 
+    def refusal(self, module: Module) -> str:
+        """Why there is no machine code for a module; empty if there is."""
+        try:
+            self._lowered(module)
+        except NotNativeError as error:
+            return str(error)
+        return ""
+
     def coverage(self, module: Module) -> Coverage:
         """Which ops have machine code, and which are run by Python inside the program."""
         try:

@@ -12,7 +12,8 @@ from typing import Any
 
 from ...errors import CompileError
 from ...ir.core import Block, Op
-from ...ir.primitive import Effect, F, Primitive
+from ...ir.definition import Definition
+from ...ir.primitive import Effect, F
 from ...ir.walk import late_ops, ops_of
 from ...runtime.commits import Commit
 from ..variables.values import AttributeVar, MaybeUnbound, parts, usable
@@ -89,7 +90,7 @@ def _backward_ops(forward: Block) -> Iterator[Op]:
                 yield from ops_of(block)
 
 
-def commit_before(lw: EffectContext, op: type[Primitive]) -> None:
+def commit_before(lw: EffectContext, op: type[Definition]) -> None:
     """Notes the same before a check that a function of the package makes."""
     if op.name in _CHECKS:
         emit_commit(lw)

@@ -1,4 +1,4 @@
-"""Conditions that are known, arms and carries that make no difference."""
+"""Control flow: known conditions, results that both arms yield, loop-invariant carries."""
 
 from __future__ import annotations
 

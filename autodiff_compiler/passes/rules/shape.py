@@ -1,4 +1,4 @@
-"""Shapes: what only renames positions disappears where it changes nothing, and joins its like.
+"""Shapes: reshapes, broadcasts and transposes that change nothing go, two in a row become one.
 
 A broadcast of a broadcast becomes one, so its derivative sums once: the one rule that may round a derivative anew.
 Sums are not merged: the order of their additions is part of the value.

@@ -10,16 +10,16 @@ from autodiff_compiler import Parameter, Tensor, nn, ops
 from autodiff_compiler.backends.native import machine
 from autodiff_compiler.backends.native.callpath import abi
 from autodiff_compiler.backends.native.callpath.choose import why_plain
-from autodiff_compiler.compiler.specialised import LONG_WAYS
+from autodiff_compiler.compiler.specialised import SLOW_CALLS
 from autodiff_compiler.transforms.jit import JitFunction
 
 NEEDS_MACHINE_CODE = pytest.mark.skipif(
     machine.why_not() is not None or abi.why_not() is not None, reason="there is no machine code here"
 )
-NEEDS_SHORT_WAYS = pytest.mark.skipif(why_plain() is not None, reason="the plain call path has no short ways")
-#: Whether there are short ways: how many calls a short one counts as.  The plain call path has none.
+NEEDS_SHORT_WAYS = pytest.mark.skipif(why_plain() is not None, reason="the plain call path has no fast path")
+#: Whether there are fast paths: how many calls a fast one counts as.  The plain call path has none.
 SHORT = int(why_plain() is None)
-TIMES = LONG_WAYS + 3  # after which a call takes the short way
+TIMES = SLOW_CALLS + 3  # after which a call takes the fast path
 
 
 @pytest.fixture(autouse=True)

@@ -340,11 +340,11 @@ def test_all_states_have_their_next_versions_when_python_runs_again(f):
     """A signal may end the call right then."""
     graph, eager = States(), States()
     run = ms.jit(lambda x: f(graph, x)).lower(Tensor(np.array(1.0)))._call.compiled
-    inputs = [np.array(1.0), *[getattr(graph, name).asnumpy() for name in run.program.form.inputs]]
+    inputs = [np.array(1.0), *[getattr(graph, name).asnumpy() for name in run.program.interface.inputs]]
     run.program.executable(*inputs)
     f(eager, Tensor(np.array(1.0)))
-    written = dict(zip(run.program.form.inputs, inputs[1:], strict=True))
-    for name in run.program.form.outputs:
+    written = dict(zip(run.program.interface.inputs, inputs[1:], strict=True))
+    for name in run.program.interface.outputs:
         np.testing.assert_allclose(written[name], getattr(eager, name).asnumpy(), rtol=1e-12, err_msg=name)
     assert beside(one_of_each) == (1, 2)
 

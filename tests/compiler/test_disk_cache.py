@@ -20,7 +20,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Tensor
 from autodiff_compiler.backends.native import backend, cache, machine, recipe
 from autodiff_compiler.compiler import program
-from autodiff_compiler.compiler.described import Describer, UndescribedError
+from autodiff_compiler.compiler.cache.fingerprint import Fingerprinter, NoFingerprintError
 from autodiff_compiler.config import context
 from tests.compiler.world import HEAD, World
 
@@ -389,17 +389,17 @@ def test_sources_that_are_not_what_runs(tmp_path, monkeypatch):
 )  # fmt: skip
 def test_objects_that_have_no_description(x):
     for held in (x, [x], {"a": x}):
-        with pytest.raises(UndescribedError):
-            Describer().text(held)
+        with pytest.raises(NoFingerprintError):
+            Fingerprinter().text(held)
 
 
 def test_descriptions_differ():
     values = [None, True, 1, 1.0, -1.0, 0.0, -0.0, "1", b"1", (1,), [1], {1: 1}, ms.float32, ms.float64, ms.ops.sin,
               ms.ops.cos, ms.ops, ms.mint, len, max, int, float, np.float32, (1, (2,)), ((1,), 2), (1, 2)]  # fmt: skip
-    texts = [Describer().text(x) for x in values]
+    texts = [Fingerprinter().text(x) for x in values]
     assert len(set(texts)) == len(values)
     a, b = [1], [1]
-    assert Describer().text([a, a]) != Describer().text([a, b])
+    assert Fingerprinter().text([a, a]) != Fingerprinter().text([a, b])
 
 
 # ------------------------------------------------------------------------------------------------ other threads
@@ -463,7 +463,7 @@ def test_a_change_while_a_note_is_taken(world, monkeypatch, case, nth):
             setup(m)
         ms.jit(m.f)(Tensor(X))
     m = world.module(text)
-    texts, before = itertools.count(), Describer.text
+    texts, before = itertools.count(), Fingerprinter.text
 
     def changing(self, x):
         found = before(self, x)
@@ -473,7 +473,7 @@ def test_a_change_while_a_note_is_taken(world, monkeypatch, case, nth):
 
     f = ms.jit(m.f)
     with monkeypatch.context() as patched:
-        patched.setattr(Describer, "text", changing)
+        patched.setattr(Fingerprinter, "text", changing)
         f(Tensor(X))
     change(m)
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Which states a block or function mentions, and where: in the code that runs now, or in blocks that run backward."""
+"""Effects of blocks and functions on states: which they read or write, in the forward pass or in the backward one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..ir.types import Type
 from ..ir.walk import Cloner, linearize_of, ops_of
 from .inline import callees_first
 
-__all__ = ["Touches", "binding", "specialised", "touches_of", "touches_of_blocks"]
+__all__ = ["StateEffects", "binding", "effects_of", "effects_of_blocks", "with_bound_copies"]
 
 
 @dataclass
-class Touches:
-    """The states of some code by name, in the order of first mention; a call counts with what its callee touches.
+class StateEffects:
+    """The states that some code reads or writes, by name, in the order of first mention; callees' effects count.
 
-    `forward` are those read or written by code that runs in its place, `written` those it writes.  `deferred` are
-    mentioned in blocks that run in the backward pass, `deferred_written` written there, and `pending` are the deferred
-    ones that a `grad`, `linearize` or `pull` of this very code will bring to life.
+    `forward`: read or written in the forward pass, `written`: written there.  `deferred`: read or written by blocks
+    that run in the backward pass, `deferred_written`: written there, `pending`: the deferred ones that a `grad`,
+    `linearize` or `pull` of this very code will run.
     """
 
     types: dict[str, Type] = field(default_factory=dict)
@@ -31,8 +31,8 @@ class Touches:
     deferred_written: set[str] = field(default_factory=set)
     pending: set[str] = field(default_factory=set)
 
-    def add(self, other: Touches, names: dict[str, str], backward: bool = False) -> None:
-        """Joins what inner code touches, under other names; `backward` if it runs in the backward pass."""
+    def add(self, other: StateEffects, names: dict[str, str], backward: bool = False) -> None:
+        """Adds the effects of inner code, under other names; `backward` if it runs in the backward pass."""
         for name, type in other.types.items():
             self.types.setdefault(names.get(name, name), type)
         moved = {k: {names.get(n, n) for n in getattr(other, k)} for k in _SETS}
@@ -50,17 +50,17 @@ class Touches:
 _SETS = ("forward", "written", "deferred", "deferred_written", "pending")
 
 
-def touches_of(module: Module) -> dict[str, Touches]:
-    """What each function of a module touches."""
-    known: dict[str, Touches] = {}
+def effects_of(module: Module) -> dict[str, StateEffects]:
+    """The effects of each function of a module."""
+    known: dict[str, StateEffects] = {}
     for name in callees_first(module):
-        known[name] = touches_of_blocks([module.functions[name].body], module, known)
+        known[name] = effects_of_blocks([module.functions[name].body], module, known)
     return known
 
 
-def touches_of_blocks(blocks: list[Block], module: Module, known: dict[str, Touches]) -> Touches:
-    """What blocks touch, given the functions they call."""
-    found = Touches()
+def effects_of_blocks(blocks: list[Block], module: Module, known: dict[str, StateEffects]) -> StateEffects:
+    """The effects of blocks, given those of the functions they call."""
+    found = StateEffects()
     for block in blocks:
         for op in block.ops:
             name = op.defn.name
@@ -75,12 +75,12 @@ def touches_of_blocks(blocks: list[Block], module: Module, known: dict[str, Touc
                 if callee in known:
                     found.add(known[callee], binding(op, known[callee]))
             for region, inner in zip(op.defn.regions, op.blocks, strict=True):
-                inside = touches_of_blocks([inner], module, known)
+                inside = effects_of_blocks([inner], module, known)
                 found.add(inside, {}, backward=region == "bwd")
                 if name in ("grad", "linearize"):
                     found.pending |= inside.deferred
-            if name == "pull":  # what it brings to life stands in its `linearize`, maybe outside of these blocks
-                inside = touches_of_blocks(list(linearize_of(op).blocks), module, known)
+            if name == "pull":  # the blocks that it runs belong to its `linearize`, maybe outside of these blocks
+                inside = effects_of_blocks(list(linearize_of(op).blocks), module, known)
                 found.pending |= inside.deferred | inside.pending
             if name in ("grad", "linearize"):
                 for state in op.attr("wrt_states"):
@@ -89,7 +89,7 @@ def touches_of_blocks(blocks: list[Block], module: Module, known: dict[str, Touc
     return found
 
 
-def binding(call: Op, callee: Touches) -> dict[str, str]:
+def binding(call: Op, callee: StateEffects) -> dict[str, str]:
     """The states that a call binds, by the name that the callee mentions.
 
     They are listed in the order in which the callee's text mentions its own names first; without a list, the names
@@ -106,13 +106,13 @@ def binding(call: Op, callee: Touches) -> dict[str, str]:
 
 
 # ------------------------------------------------------------------------------------------------ copies per binding
-def specialised(module: Module) -> Module:
+def with_bound_copies(module: Module) -> Module:
     """The module with a copy of its own, under the names bound, for every call that cannot share a lifted function.
 
     These are calls whose callee mentions states in blocks that run later (by name), or writes a state that it knows
     under two names.
     """
-    known = touches_of(module)
+    known = effects_of(module)
     if not any(_needs_copy(op, known) for function in module for op in ops_of(function.body)):
         return module
     new = module.like(dict(module.functions))
@@ -123,7 +123,7 @@ def specialised(module: Module) -> Module:
     return new
 
 
-def _needs_copy(op: Op, known: dict[str, Touches]) -> bool:
+def _needs_copy(op: Op, known: dict[str, StateEffects]) -> bool:
     if op.defn.name != "call" or not op.attr("states"):
         return False
     callee = known[op.attr("fn").removeprefix("@")]
@@ -136,9 +136,9 @@ def _needs_copy(op: Op, known: dict[str, Touches]) -> bool:
 
 @dataclass
 class _Copies:
-    """What all renamers of a module share: what functions touch, and the copies made, by function and states."""
+    """Shared by all renamers of a module: the effects of functions, and the copies made, by function and states."""
 
-    known: dict[str, Touches]
+    known: dict[str, StateEffects]
     made: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
 
 
@@ -157,7 +157,7 @@ class _Renamer(Cloner):
         body.outs = renamer.clone_ops(old.body)
         module.functions[name] = Function(name, body, old.loc)
         if name not in copies.known:
-            copies.known[name] = touches_of_blocks([body], module, copies.known)
+            copies.known[name] = effects_of_blocks([body], module, copies.known)
 
     def nested(self, builder: Builder) -> _Renamer:
         inner = type(self)(builder, self.mapping)

@@ -1,30 +1,28 @@
-"""What a compiled form returns, as machine code puts it together."""
+"""Construction of the returned value in machine code, where its template allows that."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType
-from ..frontend.lower import Arg, Out, State
-from ..frontend.variables.values import LocalDict, LocalList
+from ...backends.native.callpath.signature import Form
+from ...dtypes import DType
+from ...frontend.lower import Arg, Out, State
+from ...frontend.variables.values import LocalDict, LocalList
 
-if TYPE_CHECKING:
-    from ..backends.native.callpath.signature import Form
-
-__all__ = ["parts_of", "returned"]
+__all__ = ["parts_of", "result_layout"]
 
 _CONTAINERS: dict[Any, str] = {tuple: "tuple", list: "list", LocalList: "list", dict: "dict", LocalDict: "dict"}
 _CONSTANT = (type(None), bool, int, float, str, bytes, DType)
 
 
-def returned(template: Any, arrays: Collection[int]) -> tuple[Form | None, dict[str, Any]]:
-    """The form of a result, with the objects in it by their names; None for one that takes Python to be made.
+def result_layout(template: Any, arrays: Collection[int]) -> tuple[Form | None, dict[str, Any]]:
+    """The form of a template, with the constants in it by name; None where only Python can assemble the value.
 
-    `arrays`: which of the arguments are ndarrays.  Where one of them is returned, it takes Python.
+    `arrays`: which of the arguments are ndarrays; Python returns those.
     """
     constants: dict[str, Any] = {}
     try:
@@ -44,18 +42,14 @@ def returned(template: Any, arrays: Collection[int]) -> tuple[Form | None, dict[
 
 def parts_of(count: int) -> Form:
     """A tuple of the first results."""
-    from ..backends.native.callpath.signature import Form
-
     return Form("tuple", items=tuple(Form("result", number=i) for i in range(count)))
 
 
 class _InPythonError(Exception):
-    """A part that only Python makes."""
+    """A part that only Python can assemble."""
 
 
 def _form(template: Any, constants: dict[str, Any], seen: set[int]) -> Form:
-    from ..backends.native.callpath.signature import Form
-
     kind = type(template)
     if kind is Out and template.kind is None:
         return Form("result", number=template.index)
@@ -68,7 +62,7 @@ def _form(template: Any, constants: dict[str, Any], seen: set[int]) -> Form:
     if kind in _CONSTANT:
         return Form("constant", name=_named(template, constants))
     if kind not in _CONTAINERS or (kind is not tuple and id(template) in seen):
-        raise _InPythonError  # a list that stands in two places is one list
+        raise _InPythonError  # aliases
     seen.add(id(template))
     if _CONTAINERS[kind] != "dict":
         return Form(_CONTAINERS[kind], items=tuple(_form(t, constants, seen) for t in template))

@@ -1,4 +1,4 @@
-"""The state that functions of the user's see when a program calls them, and what they must not change of it."""
+"""The state that users' functions see when a program calls them, and the check that they leave it alone."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from ..runtime.commits import Committed
 from ..runtime.storage import holders
 from ..runtime.tensor import Array, Tensor
 
-__all__ = ["Shown", "replace_value", "set_attribute", "set_content"]
+__all__ = ["CallbackState", "replace_value", "set_attribute", "set_content"]
 
-#: Writes what was noted back: to attributes, and to Tensors with the function given.
+#: Writes committed values back: to attributes, and to Tensors with the function given.
 WriteBack = Callable[[Committed, Sequence[Tensor], Callable[[Tensor, Tensor], None]], None]
 
 
-class Shown:
-    """One run of a program: called with what was noted, it makes that visible while a function of the user's runs.
+class CallbackState:
+    """The state of one run of a program: called with the committed writes, it shows them while a callback runs.
 
-    The program works on the bytes that the Tensors had at the entry.  So Tensors get other bytes for what was written,
-    and `take_back` puts it into the old ones in the end; and a write of the function's goes to a copy and is found.
+    The program works on the buffers that the Tensors had at the entry.  So for the callback written Tensors get other
+    buffers, whose contents `take_back` copies into the old ones in the end; and a write by the callback goes to a copy
+    and is detected (SideEffectError).
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Shown:
             yield
         finally:
             holders.give(bit)
-            changed = [what for what, x, data, held in lent if not _returned(x, data, held, bit)]
+            changed = [what for what, x, data, held in lent if not _unchanged(x, data, held, bit)]
         for (owner, name, value), content in zip(attributes, contents, strict=True):
             now = plainly(owner, name)
             if not (now is value and matches(now, content)):
@@ -71,9 +72,9 @@ class Shown:
             )
 
     def take_back(self) -> None:
-        """To be called when the program has ended, before what it leaves is written: all is as if nobody had seen it.
+        """Undoes what was shown, when the program has ended and before its results are written back.
 
-        Only what Tensors hold stays, in the bytes that they had.
+        Only the elements of Tensors stay, in the buffers that they had.
         """
         for x, data, held in self._before.values():
             now = x._data
@@ -98,9 +99,9 @@ class Shown:
 
 
 def replace_value(target: Tensor, new: Tensor) -> None:
-    """A Parameter or Tensor takes the value that compiled code gave it, and the value's place on the tapes.
+    """Writes the new value of a Parameter or Tensor back, with its node on the tapes.
 
-    It is written in place unless somebody else holds the bytes; perhaps the program has done so already.
+    It is written in place unless somebody else holds the buffer; perhaps the program has done so already.
     """
     data = target._own()
     if data is not new._data:
@@ -109,7 +110,7 @@ def replace_value(target: Tensor, new: Tensor) -> None:
 
 
 def set_attribute(owner: Any, name: str, value: Any) -> None:
-    """An object takes what compiled code left in an attribute; the epoch moves only if a guard might mind."""
+    """Writes an attribute back; the epoch moves only if a guard might fail."""
     if type(value) is Held:
         if value.kept:
             return
@@ -129,7 +130,7 @@ def set_attribute(owner: Any, name: str, value: Any) -> None:
 
 
 def set_content(owner: Any, grows: bool, content: Any) -> None:
-    """A list, dict or set takes what compiled code left in it; one that grows, what was appended."""
+    """Writes a list, dict or set back; of one that `grows`, the elements appended."""
     if isinstance(owner, list):
         owner[len(owner) if grows else 0 :] = content
     elif isinstance(owner, set):
@@ -144,13 +145,13 @@ def set_content(owner: Any, grows: bool, content: Any) -> None:
 
 
 def _tensor_of(guard: AnyGuard) -> Tensor | None:
-    """The Tensor that was read, of which the guard asks the type only."""
+    """The Tensor whose type the guard checks."""
     found = guard.fetch() if isinstance(guard, Guard) and guard.holds() else None
     return found if isinstance(found, Tensor) else None
 
 
-def _returned(x: Tensor, data: Array, held: int, bit: int) -> bool:
-    """Whether a Tensor holds what it held before; reading its array has given it a copy perhaps."""
+def _unchanged(x: Tensor, data: Array, held: int, bit: int) -> bool:
+    """Whether a Tensor has the elements that it had; reading its array may have given it a copy."""
     if x._data is not data:
         if x._data.shape != data.shape or x._data.dtype != data.dtype or x._data.tobytes() != data.tobytes():
             return False

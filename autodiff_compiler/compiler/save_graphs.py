@@ -1,4 +1,4 @@
-"""The files of `save_graphs`: a folder for each program, in which the names sort as the steps followed each other.
+"""The files of `save_graphs`: a folder for each program, whose files sort in the order of the steps.
 
 Level 1 (MindSpore's meaning): the IR that the frontend made and what each pass made of it.  Level 2, or True: what the
 backend does, too: the plan and the generated code.  Level 3: pictures besides, as text that Graphviz draws.
@@ -21,7 +21,7 @@ from ..passes.manager import PLANNING, dump, run
 
 __all__ = ["dump_folder", "pictures", "save_late", "save_picture"]
 
-#: What draws a module as text for Graphviz; layers above bring it along.
+#: Functions that draw a module as text for Graphviz; layers above add them.
 pictures: list[Callable[[Module], str]] = []
 
 _numbers = itertools.count()
@@ -42,7 +42,7 @@ def dump_folder(name: str) -> Path | None:
 
 
 def save_late(folder: Path, opt: Module, passes: int, made: Executable) -> None:
-    """Leaves what comes after the passes, of which there were so many."""
+    """Writes the plan and the generated code, numbered behind so many passes."""
     if _level() < 2:
         return
     plan = run(opt, PLANNING)[0]
@@ -53,7 +53,7 @@ def save_late(folder: Path, opt: Module, passes: int, made: Executable) -> None:
 
 
 def save_picture(folder: Path, number: int, name: str, module: Module) -> None:
-    """Leaves a picture of what a pass made, where level 3 asks for it."""
+    """Writes a picture of the module behind a pass, where level 3 asks for it."""
     if _level() > 2:
         for draw in pictures:
             leave(folder, f"{number:02d}_{name}.dot", draw(module))

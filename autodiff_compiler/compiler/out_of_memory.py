@@ -1,4 +1,4 @@
-"""What a program asked memory for that could not be had: MemoryError with the value, its bytes and the user's line."""
+"""Errors of programs that get no memory: MemoryError with the value, its bytes and the user's line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMPY = os.path.dirname(np.__file__)
 
 
 def explained(error: BaseException, module: Module, run: object) -> CompileError | None:
-    """The error of a program that had no memory, in our own words; None if it is another, or one of code of users'."""
+    """The error of a program that got no memory, with its cause; None for another error, or one of users' code."""
     if not is_refusal(error) or _in_users_code(error):
         return None
     shape: Any = getattr(error, "shape", None)
@@ -64,7 +64,7 @@ def _made(module: Module) -> Iterator[tuple[Op, TensorType]]:
 
 
 def _collected(module: Module) -> Iterator[tuple[Op, int]]:
-    """Loops, each with the bytes of a sequence that it leaves behind, where its trips are known."""
+    """Loops, each with the bytes of a sequence that it collects, where its trips are known."""
     stacks = Stacks(module)
     for function in module:
         for op in ops_of(function.body):
@@ -78,7 +78,7 @@ def _bytes(type: TensorType) -> int:
 
 
 def _in_users_code(error: BaseException) -> bool:
-    """Whether it was raised in a function of the user's that the program called."""
+    """Whether a host function raised it."""
     trace = error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename

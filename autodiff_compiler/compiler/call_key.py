@@ -1,4 +1,4 @@
-"""From the arguments of a call to the key of its compiled code: types of Tensors, values of everything else."""
+"""Keys of calls: the types of Tensors, the values of everything else; and what the frontend is told of arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..runtime.records import held_besides, is_named_tuple, record_fields, with_
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import parts, with_parts
 
-__all__ = ["Identity", "Key", "described", "fixed_key", "signature", "specification", "stand_ins"]
+__all__ = ["Identity", "Key", "call_text", "fixed_key", "signature", "specification", "stand_ins"]
 
 Key = tuple[Any, ...]
 
@@ -65,9 +65,9 @@ def signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Key, list[
     return tuple(key), leaves
 
 
-#: Types whose objects count by identity, as all questions below have found; not too many, for it keeps them alive.
+#: Types whose objects have been found to count by identity; not too many, for the set keeps them alive.
 _by_identity: set[type] = set()
-#: Types whose values are all that there is about their objects, and equal only if they are one and the same.
+#: Types of constants: equal values are interchangeable.
 _PLAIN = frozenset((bool, int, str, type(None), bytes, DType))
 #: Containers whose objects hold nothing but their elements.
 _BARE = frozenset((tuple, list, dict))
@@ -128,9 +128,9 @@ def _add(x: Any, key: list[Any], leaves: list[Tensor]) -> None:
 
 
 def _add_value(x: Any, key: list[Any]) -> bool:
-    """Adds an object by what it is made of, if compiled code can tell it by nothing else; whether it is of that kind.
+    """Adds an object by its parts, if compiled code sees nothing else of it; whether it is of that kind.
 
-    Not those whose parts compiled code gets as elements, which `_add` knows.
+    Not containers whose elements compiled code sees one by one: `_add` has those.
     """
     kind = type(x)
     if kind is complex:
@@ -281,9 +281,9 @@ def _check_container(kind: type) -> None:
 
 
 def stand_ins(tree: Any, made: list[Tensor], _inside: tuple[int, ...] = ()) -> Any:
-    """A structure of arguments with Tensors in the place of its TensorSpecs: of that type, and without memory.
+    """A structure of arguments with Tensors of the same types, without memory, in the place of its TensorSpecs.
 
-    `made` takes these Tensors up.
+    These Tensors are added to `made`.
     """
     if isinstance(tree, TensorSpec):
         made.append(wrap(np.broadcast_to(np.zeros((), tree.dtype.numpy), tree.shape)))
@@ -295,7 +295,7 @@ def stand_ins(tree: Any, made: list[Tensor], _inside: tuple[int, ...] = ()) -> A
     return tree if all(x is y for x, y in zip(items, found, strict=True)) else with_parts(tree, found)
 
 
-def described(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+def call_text(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """The arguments of a call as a dump's header shows them."""
 
     def one(x: Any) -> str:

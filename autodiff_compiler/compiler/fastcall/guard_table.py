@@ -1,46 +1,46 @@
-"""What a call of a compiled form has to ask: words of memory, where its guards can be asked so, and functions."""
+"""Guards of a compiled entry: memory comparisons where possible, Python predicates otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..frontend.guards.guards import Content, Guard, Holds, LookupGuard, MethodOf, in_short, matches
-from ..frontend.guards.objects import same_static
-from ..ir.types import TensorType
-from ..source import Loc
+from ...backends.native.callpath.choose import call_path
+from ...backends.native.callpath.memory_guards import BY_VALUE
+from ...backends.native.callpath.protocol import Word
+from ...frontend.guards.guards import Content, Guard, Holds, LookupGuard, MethodOf, in_short, matches
+from ...frontend.guards.objects import same_static
+from ...ir.types import TensorType
+from ...source import Loc
+from ..entry import CompiledEntry
 
-if TYPE_CHECKING:
-    from ..backends.native.callpath.protocol import Word
-    from .specialised import Specialised
+__all__ = ["GuardTable"]
 
-__all__ = ["Asked"]
-
-#: A word that is never right: where a count of references stands, nothing.
+#: Compared with 0 where its count of references lies: a comparison that always fails.
 _NEVER: object = object()
-#: Values that count as the same if they are equal; None, True and False are there once.
+#: Values compared by value; of None, True and False there is one object each.
 _EQUAL = (int, float, str, bytes)
 
 
-class Asked:
-    """What a call has to ask: as words of memory where that is possible, and what is `rest` as functions."""
+class GuardTable:
+    """The guards that a call checks: comparisons of memory (`words`), and for the `rest` Python predicates."""
 
-    def __init__(self, entry: Specialised) -> None:
+    def __init__(self, entry: CompiledEntry) -> None:
         lowered = entry.lowered
         fetches = {c.fetch for c in lowered.captures}
-        # of what is captured the type is asked by the program's entry
+        # the program's entry checks the types of captured Tensors
         guards = [g for g in lowered.guards if not g.watched]
-        asked = [g for g in guards if not (isinstance(g, Guard) and g.fetch in fetches and _is_type(g.expected))]
-        #: what is asked by functions, and in words what each of them is about
+        checked = [g for g in guards if not (isinstance(g, Guard) and g.fetch in fetches and _is_type(g.expected))]
+        #: the Python predicates, and texts that say what each of them guards
         self.rest: list[Callable[[], bool]] = []
         self.rest_names: list[str] = []
         self._captures = lowered.captures
         self.captured = [c.fetch() for c in lowered.captures]
         self._locks = entry.all_locks
         self._quick: list[Any] = []
-        for guard in asked:
+        for guard in checked:
             quick, rest = in_short([guard], contents=True)
             if isinstance(guard, LookupGuard):
                 for one in quick:
@@ -58,19 +58,17 @@ class Asked:
             else:
                 self._quick.append((*c.quick, x))
 
-    def _in_python(self, ask: Callable[[], bool], what: str, loc: Loc | None = None) -> None:
-        self.rest.append(ask)
+    def _in_python(self, predicate: Callable[[], bool], what: str, loc: Loc | None = None) -> None:
+        self.rest.append(predicate)
         self.rest_names.append(what if loc is None else f"{what} ({loc.of_user().short})")
 
     @property
-    def kept(self) -> tuple[Any, ...]:
-        """What the words belong to."""
+    def kept_alive(self) -> tuple[Any, ...]:
+        """The objects whose memory is compared."""
         return (*self._quick, *self._locks)
 
     def words(self) -> list[Word]:
-        """The words of now; one that cannot be right where some cannot be found any more."""
-        from ..backends.native.callpath.choose import call_path
-
+        """The comparisons, at the addresses of now; one that always fails where an address cannot be found any more."""
         found: dict[Word, None] = {}
         for one in self._quick:
             some = self._words(one)
@@ -81,25 +79,23 @@ class Asked:
         return [(id(_NEVER), 0)] if locks is None else [*found, *locks]
 
     def still(self) -> bool:
-        """Whether what is captured is what it was."""
+        """Whether the captured Tensors are the same objects."""
         return all(c.fetch() is x for c, x in zip(self._captures, self.captured, strict=True))
 
     def _words(self, one: tuple[Callable[[Any], Any], Any, Any]) -> list[Word] | None:
-        """The words for a function, what to call it with and what it must give; None where there are none now."""
+        """The comparisons for a function, its argument and the result it must give; None where there are none now."""
         get, key, expected = one
         try:
             now = get(key)
             if not matches(now, expected):
                 return None
             found = self._words_of_now(get, key, now, expected)
-            # Another thread may have changed it meanwhile: words must not be those of something else.
+            # Another thread may have changed it meanwhile: the addresses would be those of another object.
             return found if matches(get(key), expected) else None
         except (AttributeError, KeyError, ValueError, RuntimeError):
             return None
 
     def _words_of_now(self, get: Callable[[Any], Any], key: Any, now: Any, expected: Any) -> list[Word] | None:
-        from ..backends.native.callpath.choose import call_path
-
         path = call_path()
         if type(get) is MethodOf:
             return path.method(key, get.name)
@@ -112,13 +108,10 @@ class Asked:
         return None if None in found else [*place[0], *found]  # type: ignore[list-item]
 
     def _at(self, place: int, now: Any, expected: Any) -> Iterator[Word | None]:
-        """The words that say that what lies at a place, which is `now`, is as expected; None for one that is not known.
+        """The comparisons that say that the value at a place, which is `now`, is as expected; None for an unknown one.
 
-        Containers in between may go; as long as the words before say where they lie, they are there.
+        A container in between may be freed; it is there as long as the comparisons before it hold.
         """
-        from ..backends.native.callpath.choose import call_path
-        from ..backends.native.callpath.memory_guards import BY_VALUE
-
         if isinstance(expected, TensorType):
             yield (place, id(now)) if any(now is x for x in self.captured) else None
         elif isinstance(expected, Content) and isinstance(now, np.ndarray):

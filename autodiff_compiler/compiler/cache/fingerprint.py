@@ -1,6 +1,6 @@
-"""Objects that compiled code was made from, as text that is the same in another process only if they mean the same.
+"""Stable fingerprints of Python objects: texts that agree across processes only if the objects mean the same.
 
-What has no such text raises `UndescribedError`: better a compilation too many than code for something else.
+An object without one raises `NoFingerprintError`: better one compilation too many than code for something else.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType
-from ..frontend.guards.objects import is_ours, module_name
-from ..frontend.syntax.source_tree import lines_of
+from ...dtypes import DType
+from ...frontend.guards.objects import is_ours, module_name
+from ...frontend.syntax.source_tree import lines_of
 
-__all__ = ["Describer", "UndescribedError"]
-
-
-class UndescribedError(Exception):
-    """An object has no text that says all that compiled code may know of it."""
+__all__ = ["Fingerprinter", "NoFingerprintError"]
 
 
-#: Functions that give the same for the same, in every process.
+class NoFingerprintError(Exception):
+    """No text says all that compiled code may know of this object."""
+
+
+#: Pure builtins.
 _BUILTINS = {
     "abs", "all", "any", "callable", "divmod", "getattr", "hasattr", "isinstance", "issubclass", "len", "max", "min",
     "pow", "round", "sorted", "sum",
 }  # fmt: skip
 _TYPES = {bool, dict, enumerate, filter, float, int, list, map, range, reversed, slice, str, tuple, zip}
-#: Parts of this package whose functions depend on their arguments alone.
+#: Parts of this package whose functions are pure.
 _OURS = {"mint", "numpy", "ops", "transforms"}
 _PACKAGE = __name__.partition(".")[0]
 #: Modules, besides those of this package, whose names compiled code may read.
 _MODULES = {"math", "numpy"}
 
 
-class Describer:
-    """Describes objects one after the other; one that came before is described by its number.
+class Fingerprinter:
+    """Fingerprints objects one after the other; an object that came before is its number, so aliases show.
 
-    So the text also says which of them are one object.  `functions`: Python functions of users that were described, by
-    their numbers; `spaces`: the dicts of names that were met, with how they are found.
+    `functions`: users' Python functions that it has met, by their numbers; the namespaces that it has met are known,
+    too, with how they are found (`place`).
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Describer:
         self._spaces: dict[int, tuple[str, Any]] = {id(vars(builtins)): ("builtins", 0)}
 
     def text(self, x: Any) -> str:
-        """What an object is."""
+        """The fingerprint of an object."""
         kind = type(x)
         if x is None or kind in (bool, int, str, bytes):
             return f"{kind.__name__} {x!r}"
@@ -87,20 +87,20 @@ class Describer:
                 return f"type {x.__module__}.{x.__name__}"
         elif (parts := kind.__dict__.get("__compiled_from__")) and is_ours(kind):
             return f"{kind.__qualname__}({', '.join(self.text(getattr(x, name)) for name in parts)})"
-        raise UndescribedError(kind.__name__)
+        raise NoFingerprintError(kind.__name__)
 
     def _module(self, x: types.ModuleType) -> str:
         name = module_name(x)
         if sys.modules.get(name) is not x or not (name in _MODULES or name.partition(".")[0] == _PACKAGE):
-            raise UndescribedError(name)
+            raise NoFingerprintError(name)
         self._spaces[id(vars(x))] = "module", name
         return f"module {name}"
 
     def _own_function(self, fn: types.FunctionType) -> str:
-        """A function of this package, whose source is in the key already."""
+        """A function of this package; the key covers the source of the whole package."""
         module = fn.__module__ or ""
         if module.split(".")[1:2] == [] or module.split(".")[1] not in _OURS:
-            raise UndescribedError(f"{module}.{fn.__qualname__}")
+            raise NoFingerprintError(f"{module}.{fn.__qualname__}")
         found: Any = sys.modules.get(module)
         for name in fn.__qualname__.split("."):
             found = getattr(found, name, None)
@@ -110,7 +110,7 @@ class Describer:
         return f"ours {module}.{fn.__qualname__} {_digest(fn.__code__)} {inner} {self._defaults(fn)}"
 
     def _function(self, fn: types.FunctionType) -> str:
-        """A function of the user's: its code, the text that it is compiled from, and its defaults."""
+        """A function of the user's: its bytecode, its source, its defaults and attributes."""
         number = self._numbers[id(fn)]
         self.functions[number] = fn
         self._spaces.setdefault(id(fn.__globals__), ("globals", number))
@@ -125,23 +125,23 @@ class Describer:
     def _source(self, fn: types.FunctionType) -> str:
         lines = lines_of(fn)
         if not lines:
-            raise UndescribedError(fn.__qualname__)
+            raise NoFingerprintError(fn.__qualname__)
         found = self._sources.get(id(lines))
         if found is None:
             found = self._sources[id(lines)] = hashlib.sha256("".join(lines).encode()).hexdigest()
             self._kept.append(lines)
         return found
 
-    # ------------------------------------------------------------------------------------------- places of names
+    # ------------------------------------------------------------------------------------------- namespaces
     def place(self, space: Any) -> tuple[str, Any]:
-        """Where a dict of names is found."""
+        """Where a namespace (a dict of names) is found."""
         found = self._spaces.get(id(space))
         if found is None:
-            raise UndescribedError("names of something")
+            raise NoFingerprintError("an unknown namespace")
         return found
 
     def space(self, place: tuple[str, Any]) -> Any:
-        """The dict that `place` gave."""
+        """The namespace at a place that `place` gave."""
         kind, which = place
         if kind == "builtins":
             return vars(builtins)
@@ -150,10 +150,10 @@ class Describer:
         return vars(sys.modules[which])
 
     def number(self, x: Any) -> int:
-        """The number of a function of the user's that was described."""
+        """The number of a function of the user's that it has met."""
         found = self._numbers.get(id(x))
         if found is None or found not in self.functions:
-            raise UndescribedError("a function")
+            raise NoFingerprintError("a function")
         return found
 
 

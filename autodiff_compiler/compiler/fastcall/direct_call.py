@@ -1,0 +1,151 @@
+"""The fast path into a compiled entry, made of machine code; loaded when the first one of the process is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+from ...backends.native.backend import NativeProgram
+from ...backends.native.callpath.choose import call_path
+from ...backends.native.callpath.memory_guards import epoch_word, hold
+from ...backends.native.callpath.protocol import GuardedEntry
+from ...backends.native.callpath.signature import Form
+from ...runtime.parameter import Parameter
+from ...runtime.tensor import Tensor
+from ..entry import CompiledEntry
+from .eligible import REFUSED, callers, obstacle
+from .guard_table import GuardTable
+from .result_layout import parts_of, result_layout
+
+__all__ = ["FastPath", "fast_path", "python_guards", "slow_because"]
+
+
+def _refuse(*args: Any, **kwargs: Any) -> Any:
+    return REFUSED
+
+
+class FastPath:
+    """The fast path into one compiled entry, until `settle` says that it is closed for good."""
+
+    def __init__(self, entry: CompiledEntry, made: GuardedEntry, guards: GuardTable, assemble: Any) -> None:
+        self._made, self._guards, self._assemble = made, guards, assemble
+        self._epoch = entry.seen_epoch
+        self._words = guards.words()
+        self._watch()
+        #: refusals in a row, and how many calls it had run before them
+        self._refused = self._calls = 0
+        self._raw = made.function(_refuse, "call")
+
+    @property
+    def calls(self) -> int:
+        """How many calls took it."""
+        return self._made.calls
+
+    def function(self, slow: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """A function that takes the fast path where it can; for other calls it is `slow`."""
+        if self._assemble is None and not self._guards.rest:
+            return self._made.function(slow, name)
+        tried = self.tried
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            found = tried(args) if not kwargs else REFUSED
+            return slow(*args, **kwargs) if found is REFUSED else found
+
+        return call
+
+    def tried(self, args: Sequence[Any]) -> Any:
+        """What a call gives, or REFUSED."""
+        for holds in self._guards.rest:
+            if not holds():
+                return REFUSED
+        found = self._raw(*args)
+        if self._assemble is None or found is REFUSED:
+            return found
+        return self._assemble(found, (*args, *self._guards.captured))
+
+    def settle(self, entry: CompiledEntry) -> bool:
+        """Writes the guard table anew after a refusal though the guards hold: objects may lie elsewhere by now.
+
+        Whether the fast path stays open.
+        """
+        if self._calls != self._made.calls:
+            self._calls, self._refused = self._made.calls, 0
+        self._refused += 1
+        self._made.settle()
+        now = entry.seen_epoch
+        if now is not self._epoch:
+            self._made.rewrite(0, id(now))
+            self._epoch = now  # not before: another number could come to lie where the old one was
+        if self._refused & (self._refused - 1) == 0:  # the first time, the second, the fourth ...
+            if not self._guards.still():
+                return False
+            if not hold(self._words):
+                self._words = self._guards.words()
+                self._watch()
+        return True
+
+    def _watch(self) -> None:
+        self._made.watch([(epoch_word()[0], id(self._epoch)), *self._words])
+
+
+class _Plan(NamedTuple):
+    """The parts of a fast path: its guards, the states, which of them are written, and the layout of the result."""
+
+    guards: GuardTable
+    states: list[Any]
+    written: list[int]
+    form: Form | None
+    constants: dict[str, Any]
+
+
+def _plan(entry: CompiledEntry, arrays: Collection[int]) -> _Plan | str:
+    """The parts of the fast path, or why there is none; `arrays`: which of the arguments are ndarrays."""
+    guards = GuardTable(entry)
+    states = [*guards.captured, *entry.states_read]
+    if not all(type(x) is Parameter or type(x) is Tensor for x in states):
+        return "the program reads Tensors of a class of its own"
+    if call_path().free_words(entry.all_locks) is None:
+        return "the locks of states cannot be looked at here"
+    places = {id(x): i for i, x in enumerate(states)}
+    if not all(id(x) in places for x in entry.states_written):
+        return "the program writes states that it does not read"  # it is given no place for them
+    form, constants = result_layout(entry.lowered.result, arrays)
+    if form is None and arrays:
+        return "an ndarray is returned as it is"  # Python makes results of Tensors
+    return _Plan(guards, states, [places[id(x)] for x in entry.states_written], form, constants)
+
+
+def python_guards(entry: CompiledEntry) -> list[str]:
+    """The guards that Python checks at each call of the fast path, as texts."""
+    return GuardTable(entry).rest_names
+
+
+def slow_because(entry: CompiledEntry) -> str:
+    """Why calls of an entry with nothing but Tensors go the slow path; empty if they need not."""
+    program, reason = entry.program.executable, obstacle(entry)
+    if reason or type(program) is not NativeProgram:
+        return reason or "NumPy runs the program"
+    plan = _plan(entry, ())
+    if isinstance(plan, str):
+        return plan
+    form = plan.form or parts_of(entry.result_count)
+    return call_path().refusal(program, plan.states, plan.written, (), form)
+
+
+def fast_path(entry: CompiledEntry, arrays: Collection[int]) -> FastPath | None:
+    """The fast path into an entry, if there can be one; `arrays`: which of its arguments are ndarrays."""
+    program = entry.program.executable
+    if type(program) is not NativeProgram:
+        return None
+    plan = _plan(entry, arrays)
+    if isinstance(plan, str):
+        return None
+    # where machine code cannot assemble the returned value, it gives the results of the program
+    form, kept = plan.form or parts_of(entry.result_count), (plan.guards.kept_alive, entry.lowered)
+    path = call_path()
+    made = path.guarded(program, plan.states, plan.written, arrays, form, plan.constants, kept)
+    if made is None:
+        return None
+    while callers:
+        path.hasten(callers.pop())
+    return FastPath(entry, made, plan.guards, None if plan.form is not None else entry.assemble)
