@@ -1,4 +1,4 @@
-"""What a command of the command line is, and what it gives back."""
+"""Commands of the command line, and their results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Usage(Exception):
 
 
 def advice(name: str, names: Iterable[str], otherwise: str = "") -> str:
-    """What to say behind a name that does not exist: those that look like it, or else something else.
+    """The end of a message about an unknown name: similar names, or else `otherwise`.
 
     >>> advice("dmp", ["run", "dump"]), advice("x", ["run", "dump"], "there are run and dump")
     ('; did you mean dump?', '; there are run and dump')
@@ -28,7 +28,7 @@ def advice(name: str, names: Iterable[str], otherwise: str = "") -> str:
 
 
 def no_file(path: str) -> Usage:
-    """Says that there is no such file, and which there is."""
+    """The error for a missing file, with similar names in its folder."""
     folder, name = os.path.split(path)
     ending = os.path.splitext(name)[1]
     try:
@@ -63,7 +63,7 @@ class Command:
     help: str
     run: Callable[[Namespace], Result]
     arguments: Sequence[Argument] = ()
-    #: Behind the help: what is to be known besides.
+    #: The paragraph below the help.
     description: str = ""
     #: Command lines behind ``python -m autodiff_compiler``.
     examples: Sequence[str] = ()

@@ -42,7 +42,7 @@ _STATUS = (
     "2 wrong usage, or a file that is not what the command reads; 130 interrupted by Ctrl-C"
 )
 
-#: What the option may be called elsewhere that writes a file.
+#: Names that other tools give to the option for an output file.
 _OUTPUT = frozenset({"-o", "--file", "--out", "--output", "--save", "--write"})
 
 
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _done(words: Sequence[str], as_json: bool) -> int:
-    """Runs a command of ours and prints what it gives back; returns the exit status."""
+    """Runs a command, prints its result and returns the exit status."""
     try:
         command_line.begin()
         result = _result(words)
@@ -82,7 +82,7 @@ def _done(words: Sequence[str], as_json: bool) -> int:
 
 
 def _result(words: Sequence[str]) -> Result:
-    """What a command gives back, errors included."""
+    """The result of a command, errors included."""
     try:
         if words and not words[0].startswith("-"):
             _known(words[0])
@@ -114,7 +114,7 @@ def _result(words: Sequence[str]) -> Result:
 
 @contextlib.contextmanager
 def _descriptor_redirected() -> Iterator[None]:
-    """Leads what is written past Python, by C code and child processes, to the standard error, too."""
+    """Redirects file descriptor 1 to standard error: C code and child processes write there past Python."""
     try:
         _flush()
         kept = os.dup(1)
@@ -132,7 +132,7 @@ def _descriptor_redirected() -> Iterator[None]:
 
 
 def _flush() -> None:
-    """Writes what Python's own standard output keeps, whichever stands in its place now."""
+    """Flushes Python's own standard output, also while it is replaced."""
     if sys.__stdout__ is not None and not sys.__stdout__.closed:
         sys.__stdout__.flush()
 
@@ -146,7 +146,7 @@ def _failed(text: str, data: dict[str, Any], status: int) -> Result:
 
 
 def _message(error: BaseException) -> str:
-    """The text of an exception, whose class may be a user's that cannot say it."""
+    """The message of an exception, whose `__str__` may raise."""
     try:
         return str(error)
     except Exception:
@@ -187,7 +187,7 @@ def _print(result: Result, as_json: bool) -> int:
 
 
 def _give_up(stream: Any) -> None:
-    """Lets Python's last flush of a stream, when the process ends, succeed."""
+    """Points a broken stream at the null device, so that the flush at exit succeeds."""
     if stream is not None:
         with open(os.devnull, "wb") as nothing:
             os.dup2(nothing.fileno(), stream.fileno())
@@ -206,7 +206,7 @@ def _write(stream: Any, text: str) -> None:
 
 
 def _plain(data: Any) -> Any:
-    """What JSON can say: infinity and NaN, which it has no words for, as "inf", "-inf" and "nan"."""
+    """Data as JSON allows it: infinities and NaN as "inf", "-inf" and "nan"."""
     data = data._asdict() if hasattr(data, "_asdict") else data
     if isinstance(data, dict):
         return {str(key): _plain(value) for key, value in data.items()}
@@ -217,7 +217,7 @@ def _plain(data: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------ the parser
 class _Parser(argparse.ArgumentParser):
-    """Wrong usage is ours to tell: as JSON where that is asked for."""
+    """Raises Usage for wrong usage, which is then printed as text or JSON."""
 
     def error(self, message: str) -> NoReturn:
         raise Usage(f"{message}; `{self.prog} --help` says what there is")
@@ -230,7 +230,7 @@ def _known(name: str) -> None:
 
 
 def _too_much(command: Command, word: str) -> str:
-    """What is said of a word that a command does not take, with the option that may be meant."""
+    """The message for a word that a command does not take, with the nearest option."""
     listed = f"; `{_prog()} {command.name} --help` says what there is"
     options = {name: argument.options for argument in command.arguments for name in argument.names if name[0] == "-"}
     if not word.startswith("-"):

@@ -35,7 +35,7 @@ def writing(options: Namespace, path: str) -> Iterator[None]:
 
 
 def _read_as(options: Namespace, written: os.stat_result) -> str | None:
-    """What a file is called among those that are read, whatever the path that is to be written calls it."""
+    """The path under which the file to be written is read, if it is."""
     modules = [getattr(module, "__dict__", {}).get("__file__") for module in list(sys.modules.values())]
     for file in (*modules, *array_files(getattr(options, "args", None) or "")):
         try:

@@ -67,7 +67,7 @@ class Files:
         self._modules: dict[str, types.ModuleType] = {}
 
     def find(self, target: str, make: str | None = None) -> Any:
-        """What a target names; a class stands for an object of it, which `make` makes, or a call without arguments.
+        """The object that a target names; for a class an instance, made by `make` or without arguments.
 
         A file alone stands for what `make` makes there.
         """
@@ -87,7 +87,7 @@ class Files:
 
 
 def name_in(target: str) -> str:
-    """What a target is called: what stands behind the file, or the file itself."""
+    """The name of a target: behind the file, or the file's own."""
     name = target.rpartition(":")[2]
     return os.path.splitext(os.path.basename(name))[0] if os.path.isfile(target) else name
 
@@ -121,7 +121,7 @@ def _check_arguments(fn: Any, options: Namespace, arguments: Sequence[Any]) -> N
         raise Usage(f"{name} needs arguments: write their types or values, {shown}") from None
 
 
-#: What stands in an example for a parameter that is annotated as a plain value; others are Tensors.
+#: Example values by annotation; parameters without one are Tensors.
 _VALUES = {"bool": "True", "int": "3", "float": "0.5", "str": "'text'"}
 
 
@@ -241,7 +241,7 @@ def _search_first(folder: str) -> None:
 
 
 def _imported(name: str, load: Callable[[], Any]) -> Any:
-    """Loads what may look at the command line, or end the process, as scripts do."""
+    """Runs an import that may read `sys.argv` or exit, as scripts do."""
     before, sys.argv = sys.argv, [name]
     try:
         return load()
@@ -298,7 +298,7 @@ def _object_of(cls: type, place: str, made: list[Any] | None) -> Any:
 
 
 def _made(module: types.ModuleType, place: str, expression: str) -> Any:
-    """What an expression makes in the namespace of a file."""
+    """The value of an expression in the namespace of a file."""
     try:
         return eval(compile(expression.strip(), "--make", "eval", dont_inherit=True), vars(module))
     except SyntaxError as error:
@@ -330,7 +330,7 @@ def _did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def _proposal(target: str) -> str:
-    """What to write instead of a target without a name: the functions and classes of the file, not imported."""
+    """A proposal for a target without a name: the functions and classes of the file, which is not imported."""
     place = target.rstrip(":") or "file.py"
     if os.path.isfile(f"{place}.py"):
         place += ".py"

@@ -117,7 +117,7 @@ def _read(text: str, fill: Callable[[tuple[int, ...], DType], Any]) -> list[Any]
 
 
 def _words(text: str) -> list[str]:
-    """The arguments of a text: what stands between spaces or commas that are in no bracket and no quotes."""
+    """Splits a text at spaces and commas outside of brackets and quotes."""
     words, word, depth, quote = [], "", 0, ""
     for mark in text:
         if quote:

@@ -48,7 +48,7 @@ def check_file(path: str, name: str | None = None, *, everything: bool = False) 
             raise KeyError(name)
     elif everything:
         named = [tree for tree in outline.trees if getattr(tree.node, "name", "__init__") != "__init__"]
-        # Of a function inside another one nobody knows whether the outer one is compiled: it is read with that.
+        # A nested function is read with the outer one, of which it is not known whether it is compiled.
         roots = [*(tree for tree in named if tree.outer is None), *outline.roots()]
     else:
         roots = list(outline.roots())
@@ -107,7 +107,7 @@ class _Outline:
         return self._classes.is_cell(_owner(tree))
 
     def read(self, roots: list[SourceTree]) -> dict[int, list[CompileError]]:
-        """The errors of these functions and of those that they mention, directly or not, by the ids of the nodes."""
+        """The errors of these functions and of all that they reach, by the ids of the nodes."""
         found: dict[int, list[CompileError]] = {}
         todo = list(roots)
         while todo:
@@ -130,7 +130,7 @@ class _Outline:
         return found
 
     def always_raised(self, roots: list[SourceTree]) -> Iterator[CompileError]:
-        """What is raised whenever these functions run, also in those of the file that they always call."""
+        """Errors that every run of these functions raises, callees that are always reached included."""
         todo, seen = list(roots), set()
         while todo:
             tree = todo.pop()
@@ -142,14 +142,14 @@ class _Outline:
             todo += [self._of_node[id(node)] for node in called if id(node) in self._of_node]
 
     def _overridden(self, tree: SourceTree) -> Iterator[CompileError]:
-        """Where the method that is read, or `construct` that belongs to it, is not what a call of the Cell runs."""
+        """Errors for a Cell whose `__call__` is overridden, so that calls do not run its `construct`."""
         owner, _, method = tree.function.rpartition(".")
         if method in ("construct", "__call__") and self._in_cell(tree):
             for place in (t for t in self._methods(owner, "__call__") if owner):
                 yield overrides_call(owner.rpartition(".")[2]).at(place.loc(place.node))
 
     def _methods(self, owner: str, name: str) -> list[SourceTree]:
-        """The methods of this name that a class has, or the nearest of its bases in the file that has one."""
+        """The definitions of a method in a class or its nearest base in the file."""
         found, line = [], [owner]
         for cls in line:
             here = [tree for tree in self.trees if tree.function == f"{cls}.{name}"]
@@ -159,7 +159,7 @@ class _Outline:
         return found
 
     def _runs_outside(self, tree: SourceTree) -> bool:
-        """Whether compiled code does not look into a function."""
+        """Whether a function is opaque to compiled code."""
         around = self._around(tree.outer)
         decorators = [n for d in getattr(tree.node, "decorator_list", ()) for n in gast.walk(d)]
         return any(around.real_name(n) in ("constexpr", "py_call") for n in decorators)
@@ -180,6 +180,6 @@ def _functions_in(argument: Any) -> Iterator[Any]:
 
 
 def _stands_in(error: CompileError, node: Any) -> bool:
-    """Whether one of the places of an error is in a part of the file."""
+    """Whether an error has a place in this part of the file."""
     first, last = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
     return any(first <= place[1:3] < last for place, _ in error.spans)

@@ -16,7 +16,7 @@ __all__ = ["Attributes", "Classes", "own_nodes"]
 
 _PACKAGE = __name__.partition(".")[0]
 
-#: What is known of a value (as in a `Scope`), with the scopes around the place where that is written.
+#: A binding (as in a `Scope`) and the scopes in which it is evaluated.
 Bound: TypeAlias = tuple[Any, Scopes]
 
 
@@ -43,7 +43,7 @@ class Classes:
         self._hidden = any(map(_binds_any_attribute, gast.walk(module)))
 
     def bases(self, name: str) -> list[str]:
-        """The last parts of the names of the bases of a class; none where the file has no such class."""
+        """The base classes by the last part of their names; none where the file has no such class."""
         if name not in self._placed:
             return []
         node, scopes = self._placed[name]
@@ -72,7 +72,7 @@ class Classes:
         return above | below
 
     def attribute(self, name: str, attribute: str, of_object: bool) -> Bound | None:
-        """What an attribute of the objects of a class, or of the class itself, is bound to.
+        """The binding of an attribute of a class or its objects.
 
         It is bound once: in `__init__`, or, to what may be a constant, in the body of the class.  Of one that a
         subclass, a base in the file, or other code may bind as well nothing is known.
@@ -110,7 +110,7 @@ class Classes:
         return found
 
     def _in_body(self, name: str, attribute: str) -> Bound | None:
-        """What the body of a class, or of a base in the file, binds a name to that nothing else has a hand in."""
+        """The binding of a name in the body of a class or a base, if nothing else may bind it."""
         line = [name]
         for member in line:
             line += [base for base in self.bases(member) if base in self._placed and base not in line]
@@ -130,7 +130,7 @@ class Classes:
         return None
 
     def _leaves_alone(self, cls: Any, scopes: Scopes, attribute: str) -> bool:
-        """Whether nothing but the bodies of a class and its bases in the file has a hand in an attribute."""
+        """Whether only the bodies of a class and its bases bind an attribute."""
         if cls.decorator_list or cls.keywords or "__getattribute__" in _names_in_body(cls):
             return False
         for base in cls.bases:
@@ -143,7 +143,7 @@ class Classes:
 
 
 class Attributes:
-    """What is known of attributes: of `self` in a method of the class `own`, and of objects of classes of the file."""
+    """Lookup of attributes: of `self` in a method of the class `own`, and of objects of classes of the file."""
 
     def __init__(self, classes: Classes, own: str = "") -> None:
         self._classes, self._own = classes, own
@@ -153,7 +153,7 @@ class Attributes:
         return Attributes(self._classes)
 
     def find(self, node: Any, scopes: Scopes) -> Bound:
-        """What ``owner.name`` was bound to, where that is known, with the scopes of that; else None."""
+        """The binding of ``owner.name`` with its scopes; None where it is not known."""
         if not isinstance(node, gast.Attribute):
             return None, scopes
         cls, of_object = self._class_of(node.value, scopes)
@@ -215,7 +215,7 @@ def _bound_attributes(node: Any, cls: str) -> Iterator[tuple[str, str]]:
 
 
 def _names_in_body(cls: Any) -> list[str]:
-    """The names that the body of a class binds, each as often as it does."""
+    """The names that the body of a class binds, with repetitions."""
     stored = [n.id for n in own_nodes(cls) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store | gast.Del)]
     return stored + [s.name for s in cls.body if isinstance(s, gast.FunctionDef | gast.ClassDef)]
 

@@ -22,7 +22,7 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 _VALUES = (bool, int, float, str, tuple, type(None))
 _DISPLAYS = {gast.Tuple: tuple, gast.List: list, gast.Set: set}
-#: Builtins that cost little, whatever they are given here.
+#: Builtins that are cheap to evaluate on any constant.
 _FOLDED = (len, range, bool, int, float, str, abs)
 
 
@@ -95,7 +95,7 @@ def _known(node: Any, scopes: Scopes, attributes: Attributes, far: int) -> Any:
 
 
 def _called(function: Any, parts: list[Any], known: Callable[[Any], Any], scopes: Scopes) -> Any:
-    """What the call of a builtin gives, or `UNKNOWN`."""
+    """The result of a call of a builtin, or `UNKNOWN`."""
     if any(function is folded for folded in _FOLDED):
         return _computed(function, *map(known, parts))
     if len(parts) != 2:

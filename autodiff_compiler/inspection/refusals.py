@@ -35,7 +35,7 @@ from .scopes import MISSING, UNKNOWN, Container, Made, Scopes, container_of
 __all__ = ["Reader"]
 
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
-#: Builtins that go through all elements of their first argument, and do not say so by a `for`.
+#: Builtins that iterate over their first argument.
 _GOING_THROUGH = (list, tuple, iter, enumerate, reversed, sum, min, max, zip)
 
 
@@ -54,7 +54,7 @@ class Reader:
         self.mentioned: list[Any] = []
         self.of_self: list[str] = []
         self.skipped: list[Any] = []
-        #: functions inside that were not mentioned yet, by the scope that has their name
+        #: nested functions that were not mentioned yet, by the scope that binds their name
         self._waiting: dict[tuple[int, str], list[tuple[Any, Scopes, SourceTree]]] = {}
         #: names of the function and those inside it that were read, by their scopes, which are kept
         self._read: dict[tuple[int, str], Any] = {}
@@ -109,7 +109,7 @@ class Reader:
             self._block(reached, inner, tree)
 
     def _function(self, node: Any, name: str, scopes: Scopes, tree: SourceTree) -> None:
-        """Reads a function inside: what runs where it stands, and its body, once its name (if it has one) is read."""
+        """Reads a nested function: decorators and defaults at once, its body once its name is read."""
         for part in (*getattr(node, "decorator_list", ()), *node.args.defaults, *node.args.kw_defaults):
             if part is not None:
                 self._visit(part, scopes, tree)
@@ -122,7 +122,7 @@ class Reader:
         self._body(node, scopes.inside(node), tree.inner(node))
 
     def _look(self, node: Any, scopes: Scopes, tree: SourceTree) -> None:
-        """Notes what is wrong with a node itself."""
+        """Notes the errors of a node itself, without its children."""
         match node:
             case gast.Attribute(value=gast.Name(id="self"), attr=name):
                 self.of_self.append(name)
@@ -153,7 +153,7 @@ class Reader:
         self._errors.append(error.at(tree.loc(node)))
 
     def _raised(self, rule: Callable[[Any], None], given: Any, node: Any, tree: SourceTree) -> None:
-        """Notes what a rule of the compiler raises."""
+        """Notes the error that a rule of the compiler raises."""
         try:
             rule(given)
         except CompileError as error:
@@ -188,7 +188,7 @@ class Reader:
             self._refuse(MissingAttributeError(text, hint=hint), node, tree)
 
     def _object(self, node: Any, scopes: Scopes) -> Any:
-        """An object, or one like it, that came from outside under a (dotted) name; `UNKNOWN` where that is not known.
+        """The object that a (dotted) name stands for, or an example of its class; `UNKNOWN` where that is not known.
 
         Of a class of the file it is the node of the class.
         """
@@ -236,7 +236,7 @@ class Reader:
             self._refuse(unordered(), node, tree)
 
     def _check_call(self, fn: Any, node: Any, tree: SourceTree) -> None:
-        """Raises what is wrong with a call of something, whatever it is given, or with the number of arguments."""
+        """Raises for a call that is refused whatever its arguments, or that has the wrong number of them."""
         called = node.func if isinstance(node.func, gast.Lambda) else fn
         if isinstance(called, gast.FunctionDef | gast.Lambda) and not getattr(called, "decorator_list", ()):
             _check_arguments(called, node, tree)
@@ -259,7 +259,7 @@ class Reader:
 
     # ------------------------------------------------------------------------------------------- changes
     def _change(self, owner: Any, node: Any, method: str, scopes: Scopes, tree: SourceTree) -> bool:
-        """Notes the change of an array or of a container of a special class; says whether it is one from outside.
+        """Notes the mutation of an array or of a container of a special class; returns whether it comes from outside.
 
         Plain lists, dicts and sets may be changed.
         """
@@ -292,7 +292,7 @@ def _is_plain(cls: Any) -> bool:
 
 
 def _is_set(node: Any, scopes: Scopes) -> bool:
-    """Whether an expression is a set, made by a display or under a name that was bound to nothing else."""
+    """Whether an expression is a set: a display, or a name bound once to one."""
     made = scopes.find(node.id)[1] if isinstance(node, gast.Name) else container_of(node)
     return isinstance(made, Container) and made.kind == "set" and scopes.sure(made)
 

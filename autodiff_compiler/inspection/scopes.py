@@ -31,9 +31,9 @@ __all__ = [
     "made_of",
 ]
 
-#: Names that Python gives to every module and method.
+#: Names that Python binds in every module and method.
 _GIVEN = {"__name__", "__file__", "__doc__", "__package__", "__spec__", "__loader__", "__builtins__", "__class__"}
-#: Functions by which a module can get names that its text does not show: called anywhere, or at its top only.
+#: Functions that may bind names of a module behind its text: called anywhere, or at its top only.
 _HIDDEN = {"globals", "vars"}
 _HIDDEN_AT_TOP = {"exec", "setattr", "__import__"}
 _DISPLAYS = {
@@ -49,10 +49,10 @@ _PERHAPS_CONSTANT = (
 _PACKAGE = __name__.partition(".")[0]
 #: What `jit` is called here and in older MindSpore.
 _JIT = ("jit", "ms_function")
-#: Names bound to names bound to names are followed no further.
+#: The longest chain of names bound to names that is followed.
 FAR = 20
 
-#: What nothing is known of, and what a module does not have.
+#: An unknown value, and a name that a module does not have.
 UNKNOWN, MISSING = object(), object()
 
 
@@ -73,7 +73,7 @@ class Container:
 
 @dataclass(frozen=True)
 class Made:
-    """A name that was bound once, to what a call of a (dotted) name gives."""
+    """A name bound once, to the result of a call of a (dotted) name."""
 
     call: Any
 
@@ -85,7 +85,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Value:
-    """A name that was bound once, to the value of an expression that may be constant."""
+    """A name bound once, to an expression that may be constant."""
 
     node: Any
 
@@ -120,7 +120,7 @@ def is_jit(node: Any, scopes: Scopes, far: int = 0) -> bool:
 
 
 def given_to_jit(call: Any) -> list[Any]:
-    """What a call gives to be compiled, if it is one of `jit`."""
+    """The function that a call of `jit` compiles."""
     return [*call.args[:1], *(k.value for k in call.keywords if k.arg in ("function", "fn"))]
 
 
@@ -140,7 +140,7 @@ def made_of(node: Any) -> Any:
 
 
 def _scope_of(node: Any) -> Scope:
-    """The names that a module or function binds; of one bound several times nothing is known."""
+    """The bindings of a module or function; a name bound several times is unknown."""
     found: Scope = {}
     outer: set[str] = set()
     for name, meaning in _bindings(node, outer):
@@ -240,7 +240,7 @@ class Scopes:
         return self.with_names(_scope_of(node))
 
     def with_names(self, names: Scope) -> Scopes:
-        """The scopes where these names are bound, too."""
+        """The scopes with these names bound in addition."""
         new = object.__new__(Scopes)
         new.complete, new.module, new._file = self.complete, self.module, self._file
         new.chain = (*self.chain, names)

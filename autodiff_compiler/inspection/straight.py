@@ -16,12 +16,12 @@ from .scopes import Scopes, container_of, is_jit
 
 __all__ = ["always_raised"]
 
-#: Of these, constants can be computed without much work.
+#: Expressions that are cheap to evaluate if their operands are constants.
 _CONSTANT = (
     gast.Constant, gast.List, gast.Tuple, gast.Dict, gast.Set, gast.UnaryOp, gast.USub, gast.BinOp, gast.Add, gast.Sub,
     gast.Div, gast.FloorDiv, gast.Mod, gast.Subscript, gast.Load, gast.Call, gast.Name,
 )  # fmt: skip
-#: Statements after which the next one is reached, with what is computed in them.
+#: Straight-line statements: behind one the next is reached.
 _STRAIGHT = (
     gast.Expr, gast.Assign, gast.AugAssign, gast.AnnAssign, gast.Global, gast.Nonlocal, gast.Pass, gast.Delete,
     gast.Import, gast.ImportFrom, gast.FunctionDef,
@@ -96,7 +96,7 @@ def _for_sure(node: Any) -> Iterator[Any]:
 
 
 class _Names:
-    """Which local names of a function have a value."""
+    """Definite assignment: which local names of a function are bound."""
 
     def __init__(self, tree: SourceTree, scopes: Scopes) -> None:
         self._tree, self._scopes = tree, scopes
@@ -131,7 +131,7 @@ class _Names:
             yield RecursionDepthError(text, loc=self._tree.loc(call), hint=hint)
 
     def bind_in(self, statement: Any) -> None:
-        """Notes the names that a statement gives values or, as `del` does, takes them from."""
+        """Notes the names that a statement binds or deletes."""
         if isinstance(statement, gast.AnnAssign) and statement.value is None:
             return  # it only says what the name may have
         for node in gast.walk(statement):
@@ -148,7 +148,7 @@ class _Names:
 
 # ---------------------------------------------------------------------------------------------------- constants
 def _constants(part: Any, tree: SourceTree, scopes: Scopes) -> Iterator[CompileError]:
-    """What Python raises for the first constant expression that raises in a part that is reached for sure."""
+    """The error of the first constant expression in a reached part that raises."""
     for node in _for_sure(part):
         raised = _raised_by(node, scopes)
         if raised is not None:

@@ -34,7 +34,7 @@ __all__ = ["Benchmark", "Measured", "NoGradient", "benchmark"]
 _MODES = ("eager", "graph", "native", "numpy")
 #: The relative tolerance of results, by the bytes of a number.
 _CLOSE = {2: 3e-2, 4: 1e-3, 8: 1e-8, 16: 1e-8}
-#: Seconds that a batch of calls takes at least; rounds at least and at most.
+#: The least seconds of a batch of calls; the least and the most rounds.
 _BATCH, _ROUNDS = 2e-3, (5, 200)
 _LEFT = frozenset({"what", "mode"})
 #: The spread, as a part of the median, above which a time says little.
@@ -350,7 +350,7 @@ def _measured(
 
 
 def _load(backend: str) -> None:
-    """Loads what compiles for a backend, by a program that is none of the user's: it leaves no files of graphs."""
+    """Warms up a backend by compiling an empty program, without writing files of graphs."""
     saved = context.save_graphs
     context.save_graphs = False
     try:
@@ -415,7 +415,7 @@ def _check_agreement(what: str, modes: list[_Mode], args: tuple[Any, ...], kept:
 
 
 def _difference(a: Any, b: Any, rtol: float | None) -> str:
-    """What is different about two arrays; nothing where they are close."""
+    """How two arrays differ; empty where they are close."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return f"is {a.dtype}{list(a.shape)} and {b.dtype}{list(b.shape)}"
     if a.dtype.kind in "biu":

@@ -13,7 +13,7 @@ from ..whole_files import replacing, write_text
 __all__ = ["Bar", "plot"]
 
 _COLOURS = {"eager": "#9aa5b1", "graph": "#2b6cb0", "native": "#2f855a", "numpy": "#b7791f"}
-#: From which ratio of the slowest to the fastest on the scale is logarithmic.
+#: The ratio of the slowest to the fastest mode above which the scale is logarithmic.
 _LARGE = 30.0
 _WIDTH, _LABELS, _VALUES, _BAR, _GAP, _GROUP, _TOP = 640, 90, 170, 22, 6, 30, 48
 
@@ -48,7 +48,7 @@ def _groups(bars: Sequence[Bar]) -> list[tuple[str, list[Bar]]]:
 
 
 class _Scale:
-    """Where a time lies between 0 and 1."""
+    """The scale of the axis: a time as a number between 0 and 1."""
 
     def __init__(self, bars: Sequence[Bar]) -> None:
         medians = [bar.median for bar in bars]

@@ -40,8 +40,8 @@ __all__ = ["NumpyBackend", "NumpyProgram"]
 
 TARGET = Target("numpy")
 _numbers = itertools.count()
-#: Names of programs that are no more.  The collector may run while somebody goes through `linecache.cache`, so their
-#: entries leave it when the next program enters.
+#: Files of collected programs.  The collector may run while `linecache.cache` is iterated, so their entries are
+#: removed when the next program enters.
 _gone: list[str] = []
 
 
@@ -183,13 +183,13 @@ class NumpyBackend:
         return Coverage(dict(sorted(ways.items())), dict(sorted(missing.items())))
 
     def work(self, module: Module, *, in_place: Collection[str] = ()) -> Work:
-        """What the program does when it is called: functions of NumPy one after the other, and Python around them."""
+        """The work of a call: functions of NumPy one after the other, and Python around them."""
         constants = sum(np.asarray(x).nbytes for x in module.constants.values())
         return Work("numpy", pieces_of(module), Storage(constants, peak(module.entry.body), Stacks(module).whole()))
 
 
 def _states(module: Module, names: Collection[str], reuse_bytes: int) -> dict[Value, Value]:
-    """The arguments that are such states and worth being written in place, each with its next version."""
+    """The states that are worth updating in place, each with its next version."""
     args = dict(zip(reversed(module.inputs), reversed(module.entry.args), strict=False))
     outs = dict(zip(reversed(module.outputs), reversed(module.entry.outs), strict=False))
     return {

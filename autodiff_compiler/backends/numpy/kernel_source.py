@@ -22,7 +22,7 @@ from ...source import IMPORTED
 __all__ = ["source_of"]
 
 _PACKAGE = __name__.partition(".")[0]
-#: How coarse the times of files may be, in seconds.
+#: The resolution of file times, in seconds.
 _COARSE = 2.0
 
 
@@ -118,6 +118,6 @@ def _all_codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _content(code: types.CodeType) -> tuple[Any, ...]:
-    """What a code object does, wherever it stands."""
+    """A code object without its positions, for comparison."""
     constants = tuple(_content(c) if isinstance(c, types.CodeType) else (type(c), repr(c)) for c in code.co_consts)
     return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars

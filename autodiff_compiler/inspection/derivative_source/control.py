@@ -69,7 +69,7 @@ def _arm(low: Lowering, block: Block, results: list[Var], op: Op) -> None:
 
 # ------------------------------------------------------------------------------------------------ carries
 class _Carries:
-    """Loop carries; one that nobody reads is left out."""
+    """Loop carries: variables that each trip assigns again."""
 
     def __init__(self, low: Lowering, inits: Sequence[Value], args: Sequence[Value], results: Sequence[Value]) -> None:
         self.low, self.vars = low, []
