@@ -47,4 +47,5 @@ def binary(name: str, operand: str = "input") -> _Function:
 def _named(function: _Function, name: str) -> _Function:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = getattr(call, name).__doc__
+    function.__module__ = __package__  # where pickle finds it
     return function
