@@ -28,7 +28,7 @@ def call_eagerly(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 
 def _recorded(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call, kept for a gradient that is asked for right after it."""
+    """The call, recorded for a gradient that is taken right after it."""
     inputs = Inputs(args, [i for i, x in enumerate(args) if holds_variables(x, _is_tensor)], _is_tensor)
     cell.__dict__["_ahead"] = None  # the memory of the last one is free before this one runs
     if len(list(leaves((args, kwargs)))) != len(inputs.tensors) or not inputs.tensors:

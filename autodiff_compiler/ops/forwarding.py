@@ -61,4 +61,5 @@ def _operator(name: str) -> _Function | None:
 def _named(function: _Function, name: str) -> _Function:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = getattr(call, name).__doc__
+    function.__module__ = __package__  # where pickle finds it
     return function

@@ -18,7 +18,7 @@ Draw = tuple[_Function, tuple[Any, ...]]
 
 
 class _OperationType(type):
-    """The signature of such a class is that of its maker, which is looked at only if somebody asks."""
+    """The metaclass of operators: a class has the signature of its maker, which is inspected when it is asked for."""
 
     @property
     def __signature__(cls) -> inspect.Signature:

@@ -173,7 +173,7 @@ class MissingCotangent(Primitive):
 
 
 class NoCotangent(Primitive):
-    """The None of a user's rule: nothing flows back to that operand, and rules on the way to it are not asked."""
+    """The None of a user's rule: no cotangent flows to that operand, and no rule on the way to it runs."""
 
     internal = True
     cost = 0

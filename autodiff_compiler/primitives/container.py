@@ -25,7 +25,7 @@ class Const(Primitive):
 
 
 class Undef(Primitive):
-    """A value nobody reads: what the untaken arm of an `if` yields for a residual or an unbound variable."""
+    """An undefined value, never read: what the untaken arm of an `if` yields for a residual or an unbound variable."""
 
     internal = True
     cost = 0

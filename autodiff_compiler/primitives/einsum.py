@@ -228,7 +228,7 @@ def _alone(x, labels, sizes, needed):
 
 
 def _without(x, labels, needed):
-    """`x` summed over the labels that nobody needs."""
+    """`x` summed over the labels that are not in `needed`, and the labels that are left."""
     if needed.issuperset(labels):
         return x, labels
     axes = tuple([i - x.ndim for i, c in enumerate(labels) if c not in needed])

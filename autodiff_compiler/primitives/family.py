@@ -229,39 +229,39 @@ _DIFFERENT = (((F2, D2), "dtypes differ"), ((F2, F3), "shapes differ"))
 
 # Rules name their operands, because `c.needs.x` and error messages do.
 def unary(x: TensorType) -> TensorType:
-    """Any element type, kept."""
+    """One operand of any dtype; the result has its type."""
     return x
 
 
 @_refusing(*_DIFFERENT)
 def binary(x: TensorType, y: TensorType) -> TensorType:
-    """Two operands of one type, kept."""
+    """Two operands of one type, which the result has, too."""
     return x if x is y else same_type(x, y)
 
 
 @_refusing(((B2,), "not defined for bool"))
 def number_unary(x: TensorType) -> TensorType:
-    """Integers and floats, kept."""
+    """As `unary`, of numbers: no bools."""
     require_dtype(not x.dtype.is_bool, f"not defined for bools: {x}", hint="cast it to a number first")
     return x
 
 
 @_refusing(*_DIFFERENT, ((B2, B2), "not defined for bool"))
 def number_binary(x: TensorType, y: TensorType) -> TensorType:
-    """Two operands of one type, integers or floats, kept."""
+    """As `binary`, of numbers: no bools."""
     return number_unary(binary(x, y))
 
 
 @_refusing(((I2,), "not defined for int32"))
 def float_unary(x: TensorType) -> TensorType:
-    """Floats, kept."""
+    """As `unary`, of floats."""
     require_dtype(x.dtype.is_float, f"not defined for {x.dtype.name}: {x}", hint="cast it to a float first")
     return x
 
 
 @_refusing(((I2, I2), "not defined for int32"), *_DIFFERENT)
 def float_binary(x: TensorType, y: TensorType) -> TensorType:
-    """Two operands of one float type, kept."""
+    """As `binary`, of floats."""
     return float_unary(binary(x, y))
 
 
@@ -362,7 +362,7 @@ def broadcast_to(x: Any, shape: Shape) -> Any:
 
 
 def where_else_0(mask: Any, g: Any) -> Any:
-    """A cotangent where the mask holds, else 0, whatever number it is there: fast for floats (see `Kept`)."""
+    """A masked cotangent: 0 where the mask does not hold, even if it is nan there; fast for floats (see `Kept`)."""
     mask = broadcast_to(mask, g.shape)
     return F.kept(mask, g) if g.dtype.is_float else F.select(mask, g, 0)
 

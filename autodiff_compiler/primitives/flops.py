@@ -134,7 +134,7 @@ def _calls_in(kernel: Callable[..., Any]) -> int:
 
 
 class _Notes:
-    """The `k` of a formula: it notes what is called."""
+    """A kernel builder `k` that records the functions a formula calls."""
 
     def __init__(self) -> None:
         self.functions: list[str] = []

@@ -180,6 +180,13 @@ def test_what_is_lacking_says_why(name: str, text: str) -> None:
         ms.jit(lambda x: getattr(ops, name)()(x))(Tensor(X))
 
 
+@pytest.mark.parametrize("name", ["HyperMap", "conv2d", "exp", "log1p", "matmul", "sum", "tanh"])
+def test_functions_are_pickled_by_name(name: str) -> None:
+    function = getattr(ops, name)
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert getattr(ops.functional, name) is function
+
+
 def test_functional_and_composite_have_every_function() -> None:
     assert ops.functional.conv2d is ops.conv2d
     assert ops.composite.clip_by_global_norm is ops.clip_by_global_norm

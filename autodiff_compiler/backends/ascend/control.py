@@ -42,7 +42,7 @@ def _carries(low: Lowering, op: Op, inits: Any, loc: str) -> list[Operand]:
 
 
 def _body(low: Lowering, block: Block, carries: list[Operand], loc: str) -> tuple[list[Any], list[Operand]]:
-    """The steps of a trip, and what it saves, under names that outlive the carries' next values."""
+    """The steps of a trip and its residuals, under names that outlive the next values of the carries."""
     saved = [low.fresh(v.type, v.name) for v in block.outs[len(carries) :]]
 
     def write() -> None:

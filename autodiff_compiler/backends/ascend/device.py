@@ -166,7 +166,7 @@ class Device:
             return self._memory.take(size, label, lambda: self._more(size, label))
 
     def _collect(self) -> None:
-        """Takes back the blocks that nobody holds, and ends what belonged to programs that are no more."""
+        """Collects freed blocks, and destroys the executors and graphs of programs that are no more."""
         if self.abandoned:
             self.synchronize()
             self._end_abandoned()
@@ -178,7 +178,7 @@ class Device:
                 self.abandoned.popleft().destroy()
 
     def _more(self, size: int, label: str) -> None:
-        """Memory from CANN, if need be after what is not in use was given back, and cycles that nobody reaches."""
+        """Memory from CANN; if it has none, again after unused memory is freed, and after a garbage collection."""
         recoveries: list[Callable[[], Any]] = [self._trim_garbage, self.trim]
         while True:
             try:
@@ -270,7 +270,7 @@ class Device:
             self.acl.call("aclrtMemcpyAsync", to, nbytes, source, nbytes, kind, self.stream)
 
     def _stage(self, nbytes: int) -> Block:
-        """Page-locked memory for one copy; it waits where much is under way."""
+        """Page-locked memory for one copy; waits for earlier copies where too many are under way."""
         size = max(_SMALLEST, 1 << (nbytes - 1).bit_length())
         with self.order:
             self.enter()

@@ -126,7 +126,7 @@ class _Objects:
 
 
 class Planned:
-    """An operator on its way: `plan` is the first phase, `queue` the second, once; `destroy` must follow.
+    """One launch of an operator: `plan` is the first phase, `queue` the second, once; `destroy` must follow.
 
     What CANN makes is written down by the call that makes it, so that no interrupt loses it.
     """

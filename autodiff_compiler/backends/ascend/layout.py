@@ -18,7 +18,7 @@ _ALIGNMENT = 64
 
 
 def lay_out(steps: list[Any], known: Iterable[Key], outs: Sequence[Key]) -> None:
-    """Decides for every segment which buffers are its own, and after every step what is needed no more.
+    """Liveness: decides for every segment which buffers are its own, and after every step which values die.
 
     `known` exist from the start (arguments and constants), `outs` are needed at the end.
     """

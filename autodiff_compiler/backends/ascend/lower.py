@@ -43,7 +43,7 @@ def control(*names: str) -> Callable[[Any], Any]:
 
 
 class Lowering:
-    """One module on its way: where each value is, and the steps so far.
+    """The lowering of one module: the view of each value, and the steps so far.
 
     `host` compiles a module of one op for the host; `fallback` allows ops of the device there, too.  `lacks` says why
     an operator cannot be had, or nothing.

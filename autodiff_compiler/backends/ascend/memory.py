@@ -51,7 +51,7 @@ class Block(Generic[_Device]):
 
 
 class _Place(weakref.ref[Block[Any]]):
-    """What is known of a block when it is gone.  Python calls nothing of ours then, so that no interrupt comes."""
+    """A weak reference to a block, with its address for when it is freed.  No code of ours runs then: no interrupt."""
 
     address = size = 0
     label = ""
@@ -99,7 +99,7 @@ class Pool(Generic[_Device]):
         return block
 
     def collect(self) -> None:
-        """Takes back the blocks that nobody holds."""
+        """Moves blocks that were freed to the unused ones."""
         while self.returned:
             place = self.returned[0]
             addresses = self.unused.setdefault(place.size, [])
@@ -110,7 +110,7 @@ class Pool(Generic[_Device]):
                 self.returned.popleft()
 
     def give_back(self, most: int = 0) -> None:
-        """Gives what is not in use back to CANN until it holds at most so many bytes; no stream may be at it."""
+        """Frees unused memory until at most so many bytes are held; no work on a stream may use it."""
         acl = self.device.acl
         free = acl.libraries.function(self._free)
         while self.unused and self.held > most:
@@ -126,7 +126,7 @@ class Pool(Generic[_Device]):
         self.held = sum(used) + sum([size * len(addresses) for size, addresses in unused])
 
     def drop(self) -> None:
-        """Gives everything back as far as CANN goes along, also what somebody holds: it is lost with the device."""
+        """Frees everything as far as CANN goes along, blocks in use too: they are lost with the device."""
         addresses = [*self.used, *[a for unused in self.unused.values() for a in unused]]
         self.used.clear()
         self.unused.clear()

@@ -13,10 +13,10 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from ...errors import AscendError, AscendMemoryError
+from .cache import Cache, Entry, cache_of
 from .device import Block, Device
 from .emit import Buffer, Call, Ref
 from .launch import Executor, Planned, launch
-from .shelf import Kept, Shelf, shelf_of
 from .steps import Run, Segment
 
 __all__ = ["MODES", "Cached", "Captured", "Mode"]
@@ -27,7 +27,7 @@ _KEPT = 4
 _LINES = 3
 _THREAD_LOCAL = 1
 _Key: TypeAlias = tuple[Any, ...]
-_Known: TypeAlias = "OrderedDict[_Key, Kept | None]"
+_Known: TypeAlias = "OrderedDict[_Key, Entry | None]"
 
 
 class Mode:
@@ -85,8 +85,8 @@ def _key(segment: Segment, run: Run, arena: int) -> _Key:
     return (run.device.deterministic, arena, *[run.block(b).address for b in segment.outside])
 
 
-class _Keeping(Mode):
-    """What is known of segments, by device and key; of each a few keys, the least recently used forgotten first."""
+class _CachingMode(Mode):
+    """Caches what was prepared for a segment by its addresses (the key); of each segment a few keys, by recency."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], _Known] = {}
@@ -102,7 +102,7 @@ class _Keeping(Mode):
         self.run_at(segment, run, arena, _key(segment, run, arena))
 
     def run_at(self, segment: Segment, run: Run, arena: int, key: _Key) -> None:
-        """Queues a segment whose places are known.  When it is seen at these for the first time, nothing is kept."""
+        """Queues a segment at the addresses of the key.  Nothing is cached when they are seen for the first time."""
         known = self._known.setdefault((id(segment), run.device.number), OrderedDict())
         if key in known:
             known.move_to_end(key)
@@ -114,7 +114,7 @@ class _Keeping(Mode):
         self.launch_all(segment, run, arena)
 
     def run_again(self, segment: Segment, run: Run, arena: int, key: _Key, known: _Known) -> None:
-        """Queues a segment at places that were seen before; what is kept of it is in `known`."""
+        """Queues a segment at addresses that were seen before; its cache entries are in `known`."""
         raise NotImplementedError
 
 
@@ -125,11 +125,11 @@ def _forgotten(known: _Known) -> bool:
         return False
     item = known.pop(key)
     if item is not None and item.alive:
-        item.shelf.drop(item)
+        item.cache.drop(item)
     return True
 
 
-def _used(item: Kept, queue: Callable[[], None]) -> bool:
+def _used(item: Entry, queue: Callable[[], None]) -> bool:
     """Queues what is kept; False where it ended before that.
 
     Where it fails it is not used again: nothing says what CANN then did to it.
@@ -138,7 +138,7 @@ def _used(item: Kept, queue: Callable[[], None]) -> bool:
     try:
         if not item.alive:
             return False
-        item.shelf.use(item)
+        item.cache.use(item)
         queue()
         return True
     except BaseException:
@@ -150,15 +150,15 @@ def _used(item: Kept, queue: Callable[[], None]) -> bool:
             item.abandon()
 
 
-class _Executors(Kept):
+class _Executors(Entry):
     """The executors of a segment; None where CANN refuses to repeat one."""
 
     what, most = "executors that are planned once", 8192
     instead = "other operators are planned each time"
 
-    def __init__(self, shelf: Shelf, segment: Segment) -> None:
+    def __init__(self, cache: Cache, segment: Segment) -> None:
         self.items: list[Executor | None] = []
-        super().__init__(shelf, len(segment.calls))
+        super().__init__(cache, len(segment.calls))
 
     def fill(self, segment: Segment, run: Run, arena: int) -> None:
         """Plans the operators."""
@@ -186,7 +186,7 @@ class _Executors(Kept):
             del self.items[-1]
 
 
-class Cached(_Keeping):
+class Cached(_CachingMode):
     """The first phase once per operator, where CANN can repeat it and has room for it, from the second run on."""
 
     def run_again(self, segment: Segment, run: Run, arena: int, key: _Key, known: _Known) -> None:
@@ -198,16 +198,16 @@ class Cached(_Keeping):
 
     def _made(self, segment: Segment, run: Run, arena: int) -> _Executors | None:
         """New executors; None where there is no room for them."""
-        shelf = shelf_of(run.device, _Executors)
-        if not shelf.room(len(segment.calls)):
+        cache = cache_of(run.device, _Executors)
+        if not cache.room(len(segment.calls)):
             return None
-        made = _Executors(shelf, segment)
+        made = _Executors(cache, segment)
         made.users += 1  # planning may need memory
         try:
             made.fill(segment, run, arena)
         except BaseException as error:
             made.destroy()
-            if isinstance(error, AscendError) and shelf.refused(error):
+            if isinstance(error, AscendError) and cache.refused(error):
                 return None
             raise
         finally:
@@ -215,18 +215,18 @@ class Cached(_Keeping):
         return made
 
 
-class _Graph(Kept):
+class _Graph(Entry):
     """A captured graph."""
 
     what, most = "captured graphs", 64
     instead = "other segments run by executors that are planned once"
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, cache: Cache) -> None:
         self.handle = ctypes.c_void_p()
         self.planned: list[Planned] = []
         self.workspace: Block | None = None
         self.broken = False
-        super().__init__(shelf, 1)
+        super().__init__(cache, 1)
 
     def plan(self, segment: Segment, run: Run, arena: int) -> None:
         """All that must happen before the capture: operators are planned, memory is there."""
@@ -239,7 +239,7 @@ class _Graph(Kept):
 
     def record(self) -> bool:
         """Records the operators; whether that came to its end.  However it ends, the stream records no more."""
-        device, place = self.shelf.device, ctypes.byref(self.handle)
+        device, place = self.cache.device, ctypes.byref(self.handle)
         begin, end = (device.acl.libraries.function(f"aclmdlRICapture{word}") for word in ("Begin", "End"))
         workspace = self.workspace.address if self.workspace is not None else 0
         stream, status = device.stream, 0
@@ -275,19 +275,19 @@ class _Graph(Kept):
 
     def queue(self) -> None:
         """Queues the graph."""
-        device = self.shelf.device
+        device = self.cache.device
         device.acl.call("aclmdlRIExecuteAsync", self.handle, device.stream)
 
     def release(self) -> None:
         self.done()
-        destroy = self.shelf.device.acl.libraries.function("aclmdlRIDestroy") if self.handle else None
+        destroy = self.cache.device.acl.libraries.function("aclmdlRIDestroy") if self.handle else None
         handle, self.handle = self.handle, ctypes.c_void_p()
         if destroy is not None:
             destroy(handle)
         self.workspace = None
 
 
-class Captured(_Keeping):
+class Captured(_CachingMode):
     """The second run of a segment at the same addresses is recorded, and replayed by one call from then on.
 
     What CANN does not capture, or has no room for, runs as `Cached` has it.
@@ -319,16 +319,16 @@ class Captured(_Keeping):
         try:
             return _used(graph, graph.queue)
         except AscendError as error:
-            if shelf_of(device, _Graph).refused(error):
+            if cache_of(device, _Graph).refused(error):
                 return False
             raise
 
     def _captured(self, segment: Segment, run: Run, arena: int) -> _Graph | None:
         """The segment as a graph; None where CANN does not go along."""
-        shelf = shelf_of(run.device, _Graph)
-        if not shelf.room(1):
+        cache = cache_of(run.device, _Graph)
+        if not cache.room(1):
             return None
-        graph = _Graph(shelf)
+        graph = _Graph(cache)
         graph.users += 1  # planning may need memory
         refusal: AscendError | None = None
         try:
@@ -345,9 +345,9 @@ class Captured(_Keeping):
         finally:
             graph.users -= 1
         graph.destroy()
-        if refusal is not None and not shelf.refused(refusal):
+        if refusal is not None and not cache.refused(refusal):
             self._refused.add((id(segment), run.device.number))
-            shelf.say(str(refusal))
+            cache.say(str(refusal))
         return None
 
 

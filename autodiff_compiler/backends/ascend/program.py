@@ -97,7 +97,7 @@ class AscendProgram:
         return dict(found)
 
     def execute(self, steps: Sequence[Any], run: Run) -> None:
-        """Runs steps in order, and lets go of what nobody needs any more."""
+        """Runs steps in order, and frees values after their last use."""
         for step in steps:
             if isinstance(step, Segment):
                 with run.device.order:

@@ -14,7 +14,7 @@ from typing import TypeVar
 from ...errors import AscendError
 from .device import Device
 
-__all__ = ["Kept", "Shelf", "shelf_of"]
+__all__ = ["Cache", "Entry", "cache_of"]
 
 #: What is kept makes room for others once each of these was used so many times without it, on the average.  Where all
 #: are used in turn, nothing makes room: else each would go right before its next use.
@@ -24,30 +24,30 @@ _NO_ROOM = (207005, 207007, 207008, 207009, 207010, 207011, 207012)
 _log = logging.getLogger(__name__)
 
 
-class Kept:
-    """What is kept for a segment at some addresses: on its shelf from before there is any of it until `destroy`.
+class Entry:
+    """What is cached for a segment at some addresses: in its cache from before it is filled until `destroy`.
 
     `weight`: for how many it counts.  `users`: how many runs are at it; until they are done it stays.
     """
 
-    #: the name of what is kept, how many a device may keep, and what happens to the others
+    #: the name of the kind, how many a device may cache, and what happens to the others
     what = ""
     most = 0
     instead = ""
 
-    def __init__(self, shelf: Shelf, weight: int) -> None:
-        self.shelf, self.weight = shelf, weight
+    def __init__(self, cache: Cache, weight: int) -> None:
+        self.cache, self.weight = cache, weight
         self.users = self.used = 0
         self.alive = True
-        shelf.items[self] = None
+        cache.items[self] = None
 
     def destroy(self) -> None:
         """Gives it back to CANN; the stream must be done with it.  Then it knows nothing of the device any more."""
         self.alive = False
-        if hasattr(self, "shelf"):
+        if hasattr(self, "cache"):
             self.release()
-            self.shelf.items.pop(self, None)
-            del self.shelf
+            self.cache.items.pop(self, None)
+            del self.cache
 
     def release(self) -> None:
         """Destroys the objects of CANN, if there are any."""
@@ -56,29 +56,29 @@ class Kept:
     def abandon(self) -> None:
         """Leaves it to the next thread that uses the device; this may be any thread, at any time."""
         self.alive = False
-        if hasattr(self, "shelf"):
+        if hasattr(self, "cache"):
             with contextlib.suppress(ReferenceError):  # a forked process ends, whose devices are its parent's
-                self.shelf.device.abandoned.append(self)
+                self.cache.device.abandoned.append(self)
 
 
-class Shelf:
-    """All that a device keeps of one kind, the least recently used first."""
+class Cache:
+    """The entries of one kind on one device, the least recently used first."""
 
-    def __init__(self, device: Device, kind: type[Kept]) -> None:
+    def __init__(self, device: Device, kind: type[Entry]) -> None:
         self.device: Device = weakref.proxy(device)  # programs know what is kept longer than there is the device
         self.kind, self.most = kind, kind.most
-        self.items: OrderedDict[Kept, None] = OrderedDict()
+        self.items: OrderedDict[Entry, None] = OrderedDict()
         self._uses, self._full = 0, False
         self._said: set[str] = set()
 
-    def use(self, item: Kept) -> None:
+    def use(self, item: Entry) -> None:
         """Notes that it is needed now."""
         self._uses += 1
         item.used = self._uses
         self.items.move_to_end(item)
 
     def room(self, weight: int) -> bool:
-        """Whether there is room for more; what has been idle makes room.  What is more than that goes alone."""
+        """Whether there is room for more, after eviction of idle entries; an entry above the limit goes in alone."""
         self._uses += 1
         while sum([item.weight for item in self.items]) + weight > self.most:
             if not self.items:
@@ -92,7 +92,7 @@ class Shelf:
             self.drop(oldest)
         return True
 
-    def drop(self, item: Kept) -> None:
+    def drop(self, item: Entry) -> None:
         """Ends something that may be at work on the stream."""
         try:
             self.device.synchronize()
@@ -120,10 +120,10 @@ class Shelf:
             item.destroy()
 
 
-_Kind = TypeVar("_Kind", bound=Kept)
+_Kind = TypeVar("_Kind", bound=Entry)
 
 
-def shelf_of(device: Device, kind: type[_Kind]) -> Shelf:
-    """The shelf of a device for a kind."""
-    found: Shelf | None = device.keepers.get(kind)
-    return device.keepers.setdefault(kind, Shelf(device, kind)) if found is None else found
+def cache_of(device: Device, kind: type[_Kind]) -> Cache:
+    """The cache of a device for one kind of entries."""
+    found: Cache | None = device.keepers.get(kind)
+    return device.keepers.setdefault(kind, Cache(device, kind)) if found is None else found
