@@ -21,7 +21,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import Effect, F, trace
 from ..ir.types import Seq, Type, tensor
-from ..ir.walk import free_values, splice
+from ..ir.walk import free_values, ops_of, splice
 from ..primitives.control import COUNT, If, Scan
 from .accumulate import zeros_like
 from .activity import holds_floats
@@ -125,7 +125,7 @@ class MaskedRuns:
         del self._open[run.mask]
         block = run.ops.block
         read = free_values(block)
-        if all(x in run.given or self._harmless(x) for x in read):
+        if all(x in run.given or self._harmless(x, block) for x in read):
             del self._by_block[block]
             splice(block, self._builder.block, {})
             self._builder.numbers |= run.ops.numbers
@@ -153,13 +153,14 @@ class MaskedRuns:
                 return True
         return False
 
-    def _harmless(self, x: Value) -> bool:
-        """Whether zero times what is made of `x` is zero, and nobody's derivative rule is behind it."""
-        if x.made_by("const"):
-            number = x.constant
-            held = self._builder.module.constants[x.op.attrs[0][1:]] if number is None else number  # type: ignore[union-attr]
-            return bool(np.isfinite(held).all())
-        return x not in self._active and not holds_floats(x.type)
+    def _harmless(self, x: Value, block: Block) -> bool:
+        """Whether zero times what a run makes of `x` is zero, and nobody's derivative rule is behind it."""
+        if not x.made_by("const"):
+            return x not in self._active and not holds_floats(x.type)
+        number = x.constant
+        held = self._builder.module.constants[x.op.attrs[0][1:]] if number is None else number  # type: ignore[union-attr]
+        divides = any(op.defn.name == "div" and op.operands[1] is x for op in ops_of(block))
+        return bool(np.isfinite(held).all() and (np.all(held) or not divides))
 
 
 # -------------------------------------------------------------------------------------------------- masks as values

@@ -238,6 +238,15 @@ def test_constants_that_are_not_finite(mode, number):
     assert float(mode(ms.grad(f))(f64(3.0), f64(0.0))) == 6
 
 
+@pytest.mark.parametrize("zeros", [lambda: 0.0, lambda: f64([1.0, 0.0])], ids=["number", "array"])
+def test_constants_that_divide(mode, zeros):
+    def f(x, c):
+        y = ops.sum(x / zeros())
+        return y if c > 0 else ops.sum(x * x)
+
+    assert mode(ms.grad(f))(f64([3.0, 4.0]), f64(0.0)).tolist() == [6, 8]
+
+
 def test_elements(mode):
     def f(x, c):
         rows = ops.log(x)
