@@ -60,6 +60,7 @@ class ClosureVariable(ObjectVariable):
     """A function that compiled code defined."""
 
     __slots__ = ()
+    made_here = True
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return lw.call_closure(self.value, args, kwargs)

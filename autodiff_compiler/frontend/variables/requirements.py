@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ...ir.build import current
 from ...ir.primitive import trace
-from ...runtime.tensor import NO_ELEMENTS, Tensor
+from ...runtime.tensor import NO_ELEMENTS, NO_LENGTH, Tensor
 from ..guards.objects import NATIVE, class_attribute, is_ours, type_of
 from .arithmetic import to_number
 from .interpreter import ValueContext
@@ -258,11 +258,13 @@ def operator_product(shape: Any) -> int:
     return n
 
 
-def length_of(x: Any) -> int:
-    """The length of a Tensor or array, which is iterated over."""
+def length_of(x: Any, otherwise: str = NO_ELEMENTS) -> Any:
+    """The length of a Tensor or array; `otherwise` is said where it has none."""
     shape = x.type.shape
     if not shape:
-        raise TypeError(NO_ELEMENTS)
+        raise TypeError(otherwise)
+    if otherwise is NO_LENGTH:
+        return shape[0]
     if not isinstance(shape[0], int):
         raise StaticValueError("a Tensor whose first dimension is symbolic cannot be iterated over")
     return shape[0]
