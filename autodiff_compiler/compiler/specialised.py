@@ -21,7 +21,8 @@ from ..frontend.effects.inputs import pattern_of
 from ..frontend.effects.results import Chosen, Copied, Shared
 from ..frontend.guards.guards import in_short
 from ..frontend.lower import Arg, Lowered, NumberArgument, Options, Out, State, TensorArgument, lower
-from ..frontend.variables.values import LocalDict, LocalList, LocalObject, LocalSet, elements, parts, rebuild
+from ..frontend.variables.structure import elements, parts, rebuild
+from ..frontend.variables.values import LocalDict, LocalList, LocalObject, LocalSet
 from ..ir.primitive import trace
 from ..locks import Lock, locks_of
 from ..runtime.commits import Committed, noting

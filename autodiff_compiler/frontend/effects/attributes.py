@@ -25,6 +25,7 @@ from ..guards.objects import UNBOUND, class_attribute, is_changeable, plainly
 from ..guards.outside import Outside
 from ..variables.interpreter import here
 from ..variables.lookup import no_state
+from ..variables.structure import flatten, parts
 from ..variables.values import (
     AttributeVar,
     Held,
@@ -35,8 +36,6 @@ from ..variables.values import (
     TensorVar,
     Weak,
     describe,
-    flatten,
-    parts,
 )
 from .inputs import Again, Foreknown
 from .outside_containers import OutsideContainers, elements_of, held_in

@@ -26,6 +26,7 @@ from ..variables.iteration import Forced, RangeOf, iteration_of
 from ..variables.precision import whole
 from ..variables.rules import intrinsic
 from ..variables.search import first_that
+from ..variables.structure import elements, is_static, map_leaves
 from ..variables.text import Operands, text
 from ..variables.truth_values import truth
 from ..variables.values import (
@@ -40,10 +41,7 @@ from ..variables.values import (
     Text,
     Weak,
     describe,
-    elements,
     is_marked,
-    is_static,
-    map_leaves,
 )
 
 _NOTHING = object()

@@ -33,19 +33,8 @@ from .operators import attribute, subscript
 from .queries import answer
 from .requirements import require_static
 from .rules import intrinsic_of
-from .values import (
-    ArrayVar,
-    LocalDict,
-    NewException,
-    StateVar,
-    TensorVar,
-    Weak,
-    class_of,
-    flatten,
-    is_dynamic,
-    is_static,
-    map_leaves,
-)
+from .structure import flatten, is_static, map_leaves
+from .values import ArrayVar, LocalDict, NewException, StateVar, TensorVar, Weak, class_of, is_dynamic
 
 __all__ = ["call", "plain_class", "refuse_class"]
 

@@ -26,19 +26,8 @@ from .naming import name_of
 from .objects import ObjectVariable
 from .requirements import check_key, check_local, check_seen, element_index, python_method, require_static, special
 from .rules import INTRINSICS
-from .values import (
-    ARRAY,
-    ArrayVar,
-    BoundContainer,
-    DictView,
-    LocalDict,
-    LocalList,
-    LocalSet,
-    Weak,
-    describe,
-    is_static,
-    usable,
-)
+from .structure import is_static
+from .values import ARRAY, ArrayVar, BoundContainer, DictView, LocalDict, LocalList, LocalSet, Weak, describe, usable
 
 __all__ = ["call_method", "in_place", "without_order"]
 
@@ -241,7 +230,8 @@ class ContainerVariable(ObjectVariable):
         if is_named_tuple(owner):
             return super().getattr(lw, name)
         if is_ours(type(owner)) or not is_changeable(type(owner)):
-            return BoundContainer(owner, name) if hasattr(owner, name) else missing(owner, name)
+            known = hasattr(self.python_class() if self.made_here else owner, name)
+            return BoundContainer(owner, name) if known else missing(owner, name)
         if isinstance(lw.outside.class_attribute(type(owner), name), _METHODS):
             return BoundContainer(owner, name)
         return super().getattr(lw, name)

@@ -128,7 +128,7 @@ def _hasattr(lw: ValueContext, x: Any, name: str) -> bool:
     if type(x) in (TensorVar, StateVar):
         return name in METHODS or hasattr(variable_of(x).python_class(), name)
     if isinstance(x, LocalList | LocalDict) or type(x) is tuple:
-        return hasattr(x, name)
+        return hasattr(variable_of(x).python_class(), name)
     if type(x) is LocalObject:
         return has(lw, x, name)
     if isinstance(x, Iteration):

@@ -19,6 +19,7 @@ from ..guards.objects import NATIVE, class_attribute, is_ours, type_of
 from .arithmetic import to_number
 from .interpreter import ValueContext
 from .naming import instead_of_changing, made_inside, name_of
+from .structure import flatten, is_static
 from .values import (
     OUTSIDE,
     ArrayVar,
@@ -31,9 +32,7 @@ from .values import (
     Text,
     class_of,
     describe,
-    flatten,
     is_dynamic,
-    is_static,
 )
 
 __all__ = [

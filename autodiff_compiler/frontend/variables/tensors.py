@@ -23,8 +23,9 @@ from .interpreter import ValueContext
 from .objects import ObjectVariable
 from .requirements import LEAVING, is_tensor_var, length_of, operand, operator_product, refuse_data, settled_index
 from .rules import TENSOR_METHODS
+from .structure import map_leaves
 from .truth_values import truth_of_one
-from .values import ArrayVar, StateVar, TensorVar, Weak, is_dynamic, map_leaves
+from .values import ArrayVar, StateVar, TensorVar, Weak, is_dynamic
 
 __all__ = ["TensorMethod"]
 

@@ -33,6 +33,7 @@ from .interpreter import ValueContext
 from .objects import ObjectVariable
 from .requirements import is_tensor_var, refuse_text, require_static
 from .rules import intrinsic
+from .structure import elements, flatten, is_static, parts
 from .values import (
     ArrayVar,
     DictView,
@@ -46,11 +47,7 @@ from .values import (
     Weak,
     class_of,
     describe,
-    elements,
-    flatten,
     is_dynamic,
-    is_static,
-    parts,
     usable,
 )
 
