@@ -13,7 +13,7 @@ from ..dtypes import DType
 from ..errors import UnsupportedCallError
 from ..frontend.guards.objects import class_attribute, type_of
 from ..frontend.lower import NumberArgument, TensorArgument
-from ..frontend.variables.values import rebuild
+from ..frontend.variables.structure import rebuild
 from ..ir.build import scalar_key
 from ..runtime.host import TensorSpec
 from ..runtime.mutable import Mutable, kind_of, number_given

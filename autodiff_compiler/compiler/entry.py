@@ -18,7 +18,8 @@ from ..frontend.effects.after_forward import AttributeCell
 from ..frontend.effects.inputs import pattern_of
 from ..frontend.guards.guards import in_short
 from ..frontend.lower import Lowered
-from ..frontend.variables.values import LocalDict, LocalList, LocalObject, parts
+from ..frontend.variables.structure import parts
+from ..frontend.variables.values import LocalDict, LocalList, LocalObject
 from ..locks import Lock, locks_of
 from ..runtime.commits import Committed, noting
 from ..runtime.epoch import epoch

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..frontend.effects.results import Chosen, Copied, Shared
 from ..frontend.lower import Arg, Out, State
-from ..frontend.variables.values import LocalDict, LocalList, LocalObject, LocalSet, elements, rebuild
+from ..frontend.variables.structure import elements, rebuild
+from ..frontend.variables.values import LocalDict, LocalList, LocalObject, LocalSet
 from ..runtime.records import record_fields
 from ..runtime.tensor import Tensor
 

@@ -15,7 +15,8 @@ from typing import Any
 from ..frontend.effects.outside_containers import Standing
 from ..frontend.effects.results import Chosen, Copied, Shared
 from ..frontend.lower import Arg, Lowered, Out, State
-from ..frontend.variables.values import LocalObject, elements
+from ..frontend.variables.structure import elements
+from ..frontend.variables.values import LocalObject
 
 __all__ = ["purposes", "purposes_in", "returned"]
 

@@ -18,7 +18,7 @@ from ..eager.grad import differentiate
 from ..errors import leave_user_frames
 from ..frontend.derivatives.ahead import go_back
 from ..frontend.derivatives.grad import differentiate as differentiate_in_graph
-from ..frontend.variables.values import arrays_as_tensors, with_parameters
+from ..frontend.variables.structure import arrays_as_tensors, with_parameters
 from ..runtime.parameter import Parameter
 from ..runtime.rules import cotangent_from
 from ..runtime.tensor import Tensor, wrap

@@ -10,7 +10,8 @@ import numpy as np
 from .. import errors
 from ..errors import GradientError, GradientWarning, warn_once
 from ..frontend.lower import name_of_argument
-from ..frontend.variables.values import flatten, is_marked, map_leaves, structure, unmarked
+from ..frontend.variables.structure import flatten, map_leaves, structure
+from ..frontend.variables.values import is_marked, unmarked
 from ..runtime.mutable import kind_of
 from ..source import Loc, warned_place
 

@@ -13,7 +13,8 @@ from ..eager.grad import vjp as eager_vjp
 from ..errors import shown_as, users_frames
 from ..frontend.derivatives.batching import forward_jacobian, reverse_jacobian
 from ..frontend.derivatives.grad import linearise, push_forward
-from ..frontend.variables.values import arrays_as_tensors, is_marked
+from ..frontend.variables.structure import arrays_as_tensors
+from ..frontend.variables.values import is_marked
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of

@@ -11,7 +11,7 @@ from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import vjp as eager_vjp
 from ..errors import GradientError, shown_as, users_frames
 from ..frontend.derivatives.grad import linearise
-from ..frontend.variables.values import arrays_as_tensors, with_parameters
+from ..frontend.variables.structure import arrays_as_tensors, with_parameters
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of

@@ -10,7 +10,8 @@ import numpy as np
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..errors import users_frames
 from ..frontend.derivatives.batching import vectorised
-from ..frontend.variables.values import arrays_as_tensors, describe, elements, flatten, map_leaves
+from ..frontend.variables.structure import arrays_as_tensors, elements, flatten, map_leaves
+from ..frontend.variables.values import describe
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import attributes_of, mapped, parts, with_parts

@@ -14,7 +14,8 @@ from ...ir.core import Block, Op, Value
 from ...ir.primitive import F, trace
 from ...ir.walk import ops_of
 from ..variables.lookup import attribute_now
-from ..variables.values import TensorVar, flatten
+from ..variables.structure import flatten
+from ..variables.values import TensorVar
 from .context import DerivativeContext
 
 __all__ = ["Called", "go_back", "note"]

@@ -19,7 +19,8 @@ from ...ir.walk import inline, ops_of
 from ..effects.exceptions import raising_in_block
 from ..variables.calls import call
 from ..variables.interpreter import Diverged, Region
-from ..variables.values import OUTSIDE, StateVar, TensorVar, describe, flatten, map_leaves
+from ..variables.structure import flatten, map_leaves
+from ..variables.values import OUTSIDE, StateVar, TensorVar, describe
 from .context import DerivativeContext
 from .grad import linear_of, linearise
 from .traced import Traced, emit_derivative, traced_call

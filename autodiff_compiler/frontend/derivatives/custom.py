@@ -35,6 +35,7 @@ from ..variables.calls import call
 from ..variables.interpreter import Diverged
 from ..variables.naming import name_of
 from ..variables.requirements import constant
+from ..variables.structure import elements, map_leaves, rebuild
 from ..variables.values import (
     STANDS_FOR_PARAMETER,
     ArrayVar,
@@ -45,13 +46,8 @@ from ..variables.values import (
     StateVar,
     TensorVar,
     Weak,
-    content,
     describe,
-    elements,
     is_dynamic,
-    map_leaves,
-    rebuild,
-    set_content,
     usable,
 )
 from .context import DerivativeContext
@@ -398,7 +394,7 @@ def _exchanged(lw: DerivativeContext, x: Any, leaf: Callable[[Any], Any], change
         return other
     changed[id(x)] = True
     lw.effects.touch(x)
-    set_content(x, content(other))
+    x.set_content(other.content())
     return x
 
 

@@ -16,7 +16,8 @@ from ...ir.primitive import F, trace
 from ...ir.walk import ops_of
 from ..effects.after_forward import check_names
 from ..effects.commits import commit_before_backward
-from ..variables.values import StateVar, TensorVar, Weak, describe, flatten
+from ..variables.structure import flatten
+from ..variables.values import StateVar, TensorVar, Weak, describe
 from .context import DerivativeContext
 from .tensor_hooks import after_variable_hooks
 from .traced import Traced, _dynamic, emit_derivative, traced_call

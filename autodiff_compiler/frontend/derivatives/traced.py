@@ -23,6 +23,7 @@ from ..effects.exceptions import raising_in_block
 from ..variables.assignment import assign_state
 from ..variables.calls import call
 from ..variables.interpreter import Diverged, Region
+from ..variables.structure import elements, flatten, map_leaves, rebuild
 from ..variables.values import (
     OUTSIDE,
     ArrayVar,
@@ -32,14 +33,8 @@ from ..variables.values import (
     StateVar,
     TensorVar,
     Weak,
-    content,
     describe,
-    elements,
-    flatten,
     is_dynamic,
-    map_leaves,
-    rebuild,
-    set_content,
     usable,
 )
 from .context import DerivativeContext
@@ -202,7 +197,7 @@ def traced_call(
         flush(lw)
         if backward:
             commit_before_backward(lw, builder.block)
-        held_by = {key: ends.copy(content(obj)) for key, (obj, _) in region.saved.items()}
+        held_by = {key: ends.copy(obj.content()) for key, (obj, _) in region.saved.items()}
         after = [(obj, held_by[key]) for key, (obj, _) in lw.effects.restore(region).items()]
         perhaps = {
             id(x): lw.effects.ties.may_be(x, region.start)
@@ -210,7 +205,7 @@ def traced_call(
             if type(x) is TensorVar and x.serial >= region.start
         }
     kept = [(obj, held) for obj, held in after if not _is_put_back(lw, obj, held, originals, ends)]
-    changes = [(obj, TensorVar(held) if type(obj) is TensorVar else held) for obj, held in kept]
+    changes = [(obj, obj.as_value(held)) for obj, held in kept]
     left = [x.value for _, held in changes for x in flatten(held) if _is_own(x, region.start)]
     part = result if select is None else select(result)
     _check_known(lw, part)
@@ -254,7 +249,7 @@ def _is_put_back(lw: DerivativeContext, obj: Any, held: Any, originals: dict[int
     """
     if type(obj) is TensorVar:
         return id(obj) in originals and lw.effects.inputs.without_hooks(held) is obj.value
-    return type(obj) in (LocalList, LocalDict, LocalObject) and _is_same(content(obj), held, originals, ends)
+    return type(obj) in (LocalList, LocalDict, LocalObject) and _is_same(obj.content(), held, originals, ends)
 
 
 def _is_same(before: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
@@ -296,7 +291,7 @@ def _set(lw: DerivativeContext, original: Any, obj: Any, held: Any) -> None:
         if type(obj) is TensorVar:
             lw.effects.inputs.note_write(obj)
         lw.effects.touch(obj)
-        set_content(obj, held.value if type(obj) is TensorVar else held)
+        obj.set_content(obj.of_value(held))
 
 
 def _dynamic(result: Any) -> list[Any]:

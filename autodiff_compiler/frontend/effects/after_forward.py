@@ -25,7 +25,8 @@ from ..guards.objects import same_static
 from ..variables.arithmetic import lifted_number
 from ..variables.frames import Frame
 from ..variables.lookup import attribute_now
-from ..variables.values import AttributeVar, LocalDict, LocalList, TensorVar, Weak, flatten, map_leaves
+from ..variables.structure import flatten, map_leaves
+from ..variables.values import AttributeVar, LocalDict, LocalList, TensorVar, Weak
 from .effects import EffectContext
 from .inputs import Again
 

@@ -26,6 +26,7 @@ from ..guards.objects import UNBOUND, class_attribute, is_changeable, plainly
 from ..guards.outside import Outside
 from ..variables.interpreter import here
 from ..variables.lookup import no_state
+from ..variables.structure import flatten, parts, rebuild
 from ..variables.values import (
     AttributeVar,
     Held,
@@ -36,9 +37,6 @@ from ..variables.values import (
     TensorVar,
     Weak,
     describe,
-    flatten,
-    parts,
-    rebuild,
 )
 from .inputs import Again, Foreknown
 from .outside_containers import OutsideContainers, elements_of, held_in

@@ -16,7 +16,8 @@ from ...ir.definition import Definition
 from ...ir.primitive import Effect, F
 from ...ir.walk import late_ops, ops_of
 from ...runtime.commits import Commit
-from ..variables.values import AttributeVar, MaybeUnbound, parts, usable
+from ..variables.structure import parts
+from ..variables.values import AttributeVar, MaybeUnbound, usable
 from .attributes import to_write
 from .effects import EffectContext
 from .outside_containers import Standing, held_in

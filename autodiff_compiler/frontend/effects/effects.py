@@ -15,7 +15,7 @@ from ..guards.outside import Outside
 from ..report.report import Report
 from ..variables.frames import Frame
 from ..variables.interpreter import Program, Region, ValueContext, here
-from ..variables.values import StateVar, TensorVar, content, serial_now, set_content
+from ..variables.values import StateVar, TensorVar, serial_now
 from .attributes import Attributes
 from .hook_changes import HookChanges
 from .inputs import Foreknown, Inputs, check_writable
@@ -122,7 +122,7 @@ class Effects:
         self.touch(obj)
         for other, _ in self.ties.spread(obj):
             self.touch(other)
-            set_content(other, unknown(obj))
+            other.set_content(unknown(obj))
 
     def touch(self, obj: Any) -> None:
         """Notes what a mutable compile-time object holds, before that is replaced."""
@@ -131,7 +131,7 @@ class Effects:
                 return
             if not region.saved:
                 region.first_change = here()
-            region.saved[id(obj)] = (obj, content(obj))
+            region.saved[id(obj)] = (obj, obj.content())
 
     @contextmanager
     def region(self) -> Iterator[Region]:
@@ -148,8 +148,8 @@ class Effects:
         """Puts the objects of a region back to what they held before; returns what they held at its end."""
         after = {}
         for key, (obj, before) in region.saved.items():
-            after[key] = (obj, content(obj))
-            set_content(obj, before)
+            after[key] = (obj, obj.content())
+            obj.set_content(before)
         return after
 
     def export(self, state: str) -> bool:

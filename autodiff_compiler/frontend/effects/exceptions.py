@@ -31,20 +31,9 @@ from ...source import PACKAGE, Loc, line_of
 from ..variables import requirements
 from ..variables.interpreter import Diverged
 from ..variables.rules import intrinsic
+from ..variables.structure import is_static, parts
 from ..variables.text import Operands
-from ..variables.values import (
-    ArrayVar,
-    LocalDict,
-    LocalList,
-    NewException,
-    StateVar,
-    TensorVar,
-    Text,
-    Weak,
-    describe,
-    is_static,
-    parts,
-)
+from ..variables.values import ArrayVar, LocalDict, LocalList, NewException, StateVar, TensorVar, Text, Weak, describe
 from .commits import emit_commit, pending
 from .effects import EffectContext
 

@@ -15,7 +15,8 @@ from ...errors import SideEffectError
 from ...ir.build import Builder, current
 from ...ir.core import Block, Op, Value
 from ...ir.primitive import REGISTRY, F
-from ..variables.values import TensorVar, describe, elements
+from ..variables.structure import elements
+from ..variables.values import TensorVar, describe
 from .inputs import Foreknown, follow
 
 _FRONTEND = __name__.rsplit(".", 2)[0]

@@ -18,7 +18,8 @@ from ...runtime.records import record_fields
 from ..guards.guards import check_nesting, content_of
 from ..guards.objects import same_static
 from ..variables.growing import GrowingList
-from ..variables.values import LocalDict, LocalList, LocalSet, parts, rebuild, usable
+from ..variables.structure import parts, rebuild
+from ..variables.values import LocalDict, LocalList, LocalSet, usable
 from .inputs import Again, Foreknown
 
 __all__ = ["Opened", "OutsideContainers", "Standing", "elements_of", "held_in"]

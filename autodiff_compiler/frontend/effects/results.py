@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import CompileError, RecursionDepthError, StaticValueError, UnsupportedSyntaxError
 from ...ir.core import Value
 from ..variables import cells
+from ..variables.structure import elements, rebuild
 from ..variables.values import (
     ArrayVar,
     LocalDict,
@@ -21,8 +22,6 @@ from ..variables.values import (
     Text,
     Weak,
     describe,
-    elements,
-    rebuild,
     usable,
 )
 from .effects import EffectContext

@@ -11,24 +11,22 @@ from typing import Any
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ...ir.build import current
 from ...ir.primitive import METHODS, F
-from ...ir.primitive import call as public
 from ...runtime import precision
 from ...runtime.mutable import NUMBER_DTYPE, mutable, plain
-from ...runtime.tensor import NO_LENGTH
 from ..effects.commits import emit_commit
 from ..effects.effects import EffectContext
 from ..variables import comparison, operators, requirements
-from ..variables.arithmetic import checked_int, kind_of_number, lifted_number, number_divmod, to_number
+from ..variables.arithmetic import kind_of_number, lifted_number, number_divmod, to_number
 from ..variables.assignment import assign_state
+from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Closure
 from ..variables.iteration import Forced, RangeOf, iteration_of
-from ..variables.lookup import tells_of_changes
-from ..variables.numpy_calls import array_unary
 from ..variables.precision import whole
 from ..variables.rules import intrinsic
 from ..variables.search import first_that
+from ..variables.structure import elements, is_static, map_leaves
 from ..variables.text import Operands, text
 from ..variables.truth_values import truth
 from ..variables.values import (
@@ -43,10 +41,7 @@ from ..variables.values import (
     Text,
     Weak,
     describe,
-    elements,
     is_marked,
-    is_static,
-    map_leaves,
 )
 
 _NOTHING = object()
@@ -130,20 +125,7 @@ def _mutable(lw: EffectContext, input_data: Any, dynamic_len: Any = False) -> An
 # ---------------------------------------------------------------------------------------------------- containers
 @intrinsic(len)
 def _len(lw: EffectContext, x: Any) -> Any:
-    if _has_elements(x):
-        if not x.type.shape:
-            raise TypeError(NO_LENGTH)
-        return x.type.shape[0]
-    if isinstance(x, RangeOf):
-        return x.length if isinstance(x.length, int) else Weak(x.length, int)
-    requirements.refuse_text(x, "len()")
-    result = requirements.special(lw, x, "__len__")
-    if result is not NotImplemented:
-        return result
-    if isinstance(x, str | bytes | tuple | list | dict | set | range | LocalList | LocalDict):
-        return len(x)  # an outside container has its content guarded
-    watched = tells_of_changes(lw, x, "__len__")
-    return lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(x), watched=watched)
+    return variable_of(x).length(lw)
 
 
 @intrinsic(tuple)
@@ -169,27 +151,9 @@ def _set(lw: EffectContext, x: Any = ()) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- numbers
-_CONVERSIONS: dict[type, tuple[str, ...]] = {
-    int: ("__int__", "__index__", "__trunc__"), float: ("__float__", "__index__"), bool: ("__bool__",),
-}  # fmt: skip
-
-
 def _conversion(kind: type) -> Any:
     def convert(lw: EffectContext, x: Any = 0, *rest: Any) -> Any:
-        if _has_elements(x):
-            return Weak(truth(lw, x), bool) if kind is bool else to_number(lw, x, kind)
-        if type(x) is Weak:
-            if x.kind is kind:
-                return x
-            if kind is int and x.kind is float:
-                return checked_int(lw, x.value)
-            return Weak(F.not_equal(x.value, 0) if kind is bool else F.cast(x.value, dtype=NUMBER_DTYPE[kind]), kind)
-        if kind is bool:
-            value = truth(lw, x)
-            return value if isinstance(value, bool) else Weak(value, bool)
-        requirements.refuse_text(x, f"{kind.__name__}()")
-        result = requirements.special(lw, x, *_CONVERSIONS[kind])
-        return kind(x, *rest) if result is NotImplemented else convert(lw, result)
+        return variable_of(lw.outside.met(x) if kind is bool else x).number(lw, kind, *rest)
 
     return convert
 
@@ -213,14 +177,7 @@ def _index(lw: EffectContext, x: Any) -> Any:
 
 @intrinsic(abs)
 def _abs(lw: EffectContext, x: Any) -> Any:
-    if _is_tensor(x):
-        return lw.native(public.abs, [x])
-    if type(x) is Weak:
-        return Weak(F.abs(x.value), x.kind)
-    if type(x) is ArrayVar:
-        return array_unary(lw, "abs", x)
-    result = requirements.special(lw, x, "__abs__")
-    return abs(x) if result is NotImplemented else result
+    return variable_of(x).absolute(lw)
 
 
 @intrinsic(pow)

@@ -22,6 +22,7 @@ from ..effects.commits import emit_commit
 from ..effects.effects import EffectContext
 from ..variables.frames import Closure
 from ..variables.rules import intrinsic
+from ..variables.structure import elements, is_static, map_leaves, plain_copy
 from ..variables.values import (
     ArrayVar,
     BoundContainer,
@@ -31,11 +32,7 @@ from ..variables.values import (
     TensorVar,
     Weak,
     describe,
-    elements,
     is_dynamic,
-    is_static,
-    map_leaves,
-    plain_copy,
 )
 
 __all__ = ["HostArguments", "Listed", "emit_host_call", "expose", "native_function"]

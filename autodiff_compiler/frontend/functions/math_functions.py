@@ -22,7 +22,8 @@ from ..variables.arithmetic import _no_int, _too_great, checked_int, kind_of_num
 from ..variables.foreign import foreign_call
 from ..variables.numpy_calls import numpy_call
 from ..variables.rules import intrinsic
-from ..variables.values import ArrayVar, NewException, StateVar, TensorVar, Weak, describe, is_static
+from ..variables.structure import is_static
+from ..variables.values import ArrayVar, NewException, StateVar, TensorVar, Weak, describe
 
 __all__ = []
 

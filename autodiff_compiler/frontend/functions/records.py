@@ -12,7 +12,8 @@ from ..variables import operators
 from ..variables.calls import call
 from ..variables.kinds import class_in_program
 from ..variables.rules import intrinsic
-from ..variables.values import LocalDict, LocalList, elements, is_dynamic
+from ..variables.structure import elements
+from ..variables.values import LocalDict, LocalList, is_dynamic
 
 __all__: list[str] = []
 

@@ -28,6 +28,7 @@ from ..variables.foreign import foreign_call
 from ..variables.iteration import Iteration
 from ..variables.iterators import live, wrapped
 from ..variables.rules import intrinsic
+from ..variables.structure import elements, is_static
 from ..variables.values import (
     ArrayVar,
     LocalDict,
@@ -36,9 +37,7 @@ from ..variables.values import (
     StateVar,
     TensorVar,
     describe,
-    elements,
     is_dynamic,
-    is_static,
     usable,
 )
 

@@ -26,6 +26,7 @@ from ..guards.objects import UNBOUND, same_static
 from ..variables.arithmetic import fits_tensor, joined_number, kind_of_number, lifted_number
 from ..variables.interpreter import Diverged, Region
 from ..variables.naming import name_of
+from ..variables.structure import elements, parts, rebuild
 from ..variables.templates import Slot, fill
 from ..variables.values import (
     EITHER,
@@ -44,14 +45,9 @@ from ..variables.values import (
     StateVar,
     TensorVar,
     Weak,
-    content,
     describe,
-    elements,
     is_broken,
-    parts,
-    rebuild,
     serial_now,
-    set_content,
     snapshot_of,
 )
 from .context import StatementContext
@@ -87,13 +83,13 @@ class Cell:
     def get(self, lw: StatementContext) -> Any:
         if self.obj is None:
             return lw.frame.env.get(self.name, UNBOUND)
-        held = content(self.obj)
-        return TensorVar(held) if type(self.obj) is TensorVar else held
+        held = self.obj.content()
+        return self.obj.as_value(held)
 
     def set(self, lw: StatementContext, value: Any) -> None:
         if self.obj is not None:
             lw.effects.touch(self.obj)
-            set_content(self.obj, value.value if type(self.obj) is TensorVar else value)
+            self.obj.set_content(self.obj.of_value(value))
         elif value is UNBOUND:
             lw.frame.env.pop(self.name, None)
         else:
@@ -475,10 +471,10 @@ class Loop:
         known = {id(cell.obj) for cell in self.cells}
         changed = [(obj, before) for key, (obj, before) in region.saved.items() if key not in known]
         for obj, before in changed:
-            now = content(obj)
-            set_content(obj, before)
+            now = obj.content()
+            obj.set_content(before)
             self._add(Cell(_label(self.lw, obj), obj))
-            set_content(obj, now)
+            obj.set_content(now)
             done = False
         if done:
             self._types = self._templates()[1]

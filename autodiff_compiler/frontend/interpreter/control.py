@@ -19,6 +19,7 @@ from ..syntax import jumps
 from ..variables.frames import Closure
 from ..variables.interpreter import Diverged
 from ..variables.naming import name_of
+from ..variables.structure import parts
 from ..variables.templates import fill
 from ..variables.values import (
     AttributeVar,
@@ -30,10 +31,7 @@ from ..variables.values import (
     Progress,
     TensorVar,
     Weak,
-    content,
     describe,
-    parts,
-    set_content,
 )
 from .context import StatementContext
 from .joins import Join
@@ -136,7 +134,7 @@ def branch(
         del lw.frame.env[name_]
     for (obj, _), held in zip(objects.values(), filled[2], strict=True):
         lw.effects.touch(obj)
-        set_content(obj, held.value if type(obj) is TensorVar else held)
+        obj.set_content(obj.of_value(held))
     return filled[0]
 
 
@@ -174,9 +172,8 @@ def _joined_template(
     objects: dict[int, Any] = {}
     for key in {**a.objects, **b.objects}:
         obj = (a.objects.get(key) or b.objects[key])[0]
-        x, y = (arm.objects[key][1] if key in arm.objects else content(obj) for arm in (a, b))
-        if type(obj) is TensorVar:
-            x, y = TensorVar(x), TensorVar(y)
+        x, y = (arm.objects[key][1] if key in arm.objects else obj.content() for arm in (a, b))
+        x, y = obj.as_value(x), obj.as_value(y)
         objects[key] = (obj, _joined_content(lw, join, a, b, obj, x, y))
     return result, names, objects
 
@@ -231,7 +228,7 @@ def _survivor_template(join: Join, arm: Arm) -> tuple[Any, dict[str, Any], dict[
     names = {n: through(v) for n, v in arm.env.items()}
     objects = {}
     for key, (obj, held) in arm.objects.items():
-        objects[key] = (obj, through(TensorVar(held) if type(obj) is TensorVar else held))
+        objects[key] = (obj, through(obj.as_value(held)))
     return through(arm.result), names, objects
 
 

@@ -15,18 +15,10 @@ from ..variables import comparison, operators, requirements, tensors, truth_valu
 from ..variables.calls import call
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Frame, turn
+from ..variables.structure import is_static
 from ..variables.text import concatenated, formatted
 from ..variables.truth_values import truth
-from ..variables.values import (
-    LocalDict,
-    LocalList,
-    LocalObject,
-    LocalSet,
-    LocalSuper,
-    MaybeUnbound,
-    describe,
-    is_static,
-)
+from ..variables.values import LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, MaybeUnbound, describe
 from .conditions import condition_of, kept, note_branch, truth_at
 from .context import StatementContext, expression
 from .control import branch

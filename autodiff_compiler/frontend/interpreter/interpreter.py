@@ -36,7 +36,8 @@ from ..syntax.scope import Prepared, bind_arguments, prepare
 from ..variables.calls import call
 from ..variables.frames import Closure, Frame
 from ..variables.interpreter import Diverged, Options, Program
-from ..variables.values import ARRAY, ArrayVar, LocalDict, StateVar, TensorVar, map_leaves
+from ..variables.structure import map_leaves
+from ..variables.values import ARRAY, ArrayVar, LocalDict, StateVar, TensorVar
 from .context import EXPRESSIONS, STATEMENTS
 from .control import branch
 from .loop_memory import LoopMemory

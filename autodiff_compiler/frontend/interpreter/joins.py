@@ -22,6 +22,7 @@ from ..effects.may_alias import Ties
 from ..guards.objects import UNBOUND, same_static
 from ..variables.arithmetic import fits_tensor, joined_number, kind_of_number, lifted_number
 from ..variables.growing import GrowingList
+from ..variables.structure import elements, rebuild
 from ..variables.templates import Slot
 from ..variables.values import (
     PARAMETERS,
@@ -37,9 +38,7 @@ from ..variables.values import (
     TensorVar,
     Weak,
     describe,
-    elements,
     is_broken,
-    rebuild,
     snapshot_of,
 )
 

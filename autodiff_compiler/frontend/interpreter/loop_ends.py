@@ -18,7 +18,8 @@ from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.types import tensor
 from ..effects.may_alias import Ties
-from ..variables.values import LocalDict, LocalList, LocalObject, LocalSet, TensorVar, elements, rebuild
+from ..variables.structure import elements, rebuild
+from ..variables.values import LocalDict, LocalList, LocalObject, LocalSet, TensorVar
 
 __all__ = ["Ends"]
 

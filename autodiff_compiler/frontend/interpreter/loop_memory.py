@@ -14,7 +14,8 @@ import gast
 
 from ..guards.objects import UNBOUND
 from ..variables.frames import Closure
-from ..variables.values import AttributeVar, MaybeUnbound, StateVar, TensorVar, Weak, elements, parts
+from ..variables.structure import elements, parts
+from ..variables.values import AttributeVar, MaybeUnbound, StateVar, TensorVar, Weak
 
 __all__ = ["LoopMemory", "Place", "find", "place_of"]
 

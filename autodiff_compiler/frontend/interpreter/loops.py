@@ -26,7 +26,7 @@ from ..variables.frames import turn
 from ..variables.interpreter import Diverged, Region, ValueContext
 from ..variables.iteration import Iteration, iteration_of
 from ..variables.truth_values import negate
-from ..variables.values import NewException, Weak, content, describe, set_content
+from ..variables.values import NewException, Weak, describe
 from .carries import KNOWN_TRIPS, Loop
 from .conditions import condition_of
 from .context import StatementContext, statement
@@ -519,7 +519,7 @@ class _Attempt:
         self.outer.block.ops += self.builder.block.ops
         self.outer.numbers.update(self.builder.numbers)
         for obj, before in self.region.saved.values():  # the surrounding regions learn of the changes
-            now = content(obj)
-            set_content(obj, before)
+            now = obj.content()
+            obj.set_content(before)
             self.lw.effects.touch(obj)
-            set_content(obj, now)
+            obj.set_content(now)

@@ -15,7 +15,8 @@ from ...errors import CompileError
 from ...ir.core import Block, Function, Op, UnknownValueError, Value
 from ...source import Loc, line_of
 from ..variables.frames import Closure, Frame
-from ..variables.values import MaybeUnbound, StateVar, TensorVar, Weak, describe, elements, flatten, is_static
+from ..variables.structure import elements, flatten, is_static
+from ..variables.values import MaybeUnbound, StateVar, TensorVar, Weak, describe
 from .decisions import Decision
 
 __all__ = ["Reasons"]

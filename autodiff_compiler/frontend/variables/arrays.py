@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import SLOT
+from ...runtime.tensor import NO_LENGTH
+from .arithmetic import SLOT, to_number
 from .base import Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
@@ -15,7 +16,7 @@ from .numpy_calls import ArrayMethod, array_attribute, array_binary, array_metho
 from .objects import ObjectVariable
 from .requirements import check_local, length_of, require_static, settled_index
 from .truth_values import truth_of_one
-from .values import ArrayVar, describe, is_dynamic
+from .values import ArrayVar, Weak, describe, is_dynamic
 
 
 @kind(ArrayVar)
@@ -54,6 +55,19 @@ class ArrayVariable(Variable):
 
     def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
         check_local(lw, self.value)  # raises
+
+    def length(self, lw: ValueContext) -> Any:
+        return length_of(self.value, NO_LENGTH)
+
+    def absolute(self, lw: ValueContext) -> Any:
+        return array_unary(lw, "abs", self.value)
+
+    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
+        return Weak(self.truth(lw), bool) if kind is bool else to_number(lw, self.value, kind)
+
+    def python_class(self) -> type:
+        array = self.value
+        return array.kind if array.kind is np.ndarray else array.type.dtype.numpy.type
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [array_subscript(lw, self.value, i) for i in range(length_of(self.value))]

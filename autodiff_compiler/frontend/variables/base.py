@@ -23,6 +23,8 @@ class Variable:
     __slots__ = ("value",)
     precedence: ClassVar[float] = 0
     goes_first: ClassVar[bool] = False
+    #: whether it stands for an object that compiled code made, of which no other class need be noticed
+    made_here: ClassVar[bool] = True
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -66,6 +68,22 @@ class Variable:
     def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
         """``x[index] = value``."""
         raise TypeError(f"'{type(self.value).__name__}' object does not support item assignment")
+
+    def length(self, lw: ValueContext) -> Any:
+        """``len(x)``."""
+        raise TypeError(f"object of type '{self.python_class().__name__}' has no len()")
+
+    def absolute(self, lw: ValueContext) -> Any:
+        """``abs(x)``."""
+        raise self._refused("abs()")
+
+    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
+        """``bool(x)``, ``int(x)`` or ``float(x)``; `more` is the base of an int."""
+        raise self._refused(f"{kind.__name__}()")
+
+    def python_class(self) -> type:
+        """The class of what the value stands for."""
+        return type(self.value)
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         """The elements, where their number is known while compiling."""

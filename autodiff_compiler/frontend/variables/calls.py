@@ -33,19 +33,8 @@ from .operators import attribute, subscript
 from .queries import answer
 from .requirements import require_static
 from .rules import intrinsic_of
-from .values import (
-    ArrayVar,
-    LocalDict,
-    NewException,
-    StateVar,
-    TensorVar,
-    Weak,
-    class_of,
-    flatten,
-    is_dynamic,
-    is_static,
-    map_leaves,
-)
+from .structure import flatten, is_static, map_leaves
+from .values import ArrayVar, LocalDict, NewException, StateVar, TensorVar, Weak, class_of, is_dynamic
 
 __all__ = ["call", "plain_class", "refuse_class"]
 
@@ -60,6 +49,7 @@ class ClosureVariable(ObjectVariable):
     """A function that compiled code defined."""
 
     __slots__ = ()
+    made_here = True
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return lw.call_closure(self.value, args, kwargs)

@@ -20,7 +20,8 @@ from ...runtime.precision import viewed
 from ...runtime.tensor import Tensor, wrap
 from ..guards.objects import class_attribute, definer, is_ours
 from .interpreter import ValueContext
-from .values import StateVar, TensorVar, describe, elements, is_static, plain_copy, with_parameters
+from .structure import elements, is_static, plain_copy, with_parameters
+from .values import StateVar, TensorVar, describe
 
 __all__ = ["change", "created", "is_made", "leaving", "made", "put", "set_item", "which_changes"]
 

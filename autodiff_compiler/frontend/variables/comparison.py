@@ -14,8 +14,9 @@ from .interpreter import ValueContext
 from .operators import attribute
 from .requirements import check_key, is_generated, is_seen, is_tensor_var, python_method, refuse_text, require_static
 from .search import first_that
+from .structure import elements, flatten, is_static
 from .truth_values import both, negate, truth
-from .values import ArrayVar, LocalObject, StateVar, TensorVar, Weak, class_of, describe, elements, flatten, is_static
+from .values import ArrayVar, LocalObject, StateVar, TensorVar, Weak, class_of, describe
 
 __all__ = ["COMPARE_SLOT", "MIRRORED", "compare", "compare_known", "compare_objects", "is_less"]
 

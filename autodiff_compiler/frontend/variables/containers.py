@@ -19,25 +19,15 @@ from .base import kind
 from .elements import iterate_live, iterate_static, live_list, unchanged_dict, unordered
 from .foreign import is_pure
 from .interpreter import ValueContext
-from .iteration import Iteration
+from .iteration import Iteration, RangeOf
 from .iterators import Iterated
 from .lookup import missing
 from .naming import name_of
 from .objects import ObjectVariable
-from .requirements import check_key, check_local, check_seen, element_index, python_method, require_static
+from .requirements import check_key, check_local, check_seen, element_index, python_method, require_static, special
 from .rules import INTRINSICS
-from .values import (
-    ARRAY,
-    ArrayVar,
-    BoundContainer,
-    DictView,
-    LocalDict,
-    LocalList,
-    LocalSet,
-    describe,
-    is_static,
-    usable,
-)
+from .structure import is_static
+from .values import ARRAY, ArrayVar, BoundContainer, DictView, LocalDict, LocalList, LocalSet, Weak, describe, usable
 
 __all__ = ["call_method", "in_place", "without_order"]
 
@@ -231,12 +221,17 @@ class ContainerVariable(ObjectVariable):
 
     __slots__ = ()
 
+    def length(self, lw: ValueContext) -> Any:
+        result = special(lw, self.value, "__len__")
+        return len(self.value) if result is NotImplemented else result
+
     def getattr(self, lw: ValueContext, name: str) -> Any:
         owner = self.value
         if is_named_tuple(owner):
             return super().getattr(lw, name)
         if is_ours(type(owner)) or not is_changeable(type(owner)):
-            return BoundContainer(owner, name) if hasattr(owner, name) else missing(owner, name)
+            known = hasattr(self.python_class() if self.made_here else owner, name)
+            return BoundContainer(owner, name) if known else missing(owner, name)
         if isinstance(lw.outside.class_attribute(type(owner), name), _METHODS):
             return BoundContainer(owner, name)
         return super().getattr(lw, name)
@@ -250,6 +245,17 @@ class SetVariable(ContainerVariable):
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         raise unordered()
+
+
+@kind(LocalSet)
+class LocalSetVariable(SetVariable):
+    """A set made by compiled code."""
+
+    __slots__ = ()
+    made_here = True
+
+    def python_class(self) -> type:
+        return set
 
 
 class _WithItems(ContainerVariable):
@@ -315,6 +321,10 @@ class LocalListVariable(SequenceVariable):
     """A list made by compiled code."""
 
     __slots__ = ()
+    made_here = True
+
+    def python_class(self) -> type:
+        return list
 
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         return LocalList(value) if isinstance(index, slice) else value
@@ -364,6 +374,10 @@ class LocalDictVariable(DictVariable):
     """A dict made by compiled code."""
 
     __slots__ = ()
+    made_here = True
+
+    def python_class(self) -> type:
+        return dict
 
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         return value
@@ -377,9 +391,17 @@ class BoundContainerVariable(ObjectVariable):
     """A method of a container, bound."""
 
     __slots__ = ()
+    made_here = True
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return call_method(lw, self.value, args, kwargs)
+
+
+_ITERATORS: dict[str, type] = {
+    **{kind.__name__: kind for kind in (enumerate, zip, reversed, map, filter)},
+    **{kind.__name__: kind for kind in (type(iter(())), type(iter([])), type(iter({})), type(iter("")))},
+    "generator": types.GeneratorType,
+}
 
 
 @kind(Iteration)
@@ -387,6 +409,7 @@ class IterationVariable(ObjectVariable):
     """An iteration or iterator of compiled code."""
 
     __slots__ = ()
+    made_here = True
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         items: Iterable[Any] = self.value.iterate(lw)
@@ -399,5 +422,22 @@ class IteratedVariable(IterationVariable):
 
     __slots__ = ()
 
+    def python_class(self) -> type:
+        return _ITERATORS.get(self.value.name, type(self.value))
+
     def live(self, lw: ValueContext) -> Iterator[Any]:
         return iter(self.value.static_items(lw))
+
+
+@kind(RangeOf)
+class RangeOfVariable(IterationVariable):
+    """A range whose bounds may be known only at run time."""
+
+    __slots__ = ()
+
+    def length(self, lw: ValueContext) -> Any:
+        n = self.value.length
+        return n if isinstance(n, int) else Weak(n, int)
+
+    def python_class(self) -> type:
+        return range

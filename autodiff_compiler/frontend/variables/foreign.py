@@ -31,17 +31,8 @@ from .numpy_calls import numpy_call
 from .purity import compiled, run_now
 from .requirements import check_key, check_local, check_seen
 from .rules import intrinsic_of
-from .values import (
-    BoundContainer,
-    LocalDict,
-    LocalList,
-    TensorVar,
-    describe,
-    flatten,
-    is_static,
-    map_leaves,
-    plain_copy,
-)
+from .structure import flatten, is_static, map_leaves, plain_copy
+from .values import BoundContainer, LocalDict, LocalList, TensorVar, describe
 
 __all__ = [
     "CONTAINER_WRITING",

@@ -22,6 +22,7 @@ from ..guards.objects import same_static
 from .arithmetic import kind_of_number, lifted_number
 from .elements import iterate_live, iterate_static, iterator_of, live_item
 from .interpreter import ValueContext
+from .structure import elements, parts, rebuild
 from .templates import Slot, fill
 from .values import (
     EITHER,
@@ -35,9 +36,6 @@ from .values import (
     TensorVar,
     Weak,
     describe,
-    elements,
-    parts,
-    rebuild,
     snapshot_of,
     usable,
 )

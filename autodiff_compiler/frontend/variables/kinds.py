@@ -7,67 +7,27 @@ import typing
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from ...ir.primitive import METHODS
-from ...runtime.parameter import Parameter
-from ...runtime.tensor import Tensor
 from ..guards.guards import Holds
 from ..guards.objects import UNBOUND, definer, is_ours, is_written
 from . import operators, requirements, tensors, truth_values, values
 from .assignment import set_attribute, set_generic
+from .base import variable_of
 from .classes import has
-from .frames import Closure
 from .interpreter import ValueContext
-from .iteration import Iteration, RangeOf
-from .iterators import Iterated
+from .iteration import Iteration
 from .lookup import found_or, of_object, runs_code
 from .rules import intrinsic
 from .truth_values import truth
-from .values import (
-    ArrayVar,
-    LocalDict,
-    LocalList,
-    LocalObject,
-    LocalSet,
-    NewException,
-    StateVar,
-    TensorVar,
-    Text,
-    Weak,
-    is_dynamic,
-)
+from .values import LocalDict, LocalList, LocalObject, StateVar, TensorVar, Weak, is_dynamic
 
 __all__ = ["class_in_program"]
 
-_SHOWN_AS = {TensorVar: Tensor, StateVar: Parameter, LocalList: list, LocalDict: dict, LocalSet: set, Text: str}
-_ITERATORS: dict[str, type] = {
-    **{kind.__name__: kind for kind in (enumerate, zip, reversed, map, filter)},
-    **{kind.__name__: kind for kind in (type(iter(())), type(iter([])), type(iter({})), type(iter("")))},
-    "generator": types.GeneratorType,
-}
-
 
 # ---------------------------------------------------------------------------------------------------- classes
-def _class_of(x: Any) -> type:
-    """The class of what an abstract value stands for."""
-    if type(x) is Weak:
-        return x.kind
-    if type(x) is NewException or type(x) is LocalObject:
-        return x.cls
-    if type(x) is ArrayVar:
-        return x.kind if x.kind is np.ndarray else x.type.dtype.numpy.type
-    if isinstance(x, Iterated):
-        return _ITERATORS.get(x.name, type(x))
-    if isinstance(x, RangeOf):
-        return range
-    return _SHOWN_AS.get(type(x), type(x))
-
-
 def _is_outside(x: Any) -> bool:
     """Whether an abstract value is an object that compiled code did not make."""
-    made = (LocalObject, NewException, Closure, tensors.TensorMethod, values.BoundContainer)
-    return not (is_dynamic(x) or type(x) in made or type(x) in _SHOWN_AS or isinstance(x, Iteration))
+    return not variable_of(x).made_here
 
 
 @intrinsic(type)
@@ -79,7 +39,7 @@ def class_in_program(lw: ValueContext, x: Any) -> type:
     """``type(x)``; of an object from outside, another class is noticed."""
     if _is_outside(x):
         lw.outside.kind(x)
-    return _class_of(x)
+    return variable_of(x).python_class()
 
 
 @intrinsic(super)
@@ -118,7 +78,7 @@ def _one_of(lw: ValueContext, answers: Iterator[Any]) -> Any:
 
 
 def _is_instance(lw: ValueContext, x: Any, kind: Any) -> Any:
-    cls, outside = _class_of(x), _is_outside(x)
+    cls, outside = variable_of(x).python_class(), _is_outside(x)
     if outside:
         lw.outside.kind(x)
     if cls is kind:
@@ -166,13 +126,13 @@ def _answer(lw: ValueContext, cls: Any, kind: Any, about: tuple[int, Any], ask: 
 def _hasattr(lw: ValueContext, x: Any, name: str) -> bool:
     requirements.require_static(name, "the name of an attribute")
     if type(x) in (TensorVar, StateVar):
-        return name in METHODS or hasattr(_SHOWN_AS[type(x)], name)
+        return name in METHODS or hasattr(variable_of(x).python_class(), name)
     if isinstance(x, LocalList | LocalDict) or type(x) is tuple:
-        return hasattr(x, name)
+        return hasattr(variable_of(x).python_class(), name)
     if type(x) is LocalObject:
         return has(lw, x, name)
     if isinstance(x, Iteration):
-        return hasattr(_class_of(x), name)
+        return hasattr(variable_of(x).python_class(), name)
     slot = lw.effects.attributes.held_by(x, name)
     if slot is not None:
         return lw.effects.attributes.read(slot) is not UNBOUND

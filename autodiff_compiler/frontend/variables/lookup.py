@@ -32,7 +32,8 @@ from ..guards.objects import (
 from .interpreter import Diverged, ValueContext
 from .purity import compiled
 from .single_dispatch import DispatchedMethod
-from .values import class_of, describe, is_dynamic, is_static, plain_copy
+from .structure import is_static, plain_copy
+from .values import class_of, describe, is_dynamic
 
 __all__ = [
     "attribute_now",

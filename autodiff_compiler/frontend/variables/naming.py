@@ -8,7 +8,8 @@ import numpy as np
 
 from .frames import Frame
 from .interpreter import ValueContext
-from .values import LocalObject, parts
+from .structure import parts
+from .values import LocalObject
 
 __all__ = ["instead_of_changing", "made_inside", "name_of"]
 

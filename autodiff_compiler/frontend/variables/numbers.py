@@ -8,7 +8,8 @@ from typing import Any
 from ...errors import MissingAttributeError
 from ...ir.build import current
 from ...ir.primitive import F
-from .arithmetic import joined_number, kind_of_number, lifted_number, number_binary
+from ...runtime.mutable import NUMBER_DTYPE
+from .arithmetic import checked_int, joined_number, kind_of_number, lifted_number, number_binary
 from .base import Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
@@ -70,6 +71,21 @@ class NumberVariable(Variable):
 
     def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
         raise TypeError(f"'{self.value.kind.__name__}' object does not support item assignment")
+
+    def absolute(self, lw: ValueContext) -> Any:
+        return Weak(F.abs(self.value.value), self.value.kind)
+
+    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
+        x = self.value
+        if x.kind is kind:
+            return x
+        if kind is int and x.kind is float:
+            return checked_int(lw, x.value)
+        return Weak(self.truth(lw) if kind is bool else F.cast(x.value, dtype=NUMBER_DTYPE[kind]), kind)
+
+    def python_class(self) -> type:
+        kind: type = self.value.kind
+        return kind
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         raise TypeError(f"'{self.value.kind.__name__}' object is not iterable")

@@ -32,7 +32,8 @@ from ..guards.objects import type_of
 from .arithmetic import SYMBOL, to_number
 from .interpreter import ValueContext
 from .requirements import constant, is_tensor_var, operand, operator_product
-from .values import ArrayVar, LocalList, StateVar, TensorVar, Weak, describe, flatten, is_dynamic, is_static, map_leaves
+from .structure import flatten, is_static, map_leaves
+from .values import ArrayVar, LocalList, StateVar, TensorVar, Weak, describe, is_dynamic
 
 __all__ = [
     "ArrayMethod",

@@ -13,7 +13,7 @@ from ..guards.objects import class_attribute, is_ours, is_written, peek
 from . import cells, foreign, precision, single_dispatch
 from .arithmetic import BINARY, UNARY_SLOT
 from .assignment import set_attribute_of_object
-from .base import Variable, kind
+from .base import Variable, kind, variable_of
 from .classes import call_object, get, is_jit_class, put
 from .comparison import compare_known
 from .elements import by_numbers, used_up
@@ -24,10 +24,15 @@ from .queries import part
 from .requirements import check_local, check_seen, python_method, refuse_environment, require_static, special
 from .rules import Intrinsic, intrinsic_of
 from .truth_values import truth
-from .values import LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, describe
+from .values import LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, Weak, describe
 
 __all__ = ["BytesVariable", "ObjectVariable"]
 
+#: The methods by which objects become numbers.
+_CONVERSIONS: dict[type, tuple[str, ...]] = {
+    int: ("__int__", "__index__", "__trunc__"),
+    float: ("__float__", "__index__"),
+}
 _UNARY: dict[str, Any] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 
 
@@ -36,6 +41,7 @@ class ObjectVariable(Variable):
     """An object that Python's own rules apply to."""
 
     __slots__ = ()
+    made_here = False
 
     def unary(self, lw: ValueContext, op: str) -> Any:
         result = special(lw, self.value, UNARY_SLOT[op])
@@ -104,6 +110,25 @@ class ObjectVariable(Variable):
         check_local(lw, self.value)  # raises
         super().setitem(lw, index, value)
 
+    def length(self, lw: ValueContext) -> Any:
+        x = self.value
+        result = special(lw, x, "__len__")
+        if result is not NotImplemented:
+            return result
+        watched = tells_of_changes(lw, x, "__len__")
+        return lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(x), watched=watched)
+
+    def absolute(self, lw: ValueContext) -> Any:
+        result = special(lw, self.value, "__abs__")
+        return abs(self.value) if result is NotImplemented else result
+
+    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
+        if kind is bool:
+            value = self.truth(lw)
+            return value if isinstance(value, bool) else Weak(value, bool)
+        result = special(lw, self.value, *_CONVERSIONS[kind])
+        return kind(self.value, *more) if result is NotImplemented else variable_of(result).number(lw, kind)
+
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         x = self.value
         if isinstance(x, Iterator):
@@ -165,6 +190,9 @@ class RangeVariable(ObjectVariable):
 
     __slots__ = ()
 
+    def length(self, lw: ValueContext) -> Any:
+        return len(self.value)
+
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return list(self.value)
 
@@ -178,6 +206,9 @@ class BytesVariable(ObjectVariable):
     def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
         check_seen(other, "formatting")
         return super().binary(lw, op, other)
+
+    def length(self, lw: ValueContext) -> Any:
+        return len(self.value)
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return list(self.value)
@@ -238,6 +269,11 @@ class LocalObjectVariable(ObjectVariable):
     """An object of a `jit_class` class made by compiled code."""
 
     __slots__ = ()
+    made_here = True
+
+    def python_class(self) -> type:
+        cls: type = self.value.cls
+        return cls
 
     def truth(self, lw: ValueContext) -> Any:
         result = special(lw, self.value, "__bool__", "__len__")

@@ -11,7 +11,8 @@ from ...runtime.parameter import ParameterTuple
 from ...runtime.precision import child_view, has_other_floats, view_of, viewed
 from ..guards.objects import class_attribute, is_ours
 from .interpreter import ValueContext
-from .values import StateVar, TensorVar, flatten, map_leaves
+from .structure import flatten, map_leaves
+from .values import StateVar, TensorVar
 
 __all__ = ["enter", "read", "whole"]
 

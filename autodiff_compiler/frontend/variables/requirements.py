@@ -14,11 +14,12 @@ import numpy as np
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ...ir.build import current
 from ...ir.primitive import trace
-from ...runtime.tensor import NO_ELEMENTS, Tensor
+from ...runtime.tensor import NO_ELEMENTS, NO_LENGTH, Tensor
 from ..guards.objects import NATIVE, class_attribute, is_ours, type_of
 from .arithmetic import to_number
 from .interpreter import ValueContext
 from .naming import instead_of_changing, made_inside, name_of
+from .structure import flatten, is_static
 from .values import (
     OUTSIDE,
     ArrayVar,
@@ -31,9 +32,7 @@ from .values import (
     Text,
     class_of,
     describe,
-    flatten,
     is_dynamic,
-    is_static,
 )
 
 __all__ = [
@@ -258,11 +257,13 @@ def operator_product(shape: Any) -> int:
     return n
 
 
-def length_of(x: Any) -> int:
-    """The length of a Tensor or array, which is iterated over."""
+def length_of(x: Any, otherwise: str = NO_ELEMENTS) -> Any:
+    """The length of a Tensor or array; `otherwise` is said where it has none."""
     shape = x.type.shape
     if not shape:
-        raise TypeError(NO_ELEMENTS)
+        raise TypeError(otherwise)
+    if otherwise is NO_LENGTH:
+        return shape[0]
     if not isinstance(shape[0], int):
         raise StaticValueError("a Tensor whose first dimension is symbolic cannot be iterated over")
     return shape[0]

@@ -10,8 +10,9 @@ from .elements import iterate_live
 from .interpreter import ValueContext
 from .iteration import Iteration
 from .requirements import python_method
+from .structure import elements
 from .truth_values import both, either
-from .values import Weak, elements, usable
+from .values import Weak, usable
 
 __all__ = ["first_that", "is_data"]
 

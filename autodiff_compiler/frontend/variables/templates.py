@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .values import ArrayVar, Snapshot, TensorVar, Weak, elements, rebuild
+from .structure import elements, rebuild
+from .values import ArrayVar, Snapshot, TensorVar, Weak
 
 __all__ = ["Slot", "fill"]
 

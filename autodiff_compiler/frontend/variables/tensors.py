@@ -9,10 +9,11 @@ import numpy as np
 
 from ...errors import MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean, shown_as
 from ...ir.primitive import METHODS, PROPERTIES, F
+from ...ir.primitive import call as public
 from ...ir.types import TensorType
 from ...primitives.in_place import IN_PLACE, fitting
 from ...runtime.parameter import Parameter
-from ...runtime.tensor import Tensor
+from ...runtime.tensor import NO_LENGTH, Tensor
 from . import numpy_calls, precision
 from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, to_number
 from .assignment import assign_state, set_item
@@ -22,8 +23,9 @@ from .interpreter import ValueContext
 from .objects import ObjectVariable
 from .requirements import LEAVING, is_tensor_var, length_of, operand, operator_product, refuse_data, settled_index
 from .rules import TENSOR_METHODS
+from .structure import map_leaves
 from .truth_values import truth_of_one
-from .values import ArrayVar, StateVar, TensorVar, Weak, is_dynamic, map_leaves
+from .values import ArrayVar, StateVar, TensorVar, Weak, is_dynamic
 
 __all__ = ["TensorMethod"]
 
@@ -169,6 +171,18 @@ class TensorVariable(Variable):
         lw.effects.check_writable(box)
         lw.effects.write(box, METHODS["__setitem__"](box.value, lw.unwrap(index), lw.unwrap(value)))
 
+    def length(self, lw: ValueContext) -> Any:
+        return length_of(self.value, NO_LENGTH)
+
+    def absolute(self, lw: ValueContext) -> Any:
+        return lw.native(public.abs, [self.value])
+
+    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
+        return Weak(self.truth(lw), bool) if kind is bool else to_number(lw, self.value, kind)
+
+    def python_class(self) -> type:
+        return Tensor
+
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [self._row(lw, i) for i in range(length_of(self.value))]
 
@@ -187,6 +201,9 @@ class ParameterVariable(TensorVariable):
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise TypeError("'Parameter' object is not callable")
+
+    def python_class(self) -> type:
+        return Parameter
 
     def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
         raise SideEffectError(
@@ -231,6 +248,7 @@ class TensorMethodVariable(ObjectVariable):
     """A method of a Tensor, bound."""
 
     __slots__ = ()
+    made_here = True
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return _tensor_method(lw, self.value, args, kwargs)

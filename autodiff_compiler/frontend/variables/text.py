@@ -33,6 +33,7 @@ from .interpreter import ValueContext
 from .objects import ObjectVariable
 from .requirements import is_tensor_var, refuse_text, require_static
 from .rules import intrinsic
+from .structure import elements, flatten, is_static, parts
 from .values import (
     ArrayVar,
     DictView,
@@ -46,11 +47,7 @@ from .values import (
     Weak,
     class_of,
     describe,
-    elements,
-    flatten,
     is_dynamic,
-    is_static,
-    parts,
     usable,
 )
 
@@ -418,6 +415,9 @@ class StrVariable(ObjectVariable):
     def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
         return _binary(lw, op, self.value, other)
 
+    def length(self, lw: ValueContext) -> Any:
+        return len(self.value)
+
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return list(self.value)
 
@@ -427,6 +427,16 @@ class TextVariable(StrVariable):
     """A str known only at run time, which nobody looks into."""
 
     __slots__ = ()
+    made_here = True
+
+    def length(self, lw: ValueContext) -> Any:
+        return refuse_text(self.value, "len()")
+
+    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
+        return refuse_text(self.value, "the truth value" if kind is bool else f"{kind.__name__}()")
+
+    def python_class(self) -> type:
+        return str
 
     def truth(self, lw: ValueContext) -> Any:
         return refuse_text(self.value, "the truth value")
@@ -447,6 +457,17 @@ class NewExceptionVariable(ObjectVariable):
     """An exception that compiled code makes, which is raised and not looked at."""
 
     __slots__ = ()
+    made_here = True
+
+    def length(self, lw: ValueContext) -> Any:
+        return refuse_text(self.value, "len()")
+
+    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
+        return refuse_text(self.value, "the truth value" if kind is bool else f"{kind.__name__}()")
+
+    def python_class(self) -> type:
+        cls: type = self.value.cls
+        return cls
 
     def truth(self, lw: ValueContext) -> Any:
         return refuse_text(self.value, "the truth value")

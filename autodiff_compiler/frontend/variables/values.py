@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import types
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ from ...ir.core import Unknown, Value
 from ...ir.types import TensorType
 from ...primitives.family import Weak
 from ...runtime.mutable import Mutable, plain
-from ...runtime.records import filled_like, is_named_tuple, record_fields, with_fields
+from ...runtime.records import record_fields
 from ...runtime.tensor import Tensor
 from ...source import Loc
 from ..guards.guards import Unwatched
@@ -38,7 +37,6 @@ __all__ = [
     "Cursor",
     "DictView",
     "Held",
-    "Leaf",
     "LocalDict",
     "LocalList",
     "LocalObject",
@@ -53,21 +51,12 @@ __all__ = [
     "Text",
     "Weak",
     "class_of",
-    "content",
     "describe",
-    "flatten",
     "is_broken",
     "is_dynamic",
     "is_marked",
-    "is_static",
-    "map_leaves",
-    "parts",
-    "plain_copy",
-    "rebuild",
     "record_fields",
-    "set_content",
     "snapshot_of",
-    "structure",
     "unmarked",
     "usable",
 ]
@@ -75,8 +64,45 @@ __all__ = [
 _serial = itertools.count()
 
 
+class Changing:
+    """An object of compile time that changes: regions note what it holds, branches join that and loops carry it.
+
+    `serial` is greater than that of what was made before.  It is `broken` where paths disagree about its content.
+    """
+
+    __slots__ = ()
+    serial: int
+    broken: CompileError | None
+
+    def content(self) -> Any:
+        """A copy of what it holds now; why that is not known, if it is broken."""
+        return self.copied() if self.broken is None else self.broken
+
+    def set_content(self, saved: Any) -> None:
+        """Puts a saved content back."""
+        self.broken = saved if isinstance(saved, CompileError) else None  # type: ignore[misc]  # a slot of subclasses
+        if self.broken is None:
+            self.fill(saved)
+
+    def copied(self) -> Any:
+        """A copy of what it holds."""
+        raise NotImplementedError
+
+    def fill(self, saved: Any) -> None:
+        """Gives it other content."""
+        raise NotImplementedError
+
+    def as_value(self, held: Any) -> Any:
+        """A content as an abstract value, which can be joined."""
+        return held
+
+    def of_value(self, value: Any) -> Any:
+        """The content that such a value is."""
+        return value
+
+
 @shown_as("Tensor")
-class TensorVar(Unknown):
+class TensorVar(Unknown, Changing):
     """A Tensor known by its type: a box, shared by all names of that Tensor, around its current Value.
 
     `locked` says why its elements cannot be assigned: somebody whom this box does not know may hold the Tensor too.
@@ -99,6 +125,18 @@ class TensorVar(Unknown):
 
     def __repr__(self) -> str:
         return f"Tensor {self.type}"
+
+    def content(self) -> Value:
+        return self.value
+
+    def set_content(self, saved: Value) -> None:
+        self.value = saved
+
+    def as_value(self, held: Value) -> TensorVar:
+        return TensorVar(held)
+
+    def of_value(self, value: TensorVar) -> Value:
+        return value.value
 
 
 @shown_as("Parameter")
@@ -142,7 +180,7 @@ class Held(NamedTuple):
     kept: Any
 
 
-class AttributeVar:
+class AttributeVar(Changing):
     """An attribute, of an object from outside, that compiled code writes: the abstract values at the entry and now.
 
     It is older than all that compiled code makes, so that every region notes its changes.
@@ -163,6 +201,13 @@ class AttributeVar:
         """What error messages call it."""
         return f"attribute '{self.name}' of {type(self.owner).__name__}"
 
+    def content(self) -> Any:
+        known = type(self.entry) is TensorVar and not isinstance(self.held, CompileError)
+        return Held(self.held, self.kept) if known else self.held
+
+    def set_content(self, saved: Any) -> None:
+        self.held, self.kept = saved if type(saved) is Held else (saved, saved is self.entry)
+
 
 def _begin(container: LocalList | LocalDict, marked: bool) -> None:
     container.broken, container.locked, container.marked = None, "", marked
@@ -170,7 +215,7 @@ def _begin(container: LocalList | LocalDict, marked: bool) -> None:
 
 
 @shown_as("list")
-class LocalList(list, Unwatched):
+class LocalList(list, Changing, Unwatched):
     """A list made by compiled code.
 
     `broken` is why its content cannot be known here, if paths disagree about it; `locked` as for a `TensorVar`;
@@ -187,9 +232,15 @@ class LocalList(list, Unwatched):
         super().__init__(items)
         _begin(self, marked)
 
+    def copied(self) -> Any:
+        return list.copy(self)
+
+    def fill(self, saved: Any) -> None:
+        list.__setitem__(self, slice(None), saved)
+
 
 @shown_as("dict")
-class LocalDict(dict, Unwatched):
+class LocalDict(dict, Changing, Unwatched):
     """A dict made by compiled code; `broken`, `locked` and `marked` as for a list."""
 
     __slots__ = ("broken", "locked", "marked", "serial")
@@ -201,6 +252,13 @@ class LocalDict(dict, Unwatched):
     def __init__(self, items: Any = (), marked: bool = False) -> None:
         super().__init__(items)
         _begin(self, marked)
+
+    def copied(self) -> Any:
+        return dict(self)
+
+    def fill(self, saved: Any) -> None:
+        self.clear()
+        self.update(saved)
 
 
 @shown_as("str")
@@ -233,7 +291,7 @@ class NewException:
 
 
 @shown_as("object")
-class LocalObject:
+class LocalObject(Changing):
     """An instance of a `jit_class` class made by compiled code: its attributes; `broken`, `locked` as for a list."""
 
     __slots__ = ("broken", "cls", "locked", "serial", "slots")
@@ -248,6 +306,12 @@ class LocalObject:
     def form(self) -> Any:
         """What two of them must have in common for a join: all but the values of the attributes."""
         return self.cls, tuple(sorted(self.slots))
+
+    def copied(self) -> Any:
+        return dict(self.slots)
+
+    def fill(self, saved: Any) -> None:
+        self.slots = dict(saved)
 
 
 @shown_as("super")
@@ -277,7 +341,7 @@ class ArrayVar(Unknown):
 
 
 @shown_as("iterator")
-class Progress:
+class Progress(Changing):
     """How far compiled code has got with something; `broken` as for a list."""
 
     #: what paths must agree about
@@ -286,6 +350,12 @@ class Progress:
     def __init__(self) -> None:
         self.broken: CompileError | None = None
         self.serial = next(_serial)
+
+    def copied(self) -> Any:
+        return self.held
+
+    def fill(self, saved: Any) -> None:
+        self.held = saved
 
 
 @shown_as("iterator")
@@ -306,7 +376,7 @@ class Cursor(Progress):
 
 
 @shown_as("set")
-class LocalSet(set):
+class LocalSet(set, Changing):
     """A set of static elements made by compiled code; `broken` and `locked` as for a list."""
 
     def __init__(self, items: Any = ()) -> None:
@@ -315,7 +385,14 @@ class LocalSet(set):
         self.locked = ""
         self.serial = next(_serial)
 
-    __hash__ = None
+    def copied(self) -> Any:
+        return set(self)
+
+    def fill(self, saved: Any) -> None:
+        self.clear()
+        self.update(saved)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return repr(set(self))
@@ -404,158 +481,6 @@ def is_dynamic(x: Any) -> bool:
     return type(x) in (TensorVar, Weak, StateVar, ArrayVar)
 
 
-_NOT_STATIC = {TensorVar, Weak, StateVar, ArrayVar, Text, NewException, LocalObject}
-
-
-def is_static(x: Any) -> bool:
-    """Whether x holds nothing that is known only at run time."""
-    if type(x) in _NOT_STATIC or isinstance(x, Tensor):
-        return False
-    if isinstance(x, tuple | list):
-        return all(map(is_static, x))
-    if isinstance(x, dict):
-        return all(map(is_static, x.values()))
-    return all(map(is_static, elements(x) or ()))
-
-
-def rebuild(like: Any, items: list[Any]) -> Any:
-    """A container of the class of `like` with other elements."""
-    if isinstance(like, LocalList | LocalDict):
-        new = LocalList(items) if isinstance(like, LocalList) else LocalDict(zip(like, items, strict=True))
-        new.locked, new.marked = like.locked, like.marked
-        return new
-    if type(like) is LocalObject:
-        named = dict(zip(sorted(like.slots), items, strict=True))
-        other = LocalObject(like.cls, {name: named[name] for name in like.slots})
-        other.locked = like.locked
-        return other
-    if type(like) is dict:
-        return dict(zip(like, items, strict=True))
-    if type(like) is Text:
-        return Text(like.form, tuple(items), like.ways)
-    if type(like) is NewException:
-        n = len(like.args)
-        return NewException(like.cls, tuple(items[:n]), dict(zip(like.kwargs, items[n:], strict=True)))
-    if type(like) is list:
-        return items
-    if type(like) is tuple:
-        return tuple(items)
-    return filled_like(like, items) if record_fields(like) is None else with_fields(like, items)
-
-
-def elements(x: Any) -> Any:
-    """The elements of a container in order; None if x is a leaf."""
-    if isinstance(x, tuple | list):
-        return x
-    if isinstance(x, dict):
-        return list(type(x).values(x))  # no method of an object of the user's is looked up
-    if type(x) is LocalObject:
-        return [x.slots[name] for name in sorted(x.slots)]
-    if type(x) is NewException:
-        return [*x.args, *x.kwargs.values()]
-    if type(x) is Text:
-        return x.arguments
-    names = record_fields(x)
-    return None if names is None else [getattr(x, name) for name in names]
-
-
-def plain_copy(x: Any) -> Any:
-    """A static value as Python's own containers, which code of the user's may keep."""
-    if isinstance(x, LocalDict):
-        return {k: plain_copy(v) for k, v in x.items()}
-    if isinstance(x, LocalSet):
-        return set(x)
-    return [plain_copy(v) for v in x] if isinstance(x, LocalList) else x
-
-
-def map_leaves(fn: Callable[[Any], Any], x: Any) -> Any:
-    """Applies fn to every leaf, keeping containers (rebuilt) as they are."""
-    items = elements(usable(x))
-    if items is None:
-        return fn(x)
-    return rebuild(x, [map_leaves(fn, i) for i in items])
-
-
-def parts(x: Any) -> Iterator[Any]:
-    """x itself and everything in it; what holds itself is not entered again."""
-    yield x
-    path, ways = [x], [iter(elements(x) or ())]
-    while ways:
-        for item in ways[-1]:
-            yield item
-            items = elements(item)
-            if items and not any(item is holder for holder in path):
-                path.append(item)
-                ways.append(iter(items))
-                break
-        else:
-            path.pop()
-            ways.pop()
-
-
-def flatten(x: Any) -> Iterator[Any]:
-    """The leaves of a value from left to right."""
-    items = elements(x)
-    if items is None:
-        yield x
-    else:
-        for i in items:
-            yield from flatten(i)
-
-
-Leaf = Any
-
-
-def structure(x: Any) -> Any:
-    """A comparable description of the containers of x (not of its leaves)."""
-    if isinstance(x, dict):
-        return ("dict", tuple(x), tuple(structure(v) for v in x.values()))
-    if isinstance(x, tuple | list):
-        kind = type(x).__qualname__ if is_named_tuple(x) else ("list" if isinstance(x, list) else "tuple")
-        return (kind, tuple(structure(v) for v in x))
-    if record_fields(x) is not None:
-        return (type(x).__qualname__, tuple(structure(v) for v in elements(x)))
-    return None
-
-
-def content(obj: Any) -> Any:
-    """A copy of what a mutable compile-time object holds now."""
-    if type(obj) is TensorVar:
-        return obj.value
-    if type(obj) is AttributeVar:
-        known = type(obj.entry) is TensorVar and not isinstance(obj.held, CompileError)
-        return Held(obj.held, obj.kept) if known else obj.held
-    if obj.broken is not None:
-        return obj.broken
-    if isinstance(obj, Progress):
-        return obj.held
-    if type(obj) is LocalObject:
-        return dict(obj.slots)
-    return list.copy(obj) if isinstance(obj, list) else set(obj) if isinstance(obj, set) else dict(obj)
-
-
-def set_content(obj: Any, saved: Any) -> None:
-    """Puts a saved content back."""
-    if type(obj) is TensorVar:
-        obj.value = saved
-        return
-    if type(obj) is AttributeVar:
-        obj.held, obj.kept = saved if type(saved) is Held else (saved, saved is obj.entry)
-        return
-    obj.broken = saved if isinstance(saved, CompileError) else None
-    if obj.broken is not None:
-        return
-    if isinstance(obj, Progress):
-        obj.held = saved
-    elif type(obj) is LocalObject:
-        obj.slots = dict(saved)
-    elif isinstance(obj, list):
-        list.__setitem__(obj, slice(None), saved)
-    else:
-        obj.clear()
-        obj.update(saved)
-
-
 def describe(x: Any) -> str:
     """A value in the words of an error message."""
     if type(x) is TensorVar or type(x) is StateVar:
@@ -590,16 +515,6 @@ ARRAY = "was given as an ndarray"
 def is_tensor(x: Any) -> bool:
     """Whether an abstract value is a Tensor."""
     return type(x) is TensorVar or type(x) is StateVar
-
-
-def with_parameters(x: Any) -> Any:
-    """An abstract value with Parameters as the objects they are, for code that wants the object and not its value."""
-    return map_leaves(lambda v: v.source if type(v) is StateVar else v, x)
-
-
-def arrays_as_tensors(args: Sequence[Any]) -> list[Any]:
-    """The arguments with a Tensor of its own for each ndarray of the caller: transforms of eager code make one."""
-    return [TensorVar(x.value) if getattr(x, "locked", "") == ARRAY else x for x in args]
 
 
 @shown_as("method")

@@ -22,7 +22,7 @@ from ...dtypes import from_numpy
 from ...errors import UnsupportedCallError
 from ...frontend.effects.results import Chosen, Copied, Shared
 from ...frontend.lower import Arg, Out, State
-from ...frontend.variables.values import elements
+from ...frontend.variables.structure import elements
 from ...ir.core import Function, Module, Op, Value
 from ...ir.types import tensor
 from ...ir.undefined import undefined_values
