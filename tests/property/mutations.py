@@ -38,7 +38,7 @@ from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.compiler.pipeline import optimise
 from autodiff_compiler.dtypes import float32
 from autodiff_compiler.errors import InternalCompilerError
-from autodiff_compiler.inspection import runnable
+from autodiff_compiler.inspection import irtext
 from autodiff_compiler.inspection.samples import forward, samples_of
 from autodiff_compiler.ir.core import Module
 from autodiff_compiler.ir.parser import ParseError
@@ -249,7 +249,7 @@ def arguments(module: Module, seed: int) -> list[Any]:
 def examined(seed: int) -> str:
     """What becomes of an input: "refused", "too large", "raised ...", "ran"; AssertionError for a finding."""
     text = mutated(seed)
-    checked = contextlib.nullcontext() if seed % 3 else mock.patch.object(runnable, "verify_positions")
+    checked = contextlib.nullcontext() if seed % 3 else mock.patch.object(irtext, "verify_positions")
     try:
         with checked:
             parsed = parse_ir(text)
