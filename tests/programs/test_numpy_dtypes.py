@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
+from autodiff_compiler.ir import primitive
 from autodiff_compiler.primitives import numpy_names
 
 DTYPES = ["bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64"]
@@ -22,7 +23,7 @@ def _required(ours):
     return sum(p.default is p.empty and p.kind in kinds for p in inspect.signature(ours).parameters.values())
 
 
-UFUNCS = {function.__name__: function for function in numpy_names._UFUNC_TABLE}
+UFUNCS = {function.__name__: function for function in (*primitive.UFUNCS, *numpy_names._COMPOSED)}
 UNARY = {f"{f.__module__}.{f.__name__}": f for f, ours in numpy_names._FUNCTIONS.items() if _required(ours) == 1}
 
 

@@ -26,7 +26,7 @@ from .values import StateVar, TensorVar, describe
 __all__ = ["change", "created", "is_made", "leaving", "made", "put", "set_item", "which_changes"]
 
 #: Where the methods are that change a Cell, and what in these modules does not: it is compiled.
-_MODULES = ("cell", "cell_state", "containers", "one_device")
+_MODULES = ("cell", "cell_hooks", "cell_state", "containers", "one_device")
 _COMPILED = ("construct", "__call__", "__getattr__", "compile", "compile_and_run")
 
 

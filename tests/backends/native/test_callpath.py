@@ -7,6 +7,7 @@ import operator
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -190,8 +191,9 @@ def test_a_layout_that_is_not_as_expected_falls_back(machine_path, monkeypatch, 
 
 @pytest.mark.parametrize("kind", [float, bytes])
 def test_the_content_of_floats_and_bytes_is_checked(machine_path, monkeypatch, kind):
-    content = {float: "struct.pack", bytes: "ctypes.string_at"}[kind]
-    monkeypatch.setattr(content, lambda *given: b"another")
+    module, name = {float: ("struct", "pack"), bytes: ("ctypes", "string_at")}[kind]
+    another = types.SimpleNamespace(**vars(getattr(abi, module)) | {name: lambda *given: b"another"})
+    monkeypatch.setattr(abi, module, another)  # other threads of this process use the module itself
     assert "laid out in another way" in abi.why_not.__wrapped__()
 
 
