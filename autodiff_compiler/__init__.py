@@ -366,7 +366,7 @@ def _use_ascend(number: int) -> None:
 
 def _no_native() -> str | None:
     with _importing:
-        from .backends.native.machine import why_not
+        from .backends.native.jit.machine import why_not
 
         reason = why_not()
         if reason is None:

@@ -70,9 +70,9 @@ def empty_cache() -> None:
 
     Large results and the memory of large calls in machine code are kept for the next ones (see docs/native.md).
     """
-    from .backends.native import frames  # an optional part, with llvmlite
+    from .backends.native.memory import frame_pool  # an optional part, with llvmlite
 
-    frames.release()
+    frame_pool.release()
     if context.device_target != "CPU":
         for device in started():
             device.trim()

@@ -18,8 +18,8 @@ from _measure import interleaved, machine, np, table
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tools"))
 
 from accuracy_page import BINARY, kernel, peer
-from autodiff_compiler.backends.native.machine import machine as host
-from autodiff_compiler.backends.native.maths import FUNCTIONS
+from autodiff_compiler.backends.native.codegen.maths import FUNCTIONS
+from autodiff_compiler.backends.native.jit.machine import machine as host
 
 SIZE = 65_536
 #: Arguments from the first to the second.

@@ -51,7 +51,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Chooses the level of machine code, see `_PLAIN_CODE`; each test draws its random numbers from the start."""
-    from autodiff_compiler.backends.native import engine
+    from autodiff_compiler.backends.native.jit import engine
     from autodiff_compiler.runtime.random import generator
 
     generator.restore(None, 0, {})

@@ -23,7 +23,7 @@ from unittest import mock
 import numpy as np
 
 from autodiff_compiler.backends.native.callpath import plain
-from autodiff_compiler.backends.native.frames import GUARD
+from autodiff_compiler.backends.native.memory.frame_pool import GUARD
 from autodiff_compiler.dtypes import DType
 
 __all__ = ["REACH", "guard_pages", "guarded"]

@@ -16,8 +16,8 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, blas, ops
-from autodiff_compiler.backends.native import blas as native
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
+from autodiff_compiler.backends.native.kernels import blas as native
 from autodiff_compiler.blas import LARGE_PRODUCT, STATE, Library, products
 from autodiff_compiler.config import context
 from autodiff_compiler.ir.primitive import REGISTRY

@@ -13,7 +13,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import cli, environment
-from autodiff_compiler.backends.native import cache
+from autodiff_compiler.backends.native.jit import cache
 from autodiff_compiler.config import context
 
 MISTAKES = [

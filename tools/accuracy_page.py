@@ -22,11 +22,11 @@ from scipy import special
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # runs from a checkout that is not installed
 
-from autodiff_compiler.backends.native.emit import Int, Reg, Text, i64
-from autodiff_compiler.backends.native.engine import load
-from autodiff_compiler.backends.native.machine import machine
-from autodiff_compiler.backends.native.maths import FUNCTIONS
-from autodiff_compiler.backends.native.vectors import Vectors
+from autodiff_compiler.backends.native.codegen.emit import Int, Reg, Text, i64
+from autodiff_compiler.backends.native.codegen.maths import FUNCTIONS
+from autodiff_compiler.backends.native.codegen.vectors import Vectors
+from autodiff_compiler.backends.native.jit.engine import load
+from autodiff_compiler.backends.native.jit.machine import machine
 
 PAGE = Path(__file__).parents[1] / "docs/accuracy.md"
 BINARY = ("arctan2", "hypot", "logaddexp", "power")

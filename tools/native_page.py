@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from autodiff_compiler.backends.native.backend import NativeBackend  # noqa: E402
+from autodiff_compiler.backends.native.codegen.values import HOST, NATIVE, WALK  # noqa: E402
 from autodiff_compiler.backends.native.lower import OPS  # noqa: E402
-from autodiff_compiler.backends.native.values import HOST, NATIVE, WALK  # noqa: E402
 from autodiff_compiler.backends.numpy import NumpyBackend  # noqa: E402
 from autodiff_compiler.dtypes import (  # noqa: E402
     DType,

@@ -1,5 +1,5 @@
 """Writes the polynomials and constants of the native backend's mathematics (`coefficients.py` and
-`tabulated.py` of `backends/native/maths/`).
+`tabulated.py` of `backends/native/codegen/maths/`).
 
     python tools/remez.py            write the files
     python tools/remez.py --check    say which of them differs
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from mpmath import mp
 
-MATHS = Path(__file__).parent.parent / "autodiff_compiler/backends/native/maths"
+MATHS = Path(__file__).parent.parent / "autodiff_compiler/backends/native/codegen/maths"
 TARGET, TABULATED = MATHS / "coefficients.py", MATHS / "tabulated.py"
 LINE = 120
 

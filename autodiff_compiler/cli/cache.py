@@ -11,7 +11,7 @@ __all__ = ["COMMAND"]
 
 
 def _cache(options: Namespace) -> Result:
-    from ..backends.native import cache  # not for --help: it loads the native backend
+    from ..backends.native.jit import cache  # not for --help: it loads the native backend
 
     found = cache.info()
     off = found["state"].startswith("off")

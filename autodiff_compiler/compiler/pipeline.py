@@ -26,8 +26,8 @@ from .recorder import record_runs
 from .save_graphs import dump_folder, save_late, save_picture
 
 if TYPE_CHECKING:
-    from ..backends.native.apart import Grouped
     from ..backends.native.backend import NativeBackend
+    from ..backends.native.prepare.unfused import Grouped
 
 __all__ = [
     "Stages",
@@ -167,7 +167,7 @@ def work(module: Module, in_place: Collection[str] = ()) -> Work:
 
 def kernels_of(module: Module) -> Grouped:
     """Of such a module's machine code: which ops share a kernel, and why others do not."""
-    from ..backends.native.apart import grouped  # only for inspection, and where there is a native backend
+    from ..backends.native.prepare.unfused import grouped  # only for inspection, and where there is a native backend
 
     return grouped(module)
 

@@ -23,7 +23,7 @@ from .residuals import residuals_of
 from .tabular import shortened
 
 if TYPE_CHECKING:
-    from ..backends.native.apart import Grouped
+    from ..backends.native.prepare.unfused import Grouped
     from ..compiler.specialised import Specialised
     from ..frontend.report.reasons import Reasons
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..backends.base import Move, Piece
-from ..backends.native.blas import SMALL_PRODUCT
+from ..backends.native.kernels.blas import SMALL_PRODUCT
 from ..ir.core import Op, Value
 from ..ir.types import TensorType
 from ..primitives.flops import flops_of, functions_of, size_of_type

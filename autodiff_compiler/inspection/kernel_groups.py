@@ -13,7 +13,7 @@ from ..ir.core import Op
 from ..source import Loc
 
 if TYPE_CHECKING:
-    from ..backends.native.apart import Grouped
+    from ..backends.native.prepare.unfused import Grouped
 
 __all__ = ["WIDTH", "counted", "marked", "place", "shared_kernels", "unfused", "working", "wrapped"]
 

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.native import cache
-from ..backends.native.machine import machine, versions, why_not
+from ..backends.native.jit import cache
+from ..backends.native.jit.machine import machine, versions, why_not
 from ..compiler.pipeline import named_backend
 from ..dtypes import float32, float64
 from ..ir.build import Builder
@@ -168,7 +168,7 @@ def _least(run: Callable[[], Any], least: int = 3, seconds: float = 0.006) -> fl
 
 
 def _of_native() -> MachineLimits:
-    from ..backends.native import probes  # needs llvmlite, which is optional
+    from ..backends.native.measuring import probes  # needs llvmlite, which is optional
 
     operations = {}
     for name in _DTYPES:

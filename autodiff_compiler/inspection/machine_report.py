@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backends.native import cache, pages
 from ..backends.native.callpath.choose import unknown_layouts, why_plain
-from ..backends.native.machine import machine, versions, why_not
+from ..backends.native.jit import cache
+from ..backends.native.jit.machine import machine, versions, why_not
+from ..backends.native.memory import large_alloc
 from ..config import context
 from ..environment import environment_set
 from .machine_limits import known_limits, machine_limits
@@ -29,7 +30,7 @@ def native() -> dict[str, Any]:
         "features": " ".join(filter(host.has, _TELLING)),
         "vectors": f"{host.vector_bytes} bytes{', masked' if host.masked else ''}",
         "calls": _calls(),
-        "pool": {"limit": pages.limit_asked_for()},
+        "pool": {"limit": large_alloc.limit_asked_for()},
         "cache": cache.info(),
     }
 

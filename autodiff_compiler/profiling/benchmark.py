@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from .. import progress
-from ..backends.native.cache import bypassed
+from ..backends.native.jit.cache import bypassed
 from ..compiler.callback_state import set_content
 from ..config import PYNATIVE_MODE, context, disable_jit
 from ..errors import kind_of

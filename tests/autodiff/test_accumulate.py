@@ -5,7 +5,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.ir.text import parse_module
 from autodiff_compiler.ir.walk import ops_of
 

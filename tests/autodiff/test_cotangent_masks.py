@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.ir.walk import ops_of
 from tests.autodiff.derivatives import expanded, parsed
 from tests.autodiff.interpreter import run

@@ -5,7 +5,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 
 WAYS = [None] + [(b, o) for b in ("native", "numpy") for o in (0, 2) if b == "numpy" or not why_not()]
 

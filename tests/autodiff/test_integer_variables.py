@@ -11,7 +11,7 @@ from numpy.polynomial import Polynomial
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, errors, nn, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.errors import GradientWarning
 
 WAYS = [None] + [(b, o) for b in ("native", "numpy") for o in (0, 2) if b == "numpy" or not why_not()]

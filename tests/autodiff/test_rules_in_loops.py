@@ -4,7 +4,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 
 WAYS = [None] + [
     (b, o, u) for b in ("native", "numpy") for o, u in ((0, 2), (2, 2), (2, 8)) if b == "numpy" or not why_not()

@@ -8,7 +8,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 
 WAYS = [None] + [(b, o) for b in ("native", "numpy") for o in (0, 2) if b == "numpy" or not why_not()]
 U, V, W = [1.0, 2.0, 3.0], [3.0, 4.0, -5.0], [5.0, -6.0, 7.0]

@@ -8,7 +8,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 
 BACKENDS = ["numpy"] if why_not() else ["native", "numpy"]
 

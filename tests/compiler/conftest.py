@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autodiff_compiler.backends.native import cache, recipe
+from autodiff_compiler.backends.native import recipe
+from autodiff_compiler.backends.native.jit import cache
 from autodiff_compiler.config import context
 from tests.compiler.world import World
 

@@ -18,7 +18,8 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor
-from autodiff_compiler.backends.native import backend, cache, machine, recipe
+from autodiff_compiler.backends.native import backend, recipe
+from autodiff_compiler.backends.native.jit import cache, machine
 from autodiff_compiler.compiler import program
 from autodiff_compiler.compiler.cache.fingerprint import Fingerprinter, NoFingerprintError
 from autodiff_compiler.config import context

@@ -9,7 +9,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor
-from autodiff_compiler.backends.native import cache, machine
+from autodiff_compiler.backends.native.jit import cache, machine
 from tests.compiler.test_disk_cache import PLAIN, X, numbers
 
 pytestmark = pytest.mark.skipif(machine.why_not() is not None, reason=f"no native code here: {machine.why_not()}")

@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.inspection import compiled_call, machine_limits
 from autodiff_compiler.inspection.cost import Cost
 from autodiff_compiler.primitives.flops import flops_of_functions

@@ -9,7 +9,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, TensorSpec, mutable, nn, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.compiler.pipeline import why_numpy
 from autodiff_compiler.config import context
 from autodiff_compiler.inspection.figures import size

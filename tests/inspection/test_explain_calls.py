@@ -9,7 +9,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, TensorSpec, mutable, nn, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.compiler.specialised import SLOW_CALLS
 from autodiff_compiler.inspection.figures import size
 from tests.inspection.test_explain import on_the_usual_backend, sections, under  # noqa: F401

@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.inspection.figures import size
 from autodiff_compiler.inspection.report.memory import lives_of
 

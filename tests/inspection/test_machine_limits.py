@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autodiff_compiler import cli
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.inspection import machine_limits as module
 from autodiff_compiler.inspection.machine_limits import MachineLimits, known_limits, machine_limits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.config import context
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops, optim, progress
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.profiling import Benchmark, Measured
 
 _MODES = ("eager", "graph", "numpy", *(() if why_not() else ("native",)))

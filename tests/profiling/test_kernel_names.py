@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops, optim
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.inspection.measured import Row, _of_main_line, _Part, table_of
 from autodiff_compiler.source import Loc
 

@@ -8,7 +8,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import ops
 from autodiff_compiler.backends.native.backend import NativeBackend
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.backends.numpy.backend import NumpyBackend
 from autodiff_compiler.backends.timed import Span
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 
 SCRIPT = """
 import os, signal, sys, threading

@@ -11,7 +11,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, TooLittleMemoryError, ops
-from autodiff_compiler.backends.native import machine
+from autodiff_compiler.backends.native.jit import machine
 from autodiff_compiler.no_memory import told_bytes
 
 #: More elements than a process can address, than NumPy can count the bytes of, and than it can count.

@@ -33,7 +33,7 @@ import numpy as np
 
 from autodiff_compiler import parse_ir
 from autodiff_compiler.backends.native.backend import NativeBackend
-from autodiff_compiler.backends.native.lanes import NotNativeError
+from autodiff_compiler.backends.native.codegen.lanes import NotNativeError
 from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.compiler.pipeline import optimise
 from autodiff_compiler.dtypes import float32

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.ir.text import parse_module
 from tests.property.mutations import examined, found_in, mutated, ran, texts
 
@@ -41,7 +41,7 @@ UNCLAMPED = """
 import sys
 from unittest import mock
 import numpy as np
-from autodiff_compiler.backends.native import indexing
+from autodiff_compiler.backends.native.kernels import indexing
 from autodiff_compiler.ir.text import parse_module
 from tests.property.mutations import ran
 

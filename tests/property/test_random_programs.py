@@ -13,7 +13,7 @@ import sys
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler.backends.native import engine
+from autodiff_compiler.backends.native.jit import engine
 from tests.property import fuzz, modes
 from tests.property.found import FOUND
 from tests.property.grammar import Program, program

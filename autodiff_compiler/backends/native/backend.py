@@ -19,14 +19,20 @@ from ...whole_files import write_text
 from ..base import Coverage, Executable, HostBackend, SilentExecutable, Storage, Work
 from ..target import Target
 from ..timed import Times
-from . import (  # noqa: F401  (they enter how they lower ops)
-    branches,
+from .callpath.choose import call_path
+from .callpath.protocol import Entry
+from .callpath.signature import Argument, Signature
+from .codegen.lanes import NotNativeError
+from .codegen.values import HOST, NATIVE, WALK
+from .control import branches, effects, loops, sequence_ops  # noqa: F401  (they enter how they lower ops)
+from .control.sequence_arguments import leave, with_sequences
+from .jit.engine import Loaded, assembly, load
+from .jit.machine import machine, why_not
+from .kernels import (  # noqa: F401  (they enter how they lower ops)
     convolutions,
-    effects,
     extremes,
-    hosts,
+    host_calls,
     indexing,
-    loops,
     positions,
     products,
     randoms,
@@ -34,25 +40,16 @@ from . import (  # noqa: F401  (they enter how they lower ops)
     reductions,
     scans,
     scatters,
-    sequence_ops,
     structural,
     windows,
 )
-from .blas import gemm
-from .callpath.choose import call_path
-from .callpath.protocol import Entry
-from .callpath.signature import Argument, Signature
-from .calls import without_calls
-from .crossing import leave, with_sequences
-from .decompositions import decomposed
-from .engine import Loaded, assembly, load
-from .hosts import run_hosts
-from .lanes import NotNativeError
+from .kernels.blas import gemm
+from .kernels.host_calls import run_hosts
 from .liveness import most_alive
 from .lower import Lowering
-from .machine import machine, why_not
+from .prepare.calls import without_calls
+from .prepare.decompositions import decomposed
 from .recipe import Recipe
-from .values import HOST, NATIVE, WALK
 
 __all__ = ["NativeBackend", "NativeProgram"]
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 
 from ...ir.core import Block, Op, Value
 from ...ir.walk import free_values
-from .arena import aligned
-from .buffer_plan import Step
+from .codegen.values import Array, Buffer, roots_of, size_of
+from .codegen.values import Sequence as Elements
+from .fusion.deferral import VIEWS
 from .lower import Lowering
-from .overwriting import CHANGE
-from .values import Array, Buffer, roots_of, size_of
-from .values import Sequence as Elements
-from .waiting import VIEWS
+from .memory.arena import aligned
+from .memory.buffer_plan import Step
+from .memory.overwriting import CHANGE
 
 __all__ = ["most_alive"]
 

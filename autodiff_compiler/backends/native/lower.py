@@ -14,24 +14,24 @@ from ...ir.core import Block, Module, Op, Value
 from ...ir.primitive import Effect, F
 from ...ir.types import TensorType
 from ...runtime.commits import sees_state
-from .arena import place_buffers
-from .arms import Arms
-from .buffer_plan import BufferPlan, Place, Region, Step
-from .clusters import Axes, Cluster
-from .emit import LEAVE, Reg, Text
-from .formulas import apply_formula, has_formula
-from .fusing import memory_of, source_of, write_cluster, write_walk
-from .grouping import items
-from .lanes import NotNativeError
-from .last_uses import last_use
-from .machine import Machine
-from .poison import Apart, Given, guarded_main, poisoned
-from .sequences import Room, descriptor_type, enter
-from .streams import streamed
-from .transposes import turn, turns
-from .values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, row_major, size_of
-from .versions import Versions
-from .walk_plan import Passes
+from .codegen.emit import LEAVE, Reg, Text
+from .codegen.formulas import apply_formula, has_formula
+from .codegen.lanes import NotNativeError
+from .codegen.values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, row_major, size_of
+from .fusion.clusters import Axes, Cluster
+from .fusion.grouping import items
+from .fusion.loop_plan import Passes
+from .jit.machine import Machine
+from .loops.fusing import memory_of, source_of, write_cluster, write_walk
+from .loops.nontemporal import streamed
+from .loops.transposes import turn, turns
+from .memory.arena import place_buffers
+from .memory.arms import Arms
+from .memory.buffer_plan import BufferPlan, Place, Region, Step
+from .memory.last_uses import last_use
+from .memory.poison import Apart, Given, guarded_main, poisoned
+from .memory.sequences import Room, descriptor_type, enter
+from .memory.versions import Versions
 
 __all__ = ["FRAME_START", "OPS", "Lowering"]
 

@@ -27,11 +27,11 @@ from ...locks import importing
 from ...version import __version__
 from .callpath.choose import call_path
 from .callpath.signature import Argument, Result, Signature
-from .context import Context
-from .engine import Loaded, load_kept
+from .codegen.context import Context
+from .jit.engine import Loaded, load_kept
+from .jit.machine import machine, versions
 from .lower import Lowering
-from .machine import machine, versions
-from .sequences import descriptor_type
+from .memory.sequences import descriptor_type
 
 __all__ = ["FORM", "Recipe", "module_key", "surroundings"]
 

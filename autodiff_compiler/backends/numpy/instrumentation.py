@@ -1,7 +1,7 @@
 """Instrumentation: clock readings between the statements of a program.
 
 They are inserted last, so that the program is otherwise unchanged.  One reading ends a span and begins the next, as in
-machine code (see `native.laps`).
+machine code (see `native.measuring.instrumentation`).
 """
 
 from __future__ import annotations

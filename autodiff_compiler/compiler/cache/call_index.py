@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.native.cache import keep_record, record, why_off
+from ...backends.native.jit.cache import keep_record, record, why_off
 from ...backends.native.recipe import surroundings
 from ...config import context
 from ...data_forms import OneOf, fits, is_key, is_size

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...backends.base import Executable
 from ...backends.native.backend import NativeProgram
-from ...backends.native.cache import keep_record, record, why_off
+from ...backends.native.jit.cache import keep_record, record, why_off
 from ...backends.native.recipe import FORM, module_key
 from ...config import context
 from ...data_forms import is_size

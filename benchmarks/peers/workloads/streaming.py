@@ -154,7 +154,7 @@ done:
 
 def _past_caches() -> Callable[..., Any]:
     """A triad by LLVM alone, an equal part of it in each thread."""
-    from autodiff_compiler.backends.native.engine import load
+    from autodiff_compiler.backends.native.jit.engine import load
 
     made = load(_TRIAD)
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)

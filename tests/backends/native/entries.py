@@ -10,8 +10,8 @@ import numpy as np
 from autodiff_compiler.backends.native.callpath.entry import FastEntry
 from autodiff_compiler.backends.native.callpath.plain import PlainEntry
 from autodiff_compiler.backends.native.callpath.signature import Argument, Result, Signature
-from autodiff_compiler.backends.native.context import Context
-from autodiff_compiler.backends.native.engine import load
+from autodiff_compiler.backends.native.codegen.context import Context
+from autodiff_compiler.backends.native.jit.engine import load
 from autodiff_compiler.dtypes import float32
 
 ENTRIES = {"fast": FastEntry, "ctypes": PlainEntry}

@@ -9,8 +9,8 @@ from unittest import mock
 
 import numpy as np
 
-from autodiff_compiler.backends.native import machine as host
 from autodiff_compiler.backends.native.backend import NativeBackend, NativeProgram
+from autodiff_compiler.backends.native.jit import machine as host
 from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.dtypes import (
     DType,

@@ -7,9 +7,9 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
-from autodiff_compiler.backends.native import machine
 from autodiff_compiler.backends.native.callpath import abi
 from autodiff_compiler.backends.native.callpath.choose import why_plain
+from autodiff_compiler.backends.native.jit import machine
 from autodiff_compiler.compiler.specialised import SLOW_CALLS
 from autodiff_compiler.transforms.jit import JitFunction
 

@@ -9,7 +9,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
-from autodiff_compiler.backends.native import machine
+from autodiff_compiler.backends.native.jit import machine
 
 pytestmark = pytest.mark.skipif(machine.why_not() is not None, reason=f"no native code here: {machine.why_not()}")
 

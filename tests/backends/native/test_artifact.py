@@ -16,7 +16,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.config import context
 
 _made_here = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")

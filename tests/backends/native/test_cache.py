@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from autodiff_compiler import cli
-from autodiff_compiler.backends.native import cache, engine, machine
-from autodiff_compiler.backends.native.machine import Machine
+from autodiff_compiler.backends.native.jit import cache, engine, machine
+from autodiff_compiler.backends.native.jit.machine import Machine
 
 ROOT = Path(__file__).parents[3]
 needs_native = pytest.mark.skipif(machine.why_not() is not None, reason=f"no native code here: {machine.why_not()}")
@@ -288,7 +288,7 @@ def test_a_disk_that_is_full(objects):
     cache.keep(a_key(1), b"small", frozenset())
     program = (
         "import resource, signal\n"
-        "from autodiff_compiler.backends.native import cache\n"
+        "from autodiff_compiler.backends.native.jit import cache\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         f"cache.keep({KEY!r}, bytes(5000), frozenset())\n"
@@ -412,7 +412,7 @@ def test_processes_that_write_and_read_the_same_objects(objects):
     """Each sees an object whole or not at all, while the limit removes some all the time."""
     program = """
 import os, random
-from autodiff_compiler.backends.native import cache
+from autodiff_compiler.backends.native.jit import cache
 os.environ["AC_CACHE_SIZE"] = "60K"
 draw = random.Random(os.getpid())
 found = 0
@@ -436,7 +436,7 @@ assert found > 20, found
 def test_another_process_finds_what_this_one_compiled(objects):
     engine.load(TEXT, level=2)
     run(
-        "from autodiff_compiler.backends.native import engine\n"
+        "from autodiff_compiler.backends.native.jit import engine\n"
         "engine._object = None\n"
         f"assert engine.load({TEXT!r}, level=2).address('main')\n"
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native.lanes import NotNativeError
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.codegen.lanes import NotNativeError
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.ir.text import parse_module
 from tests.backends.native.against_numpy import f64, same_results
 from tests.backends.native.sampled import native

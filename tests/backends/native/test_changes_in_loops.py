@@ -7,7 +7,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
 

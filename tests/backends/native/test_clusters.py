@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.primitives import F
 from tests.backends.native.sampled import assert_like_numpy, module_for
 

@@ -7,7 +7,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from tests.backends.native.against_numpy import ONE, X, f64, same
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")

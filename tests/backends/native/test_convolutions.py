@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.ir.primitive import REGISTRY, kernel_of
 from autodiff_compiler.primitives import F
 from tests.backends.native.sampled import module_for, native, vectors_of

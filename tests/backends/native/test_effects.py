@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from tests.backends.native.against_numpy import X, both, optimised
 from tests.backends.native.sampled import native
 

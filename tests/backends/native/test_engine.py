@@ -13,10 +13,10 @@ import threading
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native import engine
-from autodiff_compiler.backends.native.engine import assembly, emit, level_for, load
-from autodiff_compiler.backends.native.machine import binding, machine, override, why_not
-from autodiff_compiler.backends.native.symbols import addresses, symbols
+from autodiff_compiler.backends.native.jit import engine
+from autodiff_compiler.backends.native.jit.engine import assembly, emit, level_for, load
+from autodiff_compiler.backends.native.jit.machine import binding, machine, override, why_not
+from autodiff_compiler.backends.native.jit.symbols import addresses, symbols
 from autodiff_compiler.errors import InternalCompilerError
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no native code here: {why_not()}")

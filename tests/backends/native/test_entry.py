@@ -8,13 +8,13 @@ import pickle
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native import machine
 from autodiff_compiler.backends.native.callpath import abi
 from autodiff_compiler.backends.native.callpath.choose import call_path
 from autodiff_compiler.backends.native.callpath.entry import FastEntry
 from autodiff_compiler.backends.native.callpath.plain import PlainEntry
 from autodiff_compiler.backends.native.callpath.signature import Argument, Result, Signature
-from autodiff_compiler.backends.native.context import Context
+from autodiff_compiler.backends.native.codegen.context import Context
+from autodiff_compiler.backends.native.jit import machine
 from autodiff_compiler.dtypes import ALL, float32, int32, int64
 from autodiff_compiler.runtime.parameter import Parameter
 from autodiff_compiler.runtime.storage import SHARED, holders

@@ -14,9 +14,9 @@ import weakref
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native import machine
 from autodiff_compiler.backends.native.callpath.signature import Argument, Result, Signature
-from autodiff_compiler.backends.native.frames import SHARED_FROM
+from autodiff_compiler.backends.native.jit import machine
+from autodiff_compiler.backends.native.memory.frame_pool import SHARED_FROM
 from autodiff_compiler.dtypes import bfloat16, float32, float64, int64
 from autodiff_compiler.runtime.tensor import Tensor, wrap
 from tests.backends.native.entries import ADD, ADD_TO, CALLBACK, ENTRIES, R8, V8, Made, floats

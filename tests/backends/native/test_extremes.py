@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.primitives import F
 from tests.backends.native.sampled import module_for, native, vectors_of
 

@@ -112,8 +112,8 @@ print("status", status)
 @pytest.mark.parametrize(
     ("backend", "module"),
     [
-        ("auto", "autodiff_compiler.backends.native.machine"),
-        ("auto", "autodiff_compiler.backends.native.lanes"),
+        ("auto", "autodiff_compiler.backends.native.jit.machine"),
+        ("auto", "autodiff_compiler.backends.native.codegen.lanes"),
         ("native", "autodiff_compiler.backends.native.backend"),
         ("auto", "llvmlite"),
         ("auto", "llvmlite.binding"),

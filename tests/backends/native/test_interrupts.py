@@ -14,9 +14,9 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import TensorSpec, ops
-from autodiff_compiler.backends.native.decompositions import decomposed
-from autodiff_compiler.backends.native.interrupts import cost_of
-from autodiff_compiler.backends.native.machine import machine, why_not
+from autodiff_compiler.backends.native.jit.machine import machine, why_not
+from autodiff_compiler.backends.native.kernels.interrupts import cost_of
+from autodiff_compiler.backends.native.prepare.decompositions import decomposed
 from autodiff_compiler.ir.walk import ops_of
 from tests.backends.native.against_numpy import ONE, f64, optimised
 from tests.backends.native.sampled import native

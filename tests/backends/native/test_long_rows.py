@@ -10,7 +10,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
-from autodiff_compiler.backends.native.machine import machine, why_not
+from autodiff_compiler.backends.native.jit.machine import machine, why_not
 from tests.backends.native.against_numpy import optimised
 from tests.backends.native.sampled import native, vectors_of
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from autodiff_compiler import cli
-from autodiff_compiler.backends.native import machine as subject
-from autodiff_compiler.backends.native.machine import LLVMLITE_RANGE, Machine, machine, override, why_not
+from autodiff_compiler.backends.native.jit import machine as subject
+from autodiff_compiler.backends.native.jit.machine import LLVMLITE_RANGE, Machine, machine, override, why_not
 
 ROOT = Path(__file__).parents[3]
 
@@ -170,9 +170,9 @@ def test_the_declared_range_is_the_one_that_is_checked():
 
 def test_llvmlite_is_imported_when_it_is_asked_for():
     program = (
-        "import sys, autodiff_compiler, autodiff_compiler.backends.native.engine as engine\n"
+        "import sys, autodiff_compiler, autodiff_compiler.backends.native.jit.engine as engine\n"
         "assert 'llvmlite' not in sys.modules\n"
-        "from autodiff_compiler.backends.native.machine import why_not\n"
+        "from autodiff_compiler.backends.native.jit.machine import why_not\n"
         "import os; os.environ['AC_DISABLE_NATIVE'] = '1'; why_not()\n"
         "assert 'llvmlite' not in sys.modules\n"
     )

@@ -10,10 +10,10 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
-from autodiff_compiler.backends.native.engine import emit
-from autodiff_compiler.backends.native.machine import override, why_not
-from autodiff_compiler.backends.native.maths import FUNCTIONS, coefficients, tabulated
-from autodiff_compiler.backends.native.symbols import symbols
+from autodiff_compiler.backends.native.codegen.maths import FUNCTIONS, coefficients, tabulated
+from autodiff_compiler.backends.native.jit.engine import emit
+from autodiff_compiler.backends.native.jit.machine import override, why_not
+from autodiff_compiler.backends.native.jit.symbols import symbols
 
 pytest.importorskip("mpmath", reason="it computes what is right")
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no native code here: {why_not()}")

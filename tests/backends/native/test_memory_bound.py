@@ -14,8 +14,8 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
-from autodiff_compiler.backends.native import engine
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit import engine
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.inspection.memory_use import MemoryUse
 from tests.programs.compare import define
 from tests.programs.test_control_matrix import BODIES, FRAME, HEADS

@@ -10,10 +10,10 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
-from autodiff_compiler.backends.native.arena import place_buffers
-from autodiff_compiler.backends.native.machine import why_not
-from autodiff_compiler.backends.native.poison import Apart
-from autodiff_compiler.backends.native.values import Buffer
+from autodiff_compiler.backends.native.codegen.values import Buffer
+from autodiff_compiler.backends.native.jit.machine import why_not
+from autodiff_compiler.backends.native.memory.arena import place_buffers
+from autodiff_compiler.backends.native.memory.poison import Apart
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
 

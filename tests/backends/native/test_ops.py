@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.dtypes import bfloat16, bool_, float16, float32, float64, int32, int64, uint8
 from autodiff_compiler.inspection.samples import forward, samples_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native import machine as host
 from autodiff_compiler.backends.native.backend import NativeBackend, written
-from autodiff_compiler.backends.native.engine import emit
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit import machine as host
+from autodiff_compiler.backends.native.jit.engine import emit
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.dtypes import float16, float32, float64, int32
 from autodiff_compiler.errors import InternalCompilerError

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from autodiff_compiler.backends.native.backend import NativeBackend
-from autodiff_compiler.backends.native.machine import why_not
-from autodiff_compiler.backends.native.values import HOST, NATIVE, WALK
+from autodiff_compiler.backends.native.codegen.values import HOST, NATIVE, WALK
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.dtypes import float32
 from autodiff_compiler.inspection.samples import module_of

@@ -22,9 +22,10 @@ from numpy._core.multiarray import get_handler_name
 
 import autodiff_compiler as ms
 from autodiff_compiler import hal
-from autodiff_compiler.backends.native import frames, machine, pages
 from autodiff_compiler.backends.native.callpath.signature import Argument, Result, Signature
-from autodiff_compiler.backends.native.pages import HANDLER, HUGE, LARGE
+from autodiff_compiler.backends.native.jit import machine
+from autodiff_compiler.backends.native.memory import frame_pool, large_alloc
+from autodiff_compiler.backends.native.memory.large_alloc import HANDLER, HUGE, LARGE
 from autodiff_compiler.dtypes import float64, uint8
 from autodiff_compiler.environment import amount, check_environment
 from tests.backends.native.entries import ENTRIES, Made
@@ -69,12 +70,12 @@ def fill(request):
 def _empty():
     """No block is free, and many may become so."""
     gc.collect()
-    before = pages.set_limit(1 << 40)
+    before = large_alloc.set_limit(1 << 40)
     hal.empty_cache()
     yield
     gc.collect()
     hal.empty_cache()
-    pages.set_limit(before)
+    large_alloc.set_limit(before)
 
 
 def place(array):
@@ -85,7 +86,7 @@ def run(code, **environment):
     """What a process of its own prints; it must end well, and say nothing else."""
     start = """
         import os, sys, threading, numpy as np
-        from autodiff_compiler.backends.native import pages
+        from autodiff_compiler.backends.native.memory import large_alloc
         from tests.backends.native.test_pages import N, filling, place, told
     """
     text = textwrap.dedent(start) + textwrap.dedent(code)
@@ -113,7 +114,7 @@ def test_only_large_results_do():
     result = filling(n=N - 1)(1)
     assert get_handler_name(result) != MINE
     del result
-    assert pages.kept() == 0
+    assert large_alloc.kept() == 0
 
 
 def test_what_arrays_made_of_it_own_is_numpys(fill):
@@ -156,10 +157,10 @@ def test_the_pages_of_a_result_that_is_dropped_are_those_of_the_next(n):
     result = fill(1)
     where = place(result)
     del result
-    assert 8 * n <= pages.kept() <= 10 * n
+    assert 8 * n <= large_alloc.kept() <= 10 * n
     result = fill(2)
     assert place(result) == where
-    assert pages.kept() == 0
+    assert large_alloc.kept() == 0
 
 
 def test_results_that_live_share_no_memory(fill):
@@ -269,7 +270,7 @@ def test_after_a_fork_both_go_on():
             assert (a == value).all() and (b == -value).all() and (mine == 1).all()
             del a
         del mine, b
-        pages.release()
+        large_alloc.release()
         assert (fill(30) == 30).all()
         if child == 0:
             os._exit(7)
@@ -284,18 +285,18 @@ def test_those_free_for_longest_go_first(fill):
     places = [place(x) for x in results]
     while results:
         results.pop(0)
-    block = pages.kept() // 3
-    pages.set_limit(2 * block)
-    assert pages.kept() == 2 * block
+    block = large_alloc.kept() // 3
+    large_alloc.set_limit(2 * block)
+    assert large_alloc.kept() == 2 * block
     found = {place(x) for x in [fill(1), fill(1)]}
     assert found == set(places[1:])
 
 
 def test_nothing_is_kept_where_nothing_may_be(fill):
-    pages.set_limit(0)
+    large_alloc.set_limit(0)
     for i in range(3):
         assert (fill(i) == i).all()
-        assert pages.kept() == 0
+        assert large_alloc.kept() == 0
 
 
 @pytest.mark.parametrize("unit", SIZES)
@@ -312,14 +313,14 @@ def test_the_limit_is_a_setting():
         fill = filling(n=1 << 20)
         kept = [fill(i) for i in range(4)]
         del kept
-        print(pages.kept() // (1 << 20))
+        print(large_alloc.kept() // (1 << 20))
     """
     assert run(code, AC_POOL_SIZE="20M") == ["16"]
     assert run(code, AC_POOL_SIZE="0") == ["0"]
 
 
 def test_without_a_setting_an_eighth_of_the_machine_is_kept():
-    (limit,) = run("filling(); print(pages.set_limit(0))", AC_POOL_SIZE="")
+    (limit,) = run("filling(); print(large_alloc.set_limit(0))", AC_POOL_SIZE="")
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     assert 0 < int(limit) <= machine // 8
 
@@ -351,12 +352,12 @@ def test_a_limit_that_64_bits_do_not_hold_is_refused(monkeypatch, name, text):
 
 @pytest.mark.parametrize("limit", [2**63, 2**64, -1])
 def test_a_limit_that_is_set_is_one_that_there_can_be(limit):
-    before = pages.set_limit(2**63 - 1)
+    before = large_alloc.set_limit(2**63 - 1)
     try:
         with pytest.raises(ValueError, match=f"{limit} bytes cannot be kept"):
-            pages.set_limit(limit)
+            large_alloc.set_limit(limit)
     finally:
-        assert pages.set_limit(before) == 2**63 - 1
+        assert large_alloc.set_limit(before) == 2**63 - 1
 
 
 def mapped():
@@ -369,7 +370,7 @@ def test_results_of_many_sizes_do_not_add_up():
     code = """
         for i in range(40):
             filling(n=(1 << 17) + 20_000 * i)(1)
-        print(pages.kept() >> 20)
+        print(large_alloc.kept() >> 20)
     """
     sizes = [8 * ((1 << 17) + 20_000 * i) / (1 << 20) for i in range(40)]
     (kept,) = run(code, AC_POOL_SIZE="1G")
@@ -380,17 +381,17 @@ def test_results_of_many_sizes_do_not_add_up():
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_come_and_go_in_any_order(seed):
     """Blocks of all sizes, each full of its number, with a limit that is often reached."""
-    take = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(pages.functions().address("pages_take"))
-    give = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(pages.functions().address("pages_give"))
+    take = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(large_alloc.functions().address("pages_take"))
+    give = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(large_alloc.functions().address("pages_give"))
     rng, limit = random.Random(seed), 24 << 20
-    pages.set_limit(limit)
+    large_alloc.set_limit(limit)
     live = []
     for step in range(3000):
         if rng.random() < 0.5 or not live:
             bytes = rng.choice([1, LARGE, LARGE + 1, HUGE - 1, HUGE, rng.randrange(1, 4 * HUGE)])
-            before, block = pages.kept(), take(bytes)
+            before, block = large_alloc.kept(), take(bytes)
             assert block % 64 == 0
-            room = before - pages.kept()
+            room = before - large_alloc.kept()
             assert room == 0 or LARGE <= room <= 1.6 * max(bytes, LARGE) + (1 << 15)
             live.append((block, bytes, step % 251))
             ctypes.memset(block, step % 251, bytes)
@@ -400,14 +401,14 @@ def test_blocks_come_and_go_in_any_order(seed):
             block, bytes, mark = live.pop(rng.randrange(len(live)))
             places = [0, bytes // 2, bytes - 1, *(rng.randrange(bytes) for _ in range(20))]
             assert {ctypes.c_uint8.from_address(block + i).value for i in places} == {mark}
-            before = pages.kept()
+            before = large_alloc.kept()
             give(block)
-            assert pages.kept() <= limit
-            assert pages.kept() != before or before > limit - 8 * HUGE
+            assert large_alloc.kept() <= limit
+            assert large_alloc.kept() != before or before > limit - 8 * HUGE
     for block, _, _ in live:
         give(block)
     hal.empty_cache()
-    assert pages.kept() == 0
+    assert large_alloc.kept() == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the pages of the process")
@@ -461,7 +462,7 @@ def test_empty_cache_gives_all_that_is_free_back(fill):
     assert mapped() - before >= 4 * LARGE
     hal.empty_cache()
     assert mapped() - before < LARGE
-    assert pages.kept() == 0
+    assert large_alloc.kept() == 0
     assert (live == 1).all()
 
 
@@ -499,7 +500,7 @@ def test_free_blocks_make_room_for_others():
         unit = 1 << 20
         fill, other = filling(n=10 * unit), filling(n=15 * unit)
         fill(1), other(1)
-        pages.release()
+        large_alloc.release()
         room = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + 20 * 8 * unit
         resource.setrlimit(resource.RLIMIT_AS, (room, room))
         for i in range(3):
@@ -528,7 +529,7 @@ def test_a_recycled_result_is_there_already(n):
     fill = filling(n=n)
     old = faults(lambda: fill(1))
     assert old < 16
-    pages.set_limit(0)
+    large_alloc.set_limit(0)
     assert faults(lambda: fill(1)) > old  # the page of the header, and one that may be huge
 
 
@@ -547,7 +548,7 @@ def test_the_frame_of_a_call_is_there_already():
         np.testing.assert_allclose(float(f(x).asnumpy()), expected, rtol=1e-9)
     finally:
         ms.set_context(backend=before)
-    assert frames.POOL.value
+    assert frame_pool.POOL.value
     hal.empty_cache()
-    assert not frames.POOL.value
-    assert pages.kept() == 0
+    assert not frame_pool.POOL.value
+    assert large_alloc.kept() == 0

@@ -7,10 +7,10 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import ops
-from autodiff_compiler.backends.native import collecting
+from autodiff_compiler.backends.native.control import collecting
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.backends.native.lower import OPS
-from autodiff_compiler.backends.native.machine import why_not
-from autodiff_compiler.backends.native.poison import Apart
+from autodiff_compiler.backends.native.memory.poison import Apart
 from autodiff_compiler.dtypes import float16, float32, int64
 from tests.backends.native.against_numpy import ONE, X, f64, optimised, same
 from tests.backends.native.sampled import WITH_SAMPLES, assert_like_numpy, modules_of, native

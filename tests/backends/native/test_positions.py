@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from autodiff_compiler import Tensor, jit, ops
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.ir.text import parse_module
 from autodiff_compiler.ir.verify import verify
 from tests.backends.native.sampled import bare

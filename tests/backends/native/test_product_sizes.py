@@ -9,7 +9,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, TensorSpec
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.config import context
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))

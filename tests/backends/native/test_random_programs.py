@@ -11,7 +11,7 @@ import os
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from tests.property.grammar import program
 from tests.property.modes import Judge
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from tests.backends.native.against_numpy import f64, optimised
 from tests.backends.native.sampled import native
 

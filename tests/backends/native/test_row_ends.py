@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native.machine import machine, why_not
+from autodiff_compiler.backends.native.jit.machine import machine, why_not
 from autodiff_compiler.ir.text import parse_module
 from tests.backends.native.sampled import bare, vectors_of
 from tests.guarded import guard_pages, guarded

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native import crossing
-from autodiff_compiler.backends.native.lanes import NotNativeError
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.codegen.lanes import NotNativeError
+from autodiff_compiler.backends.native.control import sequence_arguments
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.dtypes import float32
 from autodiff_compiler.ir.text import parse_module
 from autodiff_compiler.ir.types import seq, tensor
@@ -147,5 +147,5 @@ class Liar(list):
 
 def test_only_rows_that_are_there_are_read():
     """The lengths of a sequence are those of what was read of it."""
-    table = crossing._described(seq(tensor(float32, (3,))), Liar([np.ones(3), np.ones(3)]), [])
+    table = sequence_arguments._described(seq(tensor(float32, (3,))), Liar([np.ones(3), np.ones(3)]), [])
     assert table[0] == 2

@@ -9,10 +9,10 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import ops
-from autodiff_compiler.backends.native.clusters import Cluster
-from autodiff_compiler.backends.native.decompositions import decomposed
-from autodiff_compiler.backends.native.grouping import items
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.fusion.clusters import Cluster
+from autodiff_compiler.backends.native.fusion.grouping import items
+from autodiff_compiler.backends.native.jit.machine import why_not
+from autodiff_compiler.backends.native.prepare.decompositions import decomposed
 from autodiff_compiler.dtypes import float32, float64
 from autodiff_compiler.primitives import F
 from tests.backends.native.against_numpy import optimised

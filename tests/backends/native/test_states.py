@@ -11,11 +11,11 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, ops
 from autodiff_compiler.backends.native.backend import _states
-from autodiff_compiler.backends.native.calls import without_calls
-from autodiff_compiler.backends.native.crossing import leave
-from autodiff_compiler.backends.native.decompositions import decomposed
+from autodiff_compiler.backends.native.control.sequence_arguments import leave
+from autodiff_compiler.backends.native.jit.machine import machine, why_not
 from autodiff_compiler.backends.native.lower import Lowering
-from autodiff_compiler.backends.native.machine import machine, why_not
+from autodiff_compiler.backends.native.prepare.calls import without_calls
+from autodiff_compiler.backends.native.prepare.decompositions import decomposed
 
 pytestmark = [
     pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}"),

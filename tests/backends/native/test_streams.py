@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler.backends.native import streams
-from autodiff_compiler.backends.native.machine import machine, why_not
-from autodiff_compiler.backends.native.pages import LARGE
+from autodiff_compiler.backends.native.jit.machine import machine, why_not
+from autodiff_compiler.backends.native.loops import nontemporal
+from autodiff_compiler.backends.native.memory.large_alloc import LARGE
 from tests.backends.native.against_numpy import optimised, ulps
 from tests.backends.native.sampled import native, vectors_of
 
@@ -23,7 +23,7 @@ N = LARGE // 4
 
 @pytest.fixture(params=[64, 32], ids=lambda n: f"{n} bytes", autouse=True)
 def vectors(request, monkeypatch):
-    monkeypatch.setattr(streams, "STREAMED_FROM", LARGE)
+    monkeypatch.setattr(nontemporal, "STREAMED_FROM", LARGE)
     with vectors_of(request.param):
         yield request.param
 

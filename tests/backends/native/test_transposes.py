@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from autodiff_compiler.backends.native.machine import why_not
+from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.primitives import F
 from tests.backends.native.sampled import assert_like_numpy, module_for, vectors_of
 

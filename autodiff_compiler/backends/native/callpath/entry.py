@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .... import escape
-from ..anchor import anchor
-from ..context import Context
-from ..frames import POOL, Release, frame_size, functions_for
+from ..codegen.context import Context
+from ..memory.anchor import anchor
+from ..memory.frame_pool import POOL, Release, frame_size, functions_for
 from .entry_text import EntryText
 from .objects import pointer
 from .signature import Signature

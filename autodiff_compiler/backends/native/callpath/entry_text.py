@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ....no_memory import on_the_way
-from ..context import Context
-from ..frames import GUARD, HEADER, frame_size
-from ..pages import LARGE
+from ..codegen.context import Context
+from ..memory.frame_pool import GUARD, HEADER, frame_size
+from ..memory.large_alloc import LARGE
 from . import abi
 from .entry_writer import RARE, EntryWriter
 from .memory_guards import BY_VALUE, BYTES

@@ -15,8 +15,8 @@ import numpy as np
 
 from ....runtime.storage import holders
 from ....runtime.tensor import Tensor
-from ..context import Context
-from ..engine import load
+from ..codegen.context import Context
+from ..jit.engine import load
 from .entry import FastEntry, made_functions
 from .protocol import Program, Word
 from .signature import Form, Signature

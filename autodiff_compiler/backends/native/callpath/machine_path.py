@@ -8,7 +8,7 @@ from typing import Any
 
 from ....locks import Lock
 from ....runtime.tensor import Tensor
-from ..context import Context
+from ..codegen.context import Context
 from . import memory_guards, vectorcall
 from .entry import FastEntry
 from .guarded_entry import MachineGuardedEntry, guarded_signature

@@ -13,8 +13,8 @@ from ....runtime.epoch import epoch
 from ....runtime.parameter import Parameter
 from ....runtime.storage import holders
 from ....runtime.tensor import Tensor
-from .. import pages
-from ..frames import POOL, functions
+from ..memory import large_alloc
+from ..memory.frame_pool import POOL, functions
 from .abi import slot_offset
 
 __all__ = ["pointer", "tensor_slots", "why_not"]
@@ -65,7 +65,7 @@ def pointer(name: str) -> int:
     if name in _FUNCTIONS:
         return functions().address(name)
     if name == "array_new":
-        return pages.functions().address(name)
+        return large_alloc.functions().address(name)
     kind, _, dtype = name.partition(" ")
     found = BY_NAME[dtype].numpy
     if kind == "descr":

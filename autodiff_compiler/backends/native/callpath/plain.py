@@ -17,10 +17,10 @@ from ....no_memory import on_the_way
 from ....runtime.parameter import Parameter
 from ....runtime.storage import SHARED, holders
 from ....runtime.tensor import Array, Tensor, wrap
-from ..anchor import anchor
-from ..context import Context
-from ..frames import GUARD, HEADER, SHARED_FROM
-from ..pages import new_array
+from ..codegen.context import Context
+from ..memory.anchor import anchor
+from ..memory.frame_pool import GUARD, HEADER, SHARED_FROM
+from ..memory.large_alloc import new_array
 from .objects import pointer
 from .protocol import Entry, GuardedEntry, Place, Program, Word
 from .signature import Form, Signature

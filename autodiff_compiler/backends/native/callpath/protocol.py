@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from ....locks import Lock
 from ....runtime.tensor import Tensor
-from ..context import Context
+from ..codegen.context import Context
 from .signature import Form, Signature
 
 __all__ = ["CallPath", "Entry", "GuardedEntry", "Place", "Program", "Word"]

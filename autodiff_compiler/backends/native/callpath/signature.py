@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ....dtypes import DType
 from ....locks import remembered
-from ..frames import HEADER, SHARED_FROM
+from ..memory.frame_pool import HEADER, SHARED_FROM
 
 __all__ = ["Argument", "Form", "Result", "Signature"]
 

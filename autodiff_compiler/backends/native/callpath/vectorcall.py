@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, cast
 
 from ....errors import leave_user_frames
-from ..engine import Loaded, load
+from ..jit.engine import Loaded, load
 from . import abi
 from .memory_guards import place_of_field
 

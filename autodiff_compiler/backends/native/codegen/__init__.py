@@ -1,0 +1,1 @@
+"""LLVM text: instructions, vectors, lanes and arithmetic over them, elementary functions, values."""

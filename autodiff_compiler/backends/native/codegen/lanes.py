@@ -1,0 +1,242 @@
+"""W lanes of one dtype: how they are held in registers, and how they get there from memory and back.
+
+A 16-bit float is held as f32 and rounded to 16 bits after every function, as NumPy and ml_dtypes do; a bool is an i1.
+What has no code here raises `NotNativeError`, and the op is run by its NumPy kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....dtypes import DType, bfloat16, bool_, float16, float64
+from .emit import Reg, Text, mangled, of_lane, vector
+from .vectors import Vectors
+
+__all__ = ["Lane", "Lanes", "NotNativeError", "element_type", "memory_type", "rounded"]
+
+
+class NotNativeError(Exception):
+    """There is no native code for this; the text says for what."""
+
+
+def element_type(dtype: DType) -> str:
+    """The LLVM type that a lane is computed in."""
+    if dtype.is_float:
+        return "double" if dtype is float64 else "float"
+    return f"i{dtype.bits}"
+
+
+def memory_type(dtype: DType) -> str:
+    """The LLVM type of an element in memory."""
+    if dtype is float16:
+        return "half"
+    return "i16" if dtype is bfloat16 else "i8" if dtype is bool_ else element_type(dtype)
+
+
+class Lane:
+    """W elements of one dtype."""
+
+    __slots__ = ("dtype", "kernels", "reg")
+    __array_ufunc__ = None
+
+    def __init__(self, kernels: Lanes, reg: Reg, dtype: DType) -> None:
+        self.kernels, self.reg, self.dtype = kernels, reg, dtype
+
+    def __bool__(self) -> bool:
+        raise TypeError("a formula cannot branch on its operands; use k.where")
+
+
+def _operators() -> None:
+    two = {
+        "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+        "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    }  # fmt: skip
+    for slot, fn in two.items():
+        setattr(Lane, f"__{slot}__", lambda a, b, fn=fn: getattr(a.kernels, fn)(a, b))
+        setattr(Lane, f"__r{slot}__", lambda a, b, fn=fn: getattr(a.kernels, fn)(b, a))
+    compared = {
+        "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+    }  # fmt: skip
+    for slot, fn in compared.items():
+        setattr(Lane, f"__{slot}__", lambda a, b, fn=fn: getattr(a.kernels, fn)(a, b))
+    for slot, fn in {"neg": "negative", "abs": "absolute", "invert": "invert"}.items():
+        setattr(Lane, f"__{slot}__", lambda a, fn=fn: getattr(a.kernels, fn)(a))
+
+
+_operators()
+
+
+class Lanes:
+    """Writes how W lanes are made, loaded and stored, into `text`."""
+
+    def __init__(self, text: Text, width: int, *, quick: bool | None = None) -> None:
+        """`quick`: see `Vectors`."""
+        self.text, self.width = text, width
+        self._vectors = {single: Vectors(text, width, single=single, quick=quick) for single in (True, False)}
+
+    def vectors(self, dtype: DType) -> Vectors:
+        return self._vectors[dtype is not float64]
+
+    # ------------------------------------------------------------------------------------------- lanes
+    def type_of(self, dtype: DType) -> str:
+        return vector(element_type(dtype), self.width)
+
+    def lane(self, reg: Reg, dtype: DType) -> Lane:
+        return Lane(self, reg, dtype)
+
+    def number(self, value: bool | int | float, dtype: DType) -> Lane:
+        """The number in all lanes, rounded as NumPy would."""
+        value = rounded(value, dtype)
+        if dtype.is_float:
+            return Lane(self, self.vectors(dtype).number(float(value)), dtype)
+        text = ("true" if value else "false") if dtype is bool_ else str(int(value))
+        of = element_type(dtype)
+        return Lane(self, Reg(text if self.width == 1 else f"splat ({of} {text})", self.type_of(dtype)), dtype)
+
+    def spread(self, x: Lane) -> Lane:
+        """A single element (of kernels of one lane) in all lanes."""
+        if self.width == 1:
+            return Lane(self, x.reg, x.dtype)
+        type = self.type_of(x.dtype)
+        one = self.text.let(type, f"insertelement {type} poison, {x.reg}, i64 0")
+        zeros = f"<{self.width} x i32> zeroinitializer"
+        return Lane(self, self.text.let(type, f"shufflevector {one}, {type} poison, {zeros}"), x.dtype)
+
+    def _together(self, *xs: Any) -> list[Lane]:
+        """Operands of a function: Python numbers take the dtype of the others."""
+        dtype = next(x.dtype for x in xs if isinstance(x, Lane))
+        found = [x if isinstance(x, Lane) else self.number(x, dtype) for x in xs]
+        if any(x.dtype is not dtype for x in found):
+            raise NotNativeError("operands of several dtypes")
+        return found
+
+    def _let(self, rhs: str, dtype: DType) -> Lane:
+        return Lane(self, self.text.let(self.type_of(dtype), rhs), dtype)
+
+    def _rounded(self, reg: Reg, dtype: DType) -> Lane:
+        """The result of a float function."""
+        if dtype is float16:
+            half = self.text.let(vector("half", self.width), f"fptrunc {reg} to {vector('half', self.width)}")
+            reg = self.text.let(reg.type, f"fpext {half} to {reg.type}")
+        elif dtype is bfloat16:
+            v = self.vectors(dtype)
+            reg = v.of_bits(v.iop("and", self._bfloat_bits(reg), -65536))
+        return Lane(self, reg, dtype)
+
+    def _bfloat_bits(self, reg: Reg) -> Reg:
+        """The bits of an f32 whose upper half is the bfloat16 next to it."""
+        v = self.vectors(bfloat16)
+        bits = v.bits_of(reg)
+        odd = v.iop("and", v.iop("lshr", bits, 16), 1)
+        near = v.iop("add", bits, v.iop("add", odd, 0x7FFF))
+        quiet = v.iop("or", bits, 0x400000)
+        return v.iselect(v.isnan(reg), quiet, near)
+
+    # ------------------------------------------------------------------------------------------- memory
+    def load(self, place: Reg, dtype: DType, align: int | None = None) -> Lane:
+        """W elements that follow each other."""
+        of = vector(memory_type(dtype), self.width)
+        return self.held(self.text.load(of, place, align or dtype.itemsize), dtype)
+
+    def held(self, raw: Reg, dtype: DType) -> Lane:
+        """Elements as they lie in memory, as lanes."""
+        if dtype is bool_:
+            zero = "0" if self.width == 1 else "zeroinitializer"
+            return self._let(f"icmp ne {raw}, {zero}", dtype)
+        if dtype is float16:
+            return self._let(f"fpext {raw} to {self.type_of(dtype)}", dtype)
+        if dtype is bfloat16:
+            v = self.vectors(dtype)
+            wide = self.text.let(v.int_type, f"zext {raw} to {v.int_type}")
+            return Lane(self, v.of_bits(v.iop("shl", wide, 16)), dtype)
+        return Lane(self, raw, dtype)
+
+    def stored(self, x: Lane) -> Reg:
+        """The lanes as they lie in memory."""
+        of = vector(memory_type(x.dtype), self.width)
+        if x.dtype is bool_:
+            return self.text.let(of, f"zext {x.reg} to {of}")
+        if x.dtype is float16:
+            return self.text.let(of, f"fptrunc {x.reg} to {of}")
+        if x.dtype is bfloat16:  # rounded already
+            v = self.vectors(x.dtype)
+            return self.text.let(of, f"trunc {v.iop('lshr', v.bits_of(x.reg), 16)} to {of}")
+        return x.reg
+
+    def store(self, x: Lane, place: Reg, align: int | None = None, *, past_caches: int = 0) -> None:
+        """`past_caches`: the alignment of a store that goes past them; 0: it does not."""
+        if past_caches:
+            self.text.stream(self.stored(x), place, past_caches)
+        else:
+            self.text.store(self.stored(x), place, align or x.dtype.itemsize)
+
+    def load_masked(self, place: Reg, dtype: DType, mask: Reg) -> Lane:
+        """The same where the mask holds; zeros elsewhere."""
+        of = vector(memory_type(dtype), self.width)
+        name = f"llvm.masked.load.{mangled(of)}.p0"
+        self.text.declares.add(f"declare {of} @{name}(ptr, i32 immarg, {mask.type}, {of})")
+        rhs = f"call {of} @{name}(ptr {place.text}, i32 {dtype.itemsize}, {mask}, {of} zeroinitializer)"
+        return self.held(self.text.make(of, rhs), dtype)
+
+    def store_masked(self, x: Lane, place: Reg, mask: Reg) -> None:
+        """The lanes where a `mask` holds."""
+        if mask.text == self.mask(1).text:  # LLVM 22 stores one lane of a truncated vector at its width before
+            self.store_strided(x, place, x.dtype.itemsize, 1)
+            return
+        raw = self.stored(x)
+        name = f"llvm.masked.store.{mangled(raw.type)}.p0"
+        self.text.declares.add(f"declare void @{name}({raw.type}, ptr, i32 immarg, {mask.type})")
+        self.text.do(f"call void @{name}({raw}, ptr {place.text}, i32 {x.dtype.itemsize}, {mask})")
+
+    def counted(self, place: Reg, dtype: DType, step: int) -> Lane:
+        """The numbers of W places, `step` apart."""
+        first = self.text.let("i64", f"ptrtoint {place} to i64")
+        if dtype.bits < 64:
+            first = self.text.let(f"i{dtype.bits}", f"trunc {first} to i{dtype.bits}")
+        start = self.spread(Lane(self, first, dtype))
+        if step == 0 or self.width == 1:
+            return start
+        half = 2 ** (dtype.bits - 1)
+        steps = ", ".join(f"i{dtype.bits} {(lane * step + half) % (2 * half) - half}" for lane in range(self.width))
+        return self._let(f"add {start.reg}, <{steps}>", dtype)
+
+    def load_strided(self, place: Reg, dtype: DType, stride: int, lanes: int | None = None) -> Lane:
+        """W elements `stride` bytes apart; only the first `lanes` of them are read."""
+        if self.width == 1:
+            return self.load(place, dtype)
+        of = memory_type(dtype)
+        total = Reg("zeroinitializer", vector(of, self.width))
+        for k in range(self.width if lanes is None else lanes):
+            one = self.text.load(of, self.text.at(place, k * stride), dtype.itemsize)
+            total = self.text.let(total.type, f"insertelement {total}, {one}, i64 {k}")
+        return self.held(total, dtype)
+
+    def store_strided(self, x: Lane, place: Reg, stride: int, lanes: int) -> None:
+        """The first `lanes` elements `stride` bytes apart."""
+        raw = self.stored(x)
+        for lane in range(lanes):
+            one = self.text.let(of_lane(raw.type), f"extractelement {raw}, i64 {lane}")
+            self.text.store(one, self.text.at(place, lane * stride), x.dtype.itemsize)
+
+    def mask(self, lanes: int) -> Reg:
+        """The condition that holds in the first `lanes` lanes."""
+        bits = ", ".join(f"i1 {'true' if i < lanes else 'false'}" for i in range(self.width))
+        return Reg(f"<{bits}>" if self.width > 1 else "true", vector("i1", self.width))
+
+    def of_lanes(self, x: Lane, lanes: Sequence[int]) -> Lane:
+        """Some lanes of a vector, as many as there are here."""
+        if x.kernels.width == 1:
+            return x
+        if self.width > 1:
+            return Lane(self, self.text.shuffled(x.reg, Reg("poison", x.reg.type), lanes), x.dtype)
+        one = self.text.let(of_lane(x.reg.type), f"extractelement {x.reg}, i64 {lanes[0]}")
+        return Lane(self, one, x.dtype)
+
+
+def rounded(value: bool | int | float, dtype: DType) -> Any:
+    """What a dtype makes of a number; without a warning, as the program would compute it."""
+    with np.errstate(all="ignore"):
+        return np.asarray(value).astype(dtype.numpy).item()

@@ -1,0 +1,1 @@
+"""Control flow: arms, loops, what they carry and collect, sequences, effects."""

@@ -1,0 +1,167 @@
+"""`if` as a branch of the driver.
+
+Results that are numbers or constants are registers; an array that is wanted in a place of its own is written there by
+both arms.  Any other is a pointer: to the one place where arms write what they make, or to what an arm hands on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ....ir.core import Op, Value
+from ....ir.types import TensorType
+from ..codegen.emit import Reg
+from ..codegen.values import Array, Buffer, Operand, Spread, size_of
+from ..kernels.interrupts import has_loops
+from ..lower import OPS, Lowering
+from ..memory.buffer_plan import Place
+from ..memory.last_uses import dies
+from ..memory.overwriting import wish_changes
+from .registers import Roots, operand_of, registers_of
+
+__all__: list[str] = []
+
+
+def _if(low: Lowering, op: Op) -> None:
+    text = low.text
+    test = low.scalar(op.operands[0]).reg
+    places = {i: place for i, r in enumerate(op.results) if (place := low.wish(r)) is not None}
+    merged = [i for i, r in enumerate(op.results) if low.uses.get(r) and not (i in places and places[i].fixed)]
+    same = {i: constant for i in merged if (constant := _same_constant(op, i)) is not None}
+    merged = [i for i in merged if i not in same]
+    for i in merged:
+        if i not in places and (made := _made(op, i)) is not None:
+            places[i] = Place(_place(low, op, i, made), fixed=False)
+    shared = [_Shared(b) for place in places.values() for b in place.array.roots if b.idle is not None]
+    roots = {i: Roots() for i in merged}
+    polls = any(has_loops(low, block) for block in op.blocks)
+    before, written = low.fuel, low.written
+
+    def arm(number: int) -> Callable[[], list[Reg]]:
+        block = op.blocks[number]
+
+        def write() -> list[Reg]:
+            low.fuel, low.written = before, set(written)
+            for one in shared:
+                one.begin(low.tick + 1)
+            with low.inside(op, number), low.arms.arm(number, low):
+                for i, place in places.items():
+                    out = block.outs[i]
+                    if place.carried is not None:
+                        wish_changes(low, out, block, place)
+                    elif out.block is block and isinstance(out.owner, Op) and out not in low.wanted:
+                        low.wanted[out] = place
+                low.block(block)
+                low.tick += 1  # what is copied now is no part of the last op
+                for i, place in places.items():
+                    out = block.outs[i]
+                    low.wanted.pop(out, None)
+                    if place.fixed and low.env[out] is not place.array:
+                        low.copy_defined(out, place.array)
+                found: list[Reg] = []
+                for i in merged:
+                    operand = _brought(low, block.outs[i], places.get(i))
+                    found += registers_of(low, operand, op.results[i].type, roots[i])
+            for one in shared:
+                one.end(low.tick)
+            return [*found, low.fuel] if polls else found
+
+        return write
+
+    found = text.branch(test, arm(0), arm(1))
+    for one in shared:
+        one.close()
+    low.tick += 1  # what is read from now on is no part of an arm
+    low.written = written
+    low.fuel = found.pop() if polls else before
+    registers = iter(found)
+    for i in merged:
+        low.env[op.results[i]] = _joined(low, operand_of(low, op.results[i].type, registers, tuple(roots[i])))
+    for i, constant in same.items():
+        low.env[op.results[i]] = constant
+    for i, place in places.items():
+        if place.fixed:
+            low.env[op.results[i]] = place.array
+
+
+class _Shared:
+    """A buffer that each arm may write a result to: in an arm it holds nothing before."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.buffer, self.since, self.before, self.filled = buffer, buffer.idle, len(buffer.gaps), False
+
+    def begin(self, tick: int) -> None:
+        if self.buffer.idle is None:
+            self.buffer.idle = tick
+
+    def end(self, tick: int) -> None:
+        if self.buffer.idle is None:
+            self.filled = True
+        else:
+            self.buffer.fill(tick + 1)
+
+    def close(self) -> None:
+        """After both arms: if none wrote it, it still holds nothing."""
+        if not self.filled:
+            del self.buffer.gaps[self.before :]
+            self.buffer.idle = self.since
+
+
+def _joined(low: Lowering, result: Operand) -> Operand:
+    """A result; an array in one of several buffers: from now on each is only needed as far as that is."""
+    if not isinstance(result, Array) or len(result.roots) == 1:
+        return result
+    stands = Buffer("joined", size_of(result.type), low.tick, low.tick, virtual=True)
+    for root in result.roots:
+        root.joins.append(stands)
+    return replace(result, joined=stands)
+
+
+def _made(op: Op, i: int) -> TensorType | None:
+    """The type of a result that is an array which an arm makes."""
+    type = op.results[i].type
+    if not isinstance(type, TensorType) or type.shape == ():
+        return None
+    outs = [(out.owner, out.block is block) for block in op.blocks if isinstance((out := block.outs[i]).owner, Op)]
+    made = any(owner.defn.name == "const" or (inside and owner.defn.name != "undef") for owner, inside in outs)
+    return type if made else None
+
+
+def _brought(low: Lowering, out: Value, place: Place | None) -> Operand:
+    """What an arm yields: in the place for it, if it must be written anyway as it lies nowhere in order."""
+    operand = low.env[out]
+    scattered = isinstance(operand, Spread) or (isinstance(operand, Array) and not operand.contiguous)
+    if place is None or place.carried is not None or not scattered:
+        return operand
+    low.copy(out, place.array)
+    return place.array
+
+
+def _place(low: Lowering, op: Op, i: int, type: TensorType) -> Array:
+    """Where arms may write a result: over what another arm hands on, if nobody else needs that, or nothing."""
+    for block in op.blocks:
+        handed = dies(low, block.outs[i], (block, i))
+        if handed is not None and block.outs[i].block is not block:
+            return low.array(type, handed)
+    made = low.array(type)
+    made.roots[0].idle = low.tick
+    return made
+
+
+def _same_constant(op: Op, i: int) -> Spread | None:
+    """The constant that both arms yield, if they do."""
+    found = []
+    for block in op.blocks:
+        out = block.outs[i]
+        made = out.owner
+        if not isinstance(made, Op) or made.defn.name != "const" or isinstance(made.attr("value"), str):
+            return None
+        found.append(made.attr("value"))
+    a, b = found
+    type = op.results[i].type
+    assert isinstance(type, TensorType)
+    return Spread(type, a) if type.shape != () and repr(a) == repr(b) else None
+
+
+OPS["if"] = _if

@@ -1,0 +1,293 @@
+"""`while` and `scan` as loops of the driver.
+
+What goes from trip to trip is in `carries`, what trips leave behind in `collecting`, how long loops are interrupted in
+`interrupts`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ....ir.core import Block, Op, Value
+from ....ir.types import Seq, TensorType
+from ..codegen.emit import Int, Reg, i64, pointer
+from ..codegen.lanes import Lane
+from ..codegen.values import Operand, Sequence, Spread, Undefined
+from ..kernels.interrupts import burn, cost_of, has_loops, is_short
+from ..lower import OPS, Lowering
+from ..memory.last_uses import dies
+from ..memory.sequences import element, leaves
+from .carries import ArrayCarry, Carry, carry_of
+from .collecting import Collected
+from .sequence_ops import anchored, require_elements
+
+__all__: list[str] = []
+
+#: Bytes of records that are many.
+_LARGE = 1 << 20
+#: Records that there is room for at first where the trips are not known.
+_FIRST = 16
+
+
+class _Carried(NamedTuple):
+    """A value that goes from trip to trip."""
+
+    carry: Carry
+    #: the value in the body, and in the condition of a `while`
+    args: tuple[Value, ...]
+    #: the next version, in the body
+    out: Value
+    #: the last version, after the loop
+    result: Value
+
+
+class _Loop:
+    """What `while` and `scan` have in common."""
+
+    def __init__(
+        self,
+        low: Lowering,
+        op: Op,
+        body: Block,
+        inits: tuple[Value, ...],
+        args: list[tuple[Value, ...]],
+        results: list[Value],
+    ) -> None:
+        """`args`: for each carry the arguments that are it; `results`: the last carries, then what is collected."""
+        self.low, self.op, self.text, self.body = low, op, low.text, body
+        self.inits, self.args, self.results = inits, args, results
+        #: sequences that are read, and the arguments that are their elements
+        self.elements: list[tuple[Value, Value]] = []
+        self.carries: list[_Carried] = []
+        self.cost = sum(cost_of(block, low.machine.vector_bytes) for block in op.blocks)
+
+    def _open(self, trips: int | None) -> None:
+        """Before the loop."""
+        low, k = self.low, len(self.inits)
+        low.tick += 1
+        self.collected = Collected(low, self.body.outs[k:], self.results[k:], trips)
+        first = self.op.defn.name == "scan"  # behind the number of trips
+        free = [None if x in low.undefined else dies(low, x, (self.op, i)) for i, x in enumerate(self.inits, first)]
+        self.region = low.open_region(self.collected.records)
+        for number, (init, args) in enumerate(zip(self.inits, self.args, strict=True)):
+            operand, out, result = low.env[init], self.body.outs[number], self.results[number]
+            if out is args[0]:
+                low.env[result] = operand
+                low.touch(operand)
+                self._see(args, operand)
+                continue
+            if isinstance(operand, Sequence):
+                operand = anchored(low, operand, escapes=False)
+            carry = carry_of(low, args[0].type, operand, args[0], result, free[number])
+            self.carries.append(_Carried(carry, args, out, result))
+
+    def _see(self, args: tuple[Value, ...], operand: Operand) -> None:
+        self.low.env.update(dict.fromkeys(args, operand))
+
+    def _first(self) -> list[Reg]:
+        """The carries of the first trip."""
+        return [r for carried in self.carries for r in carried.carry.first]
+
+    def _bind(self, registers: list[Reg]) -> None:
+        """The carries at the start of a trip."""
+        for carry, args, _, _ in self.carries:
+            n = len(carry.first)
+            self._see(args, carry.begin(registers[:n]))
+            registers = registers[n:]
+
+    def _trip(self, index: Int) -> list[Reg]:
+        """The body; the carries of the next trip."""
+        low = self.low
+        outer, low.written = low.written, set()
+        used, spot = low.room_uses, len(low.text.lines)
+        for x, arg in self.elements:
+            if low.uses.get(arg):
+                operand = low.env[x]
+                low.touch(operand)
+                low.env[arg] = element(low, operand, index) if isinstance(operand, Sequence) else Undefined()
+        self.collected.plan(self.body, index)
+        for carried in self.carries:
+            carried.carry.wish(carried.out, self.body)
+        with low.inside():
+            low.block(self.body)
+        low.tick += 1
+        mine = [c.carry.carried for c in self.carries if isinstance(c.carry, ArrayCarry)]
+        low.wanted = {v: p for v, p in low.wanted.items() if p.carried is None or p.carried not in mine}
+        found = [r for carry, _, out, _ in self.carries for r in carry.next(low.env[out], out)]
+        if low.room_uses != used and not self._keeps_room():
+            mark = pointer(low.text.fresh("mark"))
+            room = low.room()
+            low.text.lines.insert(spot, f"  {mark.text} = call ptr @room.mark({room.entry})")
+            room.release(mark)
+        low.written = outer
+        return found
+
+    def _keeps_room(self) -> bool:
+        """Whether what a trip has taken of the room of the call is needed after it."""
+        return any(isinstance(leaf, Seq) for out in self.body.outs for leaf in leaves(out.type))
+
+    def _close(self, registers: list[Reg], length: Reg) -> None:
+        """After the loop."""
+        low = self.low
+        low.tick += 1
+        low.close_region(self.region)
+        for carry, _, _, result in self.carries:
+            n = len(carry.first)
+            low.env[result] = carry.end(registers[:n])
+            registers = registers[n:]
+        self.collected.bind(length)
+
+
+class _Scan(_Loop):
+    """A loop whose trips are counted beforehand."""
+
+    def __init__(self, low: Lowering, op: Op) -> None:
+        k, (body,) = op.attr("carries"), op.blocks
+        args: list[tuple[Value, ...]] = [(arg,) for arg in body.args[1 : 1 + k]]
+        super().__init__(low, op, body, op.operands[1 : 1 + k], args, op.results)
+        self.elements = list(zip(op.operands[1 + k :], body.args[1 + k :], strict=True))
+
+    def write(self) -> None:
+        low, text = self.low, self.text
+        trips, n = self._count()
+        for x, arg in self.elements:
+            operand = low.env[x]
+            if low.uses.get(arg) and isinstance(operand, Sequence):
+                require_elements(low, operand, n)
+        self._open(trips)
+        self.collected.take(n)
+        polled = not is_short(trips, self.cost)
+        fuelled = polled or has_loops(low, self.body)
+
+        def trip(i: Int, registers: list[Reg]) -> list[Reg]:
+            if fuelled:
+                low.fuel = registers[-1]
+            self._bind(registers)
+            self._number(i)
+            found = self._trip(i)
+            if polled:
+                burn(low, self.cost)
+            return [*found, low.fuel] if fuelled else found
+
+        start, stop, step = (text.sub(n, 1), -1, -1) if self.op.attr("reverse") else (0, n, 1)
+        carried = [*self._first(), low.fuel] if fuelled else self._first()
+        found = text.loop(start, stop, step, carried, trip)
+        if fuelled:
+            low.fuel = found.pop()
+        self._close(found, text.whole(n))
+
+    def _count(self) -> tuple[int | None, Int]:
+        """How many trips there are: as far as it is known, and as the code has it."""
+        count = self.op.operands[0]
+        operand = self.low.env[count]
+        n = self.low.scalar(count).reg
+        if isinstance(operand, Spread) and not isinstance(operand.number, Lane):
+            trips = max(int(operand.number), 0)
+            return trips, trips
+        self.text.declares.add("declare i64 @llvm.smax.i64(i64, i64)")
+        return None, self.text.let("i64", f"call i64 @llvm.smax.i64(i64 0, {n})")
+
+    def _number(self, i: Int) -> None:
+        """The number of the trip, for the body."""
+        index = self.body.args[0]
+        if self.low.uses.get(index):
+            assert isinstance(index.type, TensorType)
+            number = i if isinstance(i, int) else self.low.one.lane(i, index.type.dtype)
+            self.low.env[index] = Spread(index.type, number)
+
+
+class _While(_Loop):
+    """A loop whose trips are not known beforehand: its records move when there are more than there is room for."""
+
+    def __init__(self, low: Lowering, op: Op) -> None:
+        self.cond, body = op.blocks
+        args: list[tuple[Value, ...]] = list(zip(body.args, self.cond.args, strict=True))
+        super().__init__(low, op, body, op.operands, args, op.results[1:])
+        self.count = op.results[0]
+        self.trips = self.capacity = i64(0)
+
+    def write(self) -> None:
+        low, text = self.low, self.text
+        self._open(None)
+        groups = self.collected.growing
+        counted = bool(groups) or bool(low.uses.get(self.count))
+        state: list[Reg] = [low.fuel]
+        if counted:
+            state.append(i64(0))
+        if groups:
+            state += [i64(_FIRST), *self.collected.take(_FIRST)]
+
+        def take(registers: list[Reg]) -> list[Reg]:
+            """Takes the state; the carries are left."""
+            low.fuel = registers[0]
+            if counted:
+                self.trips = registers[1]
+            if groups:
+                self.capacity = registers[2]
+                self.collected.begin(registers[3 : len(state)])
+            return registers[len(state) :]
+
+        def test(registers: list[Reg]) -> Reg:
+            self._bind(take(registers))
+            with low.inside():
+                low.block(self.cond)
+                return low.scalar(self.cond.outs[0]).reg
+
+        def trip(registers: list[Reg]) -> list[Reg]:
+            if groups:
+                self._grow()
+            found = self._trip(self.trips)
+            burn(low, self.cost)
+            after = [low.fuel]
+            if counted:
+                after.append(text.whole(text.add(self.trips, 1)))
+            if groups:
+                after += [self.capacity, *[g.base for g in groups]]
+            return [*after, *found]
+
+        last = take(text.repeat([*state, *self._first()], test, trip))
+        self.collected.trim(self.trips, self.capacity)
+        self._close(last, self.trips)
+        assert isinstance(self.count.type, TensorType)
+        low.env[self.count] = Spread(self.count.type, low.one.lane(self.trips, self.count.type.dtype))
+
+    def _grow(self) -> None:
+        """More room where all of it is used; what points to records follows them."""
+        text, groups, room = self.text, self.collected.growing, self.collected.room
+        assert room is not None
+        pointers = [p for carried in self.carries for p in carried.carry.pointers()]
+
+        def grow() -> list[Reg]:
+            # Twice as many, of large ones a quarter more.
+            limit = _LARGE // max(g.step for g in groups) if any(g.step for g in groups) else _LARGE
+            large = text.let("i1", f"icmp ugt {self.capacity}, {max(1, limit)}")
+            quarter = text.let("i64", f"lshr {self.capacity}, 2")
+            more = text.let("i64", f"select {large}, {quarter}, {self.capacity}")
+            wanted = text.whole(text.add(self.capacity, more))
+            moved = [room.more(g.base, self.trips, self.capacity, wanted, g.step) for g in groups]
+            follow = [self._followed(p, moved) for p in pointers]
+            return [wanted, *moved, *follow]
+
+        full = text.make("i1", f"icmp eq i64 {self.trips.text}, {self.capacity.text}")
+        now = [self.capacity, *[g.base for g in groups], *pointers]
+        found = text.branch(full, grow, lambda: now, rare=True)
+        self.capacity = found[0]
+        self.collected.begin(found[1 : 1 + len(groups)])
+        left = iter(found[1 + len(groups) :])
+        for carry, args, _, _ in self.carries:
+            self._see(args, carry.moved(left, self.low.env[args[0]]))
+
+    def _followed(self, pointer: Reg, moved: list[Reg]) -> Reg:
+        """Where a pointer points now, if it pointed to a record."""
+        text = self.text
+        place = text.let("i64", f"ptrtoint {pointer} to i64")
+        for group, base in zip(self.collected.growing, moved, strict=True):
+            start = text.let("i64", f"ptrtoint {group.base} to i64")
+            offset = text.let("i64", f"sub i64 {place.text}, {start.text}")
+            size = text.whole(text.mul(self.trips, group.step))
+            inside = text.let("i1", f"icmp ult {offset}, {size.text}")
+            pointer = text.let("ptr", f"select {inside}, {text.at(base, offset)}, {pointer}")
+        return pointer
+
+
+OPS.update({"scan": lambda low, op: _Scan(low, op).write(), "while": lambda low, op: _While(low, op).write()})

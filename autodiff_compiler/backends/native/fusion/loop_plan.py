@@ -1,0 +1,187 @@
+"""What a walk over a cluster does in which pass, and over which loops: everything that is known before code is written.
+
+Where a reduction's result is used by its own row, the row is gone through once more: that is a pass.  What a later pass
+needs of an earlier one is computed again if that is cheap, else kept in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from ....dtypes import DType
+from ....ir.core import Op, Value
+from ....ir.primitive import COSTLY
+from ....ir.types import TensorType
+from ..codegen.emit import Int, Reg
+from ..codegen.lanes import Lane
+from .clusters import REDUCTIONS, Axes, Cluster
+
+__all__ = ["Layout", "Level", "Memory", "Passes", "collapsed", "plan_passes", "read_again", "reading_passes"]
+
+#: Instructions per element that computing a value again may cost.
+_CHEAP = 8
+#: Bytes of a row that is still in the cache when it is gone over again.
+_CACHE = 1 << 20
+
+
+@dataclass(eq=False)
+class Memory:
+    """Where elements lie: `strides` in bytes, one per axis of the walk."""
+
+    base: Reg
+    offset: Int
+    strides: tuple[int, ...]
+    dtype: DType
+    #: nothing lies there: every element is the number of its place
+    counted: bool = False
+    #: whole vectors are written past the caches if it is not 0, which then is what they are aligned to
+    streams: int = 0
+
+
+@dataclass
+class Level:
+    """A loop: how often it runs, and by how many bytes each memory moves on."""
+
+    size: int
+    strides: dict[Memory, int]
+
+
+@dataclass
+class Layout:
+    """The loops of each level, outermost first; the last of `inner` is the one over vectors."""
+
+    batch: list[Level]
+    outer: list[Level]
+    inner: list[Level]
+
+
+def collapsed(shape: tuple[int, ...], axes: Axes, memories: list[Memory]) -> Layout:
+    """The fewest loops that go through the axes: neighbours are one loop where every memory allows it."""
+    levels = []
+    for group in (axes.batch, axes.outer, axes.inner):
+        loops: list[Level] = []
+        for axis in group:
+            if shape[axis] == 1:
+                continue
+            strides = {m: m.strides[axis] for m in memories}
+            if loops and all(loops[-1].strides[m] == s * shape[axis] for m, s in strides.items()):
+                loops[-1] = Level(loops[-1].size * shape[axis], strides)
+            else:
+                loops.append(Level(shape[axis], strides))
+        levels.append(loops)
+    batch, outer, inner = levels
+    return Layout(batch, outer, inner or [Level(1, dict.fromkeys(memories, 0))])
+
+
+@dataclass
+class Passes:
+    """Which pass makes each value, and what each pass must leave behind."""
+
+    of: dict[Value, int] = field(default_factory=dict)
+    #: the reductions and the stores of each pass
+    reductions: list[list[Op]] = field(default_factory=list)
+    stores: list[list[Value]] = field(default_factory=list)
+    #: values kept for later passes that nobody else needs
+    temporaries: list[Value] = field(default_factory=list)
+    #: how often values are read from memory once more, as the cache does not hold a row
+    again: dict[Value, int] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        return len(self.reductions)
+
+
+def plan_passes(cluster: Cluster, stored: set[Value], *, held: bool) -> Passes:
+    """`stored`: values of single elements that others need; `held`: a row stays in registers from pass to pass."""
+    plan = Passes()
+    for op in cluster.ops:
+        result = op.results[0]
+        before = max((plan.of.get(x, 0) for x in op.operands), default=0)
+        plan.of[result] = before + 1 if result in cluster.rows and op.defn.name in REDUCTIONS else before
+    last = 0
+    for op in cluster.ops:
+        if op.defn.name in REDUCTIONS:
+            last = max(last, plan.of.get(op.operands[0], 0))
+        elif op.results[0] in stored:
+            last = max(last, plan.of[op.results[0]])
+    plan.reductions = [[] for _ in range(last + 1)]
+    plan.stores = [[] for _ in range(last + 1)]
+    for op in cluster.ops:
+        if op.defn.name in REDUCTIONS:
+            plan.reductions[plan.of.get(op.operands[0], 0)].append(op)
+        elif op.results[0] in stored:
+            plan.stores[plan.of[op.results[0]]].append(op.results[0])
+    if not held:
+        _keep(plan, cluster, set(stored))
+    return plan
+
+
+def reading_passes(plan: Passes, cluster: Cluster, stored: set[Value], *, held: bool) -> dict[Value, list[int]]:
+    """In which passes each value that lies in memory is read, element by element; the other arguments as above."""
+    memory, found = stored.union(plan.temporaries), dict[Value, list[int]]()
+    for number in range(plan.count):
+        todo = [*[op.operands[0] for op in plan.reductions[number]], *plan.stores[number]]
+        seen: set[Value] = set()
+        while todo:
+            x = todo.pop()
+            if x in seen or x in cluster.rows:
+                continue
+            seen.add(x)
+            if x in cluster.full and not (x in memory and plan.of[x] < number):
+                todo += x.owner.operands  # type: ignore[union-attr]
+            elif not held or x not in found:
+                found.setdefault(x, []).append(number)
+    return found
+
+
+def read_again(cluster: Cluster, reads: dict[Value, list[int]], sources: set[Value]) -> dict[Value, int]:
+    """How often each value is read once more; empty if a row stays in the cache. `sources`: what others have made."""
+    if sum(row_bytes(cluster, x) for x in reads if x.shape == cluster.shape) <= _CACHE:
+        return {}
+    return {x: len(passes) - (x in sources) for x, passes in reads.items()}
+
+
+def _keep(plan: Passes, cluster: Cluster, memory: set[Value]) -> None:
+    """Finds what must be kept in memory between passes."""
+    for number in range(1, plan.count):
+        todo = [op.operands[0] for op in plan.reductions[number]] + list(plan.stores[number])
+        seen: set[Value] = set()
+        while todo:
+            x = todo.pop()
+            if x in seen or x not in cluster.full or (x in memory and plan.of[x] < number):
+                continue
+            seen.add(x)
+            assert isinstance(x.owner, Op)
+            if plan.of[x] < number and _cost(x, cluster, memory, number, plan) > _CHEAP:
+                memory.add(x)
+                plan.temporaries.append(x)
+                plan.stores[plan.of[x]].append(x)
+                continue
+            todo += x.owner.operands
+
+
+def _cost(x: Value, cluster: Cluster, memory: set[Value], number: int, plan: Passes) -> int:
+    """What computing a value again would cost."""
+    total, todo, seen = 0, [x], set[Value]()
+    while todo and total <= _CHEAP:
+        y = todo.pop()
+        if y in seen or y not in cluster.full or (y is not x and y in memory and plan.of[y] < number):
+            continue
+        seen.add(y)
+        assert isinstance(y.owner, Op)
+        cost = y.owner.defn.cost
+        total += COSTLY if cost is None else cost
+        todo += y.owner.operands
+    return total
+
+
+def row_bytes(cluster: Cluster, x: Value) -> int:
+    """Memory for one row of a value."""
+    assert cluster.axes is not None
+    assert isinstance(x.type, TensorType)
+    return prod(cluster.shape[a] for a in cluster.axes.inner) * x.type.dtype.itemsize  # type: ignore[misc]
+
+
+#: What a walk reads: elements in memory, one number for all of them, or a number known now.
+Source = Memory | Lane | bool | int | float

@@ -1,0 +1,1 @@
+"""LLVM text becomes object code, which is kept on disk, and functions of this process."""

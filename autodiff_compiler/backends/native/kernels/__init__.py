@@ -1,0 +1,1 @@
+"""Ops with code of their own, and those that Python runs."""

@@ -1,0 +1,218 @@
+"""Ops without native code: Python runs their NumPy kernel on the arrays of the frame, in the order of the program.
+
+The code stores the pointers of operands and results behind each other and calls `@call_host` with the number of the
+call.  An exception of the kernel stays set, and the program returns at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .... import escape
+from ....errors import CompileError
+from ....ir.core import Op
+from ....ir.primitive import kernel_of
+from ....ir.printer import attributes_text
+from ....ir.types import TensorType
+from ....source import Loc, line_of
+from ..codegen.emit import i64
+from ..codegen.lanes import NotNativeError
+from ..codegen.values import Array, Spread
+from ..lower import OPS
+from ..memory.buffer_plan import BufferPlan
+
+__all__ = ["Host", "View", "array_of", "call_host", "call_python", "run_hosts"]
+
+#: Calls the host's function with the number of the call and the place of its pointers.
+_CALL_HOST = """define internal i32 @call_host(i64 %number, ptr %pointers) noinline {
+  %args = alloca [2 x ptr], align 8
+  %address = ptrtoint ptr %pointers to i64
+  %which = call ptr @PyLong_FromLongLong(i64 %number)
+  %place = call ptr @PyLong_FromLongLong(i64 %address)
+  %second = getelementptr i8, ptr %args, i64 8
+  store ptr %which, ptr %args, align 8
+  store ptr %place, ptr %second, align 8
+  %run = load ptr, ptr <host>, align 8
+  %result = call ptr @PyObject_Vectorcall(ptr %run, ptr %args, i64 2, ptr null)
+  call void @Py_DecRef(ptr %which)
+  call void @Py_DecRef(ptr %place)
+  call void @Py_DecRef(ptr %result)
+  %failed = icmp eq ptr %result, null
+  %code = zext i1 %failed to i32
+  ret i32 %code
+}"""
+_DECLARES = (
+    "declare ptr @PyLong_FromLongLong(i64)",
+    "declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)",
+    "declare void @Py_DecRef(ptr)",
+)
+
+
+class Host:
+    """One call: the function, and how its operands and results lie in memory.
+
+    `copies`: it may keep what it is given, or change it.  `returns`: it does not always raise.  `commits` are noted if
+    an exception leaves it (see `runtime.commits`): functions, each with how many arrays behind the results it takes,
+    which are `noted`.
+    """
+
+    def __init__(
+        self,
+        run: Callable[..., Any],
+        operands: Sequence[View],
+        results: Sequence[View],
+        *,
+        copies: bool = False,
+        returns: bool = True,
+        commits: Sequence[tuple[Callable[..., Any], int]] = (),
+        noted: Sequence[View] = (),
+        loc: Loc | None = None,
+    ) -> None:
+        self.run, self.operands, self.results, self.copies = run, operands, results, copies
+        self.returns = returns
+        self.commits, self.noted, self.loc = commits, noted, loc
+        self._table = ctypes.c_void_p * (len(operands) + len(results) + len(noted))
+
+    def __call__(self, place: int) -> None:
+        n, end = len(self.operands), len(self.operands) + len(self.results)
+        pointers = self._table.from_address(place)
+        arrays = [view.at(p) for view, p in zip(self.operands, pointers, strict=False)]
+        if self.copies:
+            arrays = [np.array(a) for a in arrays]
+        try:
+            with np.errstate(all="ignore"):
+                found = self.run(*arrays)
+            if len(self.results) == 1 and not isinstance(found, tuple | list):
+                found = (found,)
+            for view, p, value in zip(self.results, pointers[n:end], found or (), strict=True):
+                view.at(p)[...] = value
+        except BaseException as error:
+            noted = [np.array(view.at(p)) for view, p in zip(self.noted, pointers[end:], strict=True)]
+            for note, count in self.commits:
+                note(*noted[:count])
+                del noted[:count]
+            if isinstance(error, Exception) and not any("raised at" in n for n in getattr(error, "__notes__", ())):
+                _name_line(error, self.loc)
+            raise
+
+
+def _name_line(error: Exception, loc: Loc | None) -> None:
+    """Notes the user's line whose computation failed, unless the error shows its place itself."""
+    if loc is not None and not isinstance(error, CompileError):
+        line = escape.line(line_of(loc.file, loc.line).strip())
+        tag = escape.line(f" {loc.tag}") if loc.tag else ""
+        error.add_note(f"raised at {loc.short}{tag}" + (f": {line}" if line else ""))
+
+
+class View:
+    """How an array lies in memory."""
+
+    def __init__(self, type: TensorType, strides: tuple[int, ...]) -> None:
+        self.shape, self.strides, self.dtype = type.shape, strides, type.dtype.numpy
+        # From the lowest to behind the highest byte.
+        spans = [(d - 1) * s for d, s in zip(type.shape, strides, strict=True)]  # type: ignore[operator]
+        self.below = sum(min(s, 0) for s in spans)
+        self._memory = ctypes.c_char * (sum(map(abs, spans)) + type.dtype.itemsize)
+
+    def at(self, pointer: int | None) -> np.ndarray[Any, Any]:
+        if 0 in self.shape:
+            return np.empty(self.shape, self.dtype)
+        assert pointer is not None
+        memory = self._memory.from_address(pointer + self.below)
+        return np.ndarray(self.shape, self.dtype, memory, -self.below, self.strides)  # type: ignore[arg-type]
+
+
+def run_hosts(hosts: Sequence[Host]) -> Callable[[int, int], None]:
+    """What `@call_host` calls."""
+
+    def run(number: int, place: int) -> None:
+        hosts[number](place)
+
+    return run
+
+
+def lower_host(low: BufferPlan, op: Op) -> None:
+    """An op as a call of its NumPy kernel."""
+    if op.defn.numpy is None and op.defn.scalar is None:
+        raise NotNativeError(op.defn.name)
+    attributes = dict(zip(op.defn.schema, op.attrs, strict=True))
+    kernel = kernel_of(op.defn)
+    call_host(low, op, lambda *arrays: kernel(*arrays, **attributes))
+
+
+def call_host(
+    low: BufferPlan,
+    op: Op,
+    run: Callable[..., Any],
+    operands: Sequence[Any] | None = None,
+    *,
+    copies: bool = False,
+    returns: bool = True,
+) -> None:
+    """A call of `run` with the op's operands (or these) as arrays; it returns the results, unless it only raises."""
+    operands = [array_of(low, x) for x in (op.operands if operands is None else operands)]
+    results = []
+    for r in op.results:
+        if not isinstance(r.type, TensorType):
+            raise NotNativeError(f"{op.defn.name} makes {r.type}")
+        results.append(low.array(r.type) if r.type.shape == () else low.target(r))
+    low.text.note(f"Python runs: {_told(low, op)}")
+    call_python(low, run, operands, results, copies=copies, returns=returns, loc=op.loc)
+    for r, array in zip(op.results, results, strict=True):
+        if array.shape == ():
+            low.env[r] = Spread(array.type, low.one.load(array.base, array.dtype))
+
+
+def _told(low: BufferPlan, op: Op) -> str:
+    """What a call does that the code does not show: the op with its attributes, and what a callable tells."""
+    called = [op.attr(word) for word in ("exception", "fn") if word in op.defn.schema]
+    tells = [getattr(low.module.callables.get(name.removeprefix("@")), "tells", None) for name in called]
+    return escape.ascii_line(" ".join([f"{op.defn.name}{attributes_text(op)}", *filter(None, tells)]))
+
+
+def call_python(
+    low: BufferPlan,
+    run: Callable[..., Any],
+    operands: Sequence[Array],
+    results: Sequence[Array],
+    *,
+    copies: bool = False,
+    returns: bool = True,
+    loc: Loc | None = None,
+) -> None:
+    """A call of `run` with these arrays, whose results are written to those."""
+    text = low.text
+    noted = [array_of(low, x) for op in low.noting for x in op.operands]
+    arrays = [*operands, *results, *noted]
+    table = low.buffer(8 * max(1, len(arrays)))
+    for i, array in enumerate(arrays):
+        low.touch(array)
+        text.store(text.at(array.base, array.offset), text.at(table.base, 8 * i), 8)
+    views = [View(a.type, a.strides) for a in arrays]
+    n, end = len(operands), len(operands) + len(results)
+    commits = [(low.module.callables[op.attr("fn").removeprefix("@")], len(op.operands)) for op in low.noting]
+    more: dict[str, Any] = {"copies": copies, "returns": returns, "commits": commits, "noted": views[end:]}
+    low.hosts.append(Host(run, views[:n], views[n:end], loc=loc or low.loc, **more))
+    number = i64(len(low.hosts) - 1)
+    text.needs["call_host"] = _CALL_HOST.replace("<host>", low.context.place("host"))
+    text.declares.update(_DECLARES)
+    failed = text.make("i32", f"call i32 @call_host({number}, {table.base})")
+    text.leave_if(text.make("i1", f"icmp ne {failed}, 0"))
+    low.may_fail()
+
+
+def array_of(low: BufferPlan, x: Any) -> Array:
+    if not isinstance(x.type, TensorType):
+        raise NotNativeError(f"a kernel takes {x.type}")
+    if x.type.shape != ():
+        return low.in_memory(x, ordered=False)
+    made = low.array(x.type)
+    low.copy(x, made)
+    return made
+
+
+OPS["host"] = lower_host

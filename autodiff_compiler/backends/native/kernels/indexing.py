@@ -1,0 +1,265 @@
+"""Reading at places given by integer tensors, and the check that the places exist."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ....dtypes import int64, uint64
+from ....ir.core import Op, Value
+from ....ir.primitive import F, kernel_of
+from ....ir.types import TensorType, tensor
+from ..codegen.arithmetic import Kernels
+from ..codegen.emit import Int, Reg, Text
+from ..codegen.lanes import Lane
+from ..codegen.values import Array, Spread
+from ..loops.loop_nest import Nest, row_of
+from ..lower import OPS
+from ..memory.buffer_plan import BufferPlan
+from .host_calls import call_python
+from .windows import compute
+
+__all__ = ["TOGETHER", "in_order", "position", "positions", "rows_before"]
+
+#: Slices that are read together, and how many bytes they have at most.
+TOGETHER = 8
+_SHORT = 64
+
+
+# ------------------------------------------------------------------------------------------------ places
+def _check_index(low: BufferPlan, op: Op) -> None:
+    """Positions from 0 on; where one lies outside, the NumPy kernel is called, which raises."""
+    (x,), (result,) = op.operands, op.results
+    assert isinstance(x.type, TensorType)
+    assert isinstance(result.type, TensorType)
+    size, negative = op.attr("size"), op.attr("negative") and x.dtype is not uint64  # there 2**64 - 1 is not -1
+    if result.type.shape == ():
+        lane = low.one.cast(low.scalar(x), int64)
+        outside, place = _checked(low.one, lane, size, negative)
+        low.env[result] = Spread(result.type, place)
+        _refuse(low, op, None, outside)
+    elif 0 in result.type.shape:
+        low.target(result)
+    else:
+        source = low.in_memory(x, ordered=False)
+        bad, below = _found(low, source, size, negative)
+        _refuse(low, op, source, bad)
+        if source.dtype is not int64 or not source.contiguous:
+            _counted_from_zero(low, source, low.target(result), size)
+        else:
+            low.env[result] = _moved_up(low, source, result.type, size, below) if negative else source
+    low.may_fail()
+
+
+def _checked(k: Kernels, lane: Lane, size: int, negative: bool) -> tuple[Reg, Lane]:
+    """Whether a position does not exist, and the position counted from 0."""
+    place = k.where(k.less(lane, 0), k.add(lane, size), lane) if negative else lane
+    return _outside(k, place, size), place
+
+
+def _outside(k: Kernels, place: Lane, size: int) -> Reg:
+    """Whether a position is not one from 0 to size - 1: one unsigned comparison checks both bounds."""
+    test = k.less(place, 0).reg.type
+    return k.text.let(test, f"icmp uge {place.reg}, {k.number(size, int64).reg.text}")
+
+
+def _refuse(low: BufferPlan, op: Op, source: Array | None, bad: Reg) -> None:
+    """Raises what the NumPy kernel raises, if a position does not exist."""
+    x, size, negative = op.operands[0], op.attr("size"), op.attr("negative")
+
+    def fail() -> tuple[()]:
+        kernel = kernel_of(op.defn)
+        operand = source
+        if operand is None:
+            operand = low.array(x.type)  # type: ignore[arg-type]
+            low.copy(x, operand)
+
+        def refuse(index: Any) -> tuple[()]:
+            kernel(index, size=size, negative=negative)
+            return ()
+
+        call_python(low, refuse, [operand], [], returns=False)
+        return ()
+
+    low.text.branch(bad, fail, rare=True)
+
+
+def _found(low: BufferPlan, source: Array, size: int, negative: bool) -> tuple[Reg, Reg]:
+    """Whether one of the positions does not exist, and whether one is negative (or does not exist)."""
+    flags = low.array(tensor(int64, (2,)))
+    nest = Nest(low, [flags, source])
+    text, one = nest.text, nest.one
+    for i in range(2):
+        one.store(one.number(0, int64), text.at(nest.places[0], 8 * i))
+    count, step = int(source.shape[-1]), source.strides[-1]
+    in_order = step == source.dtype.itemsize
+
+    def row(places: list[Reg]) -> None:
+        def some(k: Kernels, i: Int) -> None:
+            start = text.at(places[0], text.mul(i, step))
+            found = k.load(start, source.dtype) if in_order else k.load_strided(start, source.dtype, step)
+            found = k.cast(found, int64)
+
+            def note() -> tuple[()]:
+                one.store(one.number(1, int64), text.at(nest.places[0], 8))
+                text.branch(any_lane(k, _checked(k, found, size, negative)[0]), refuse)
+                return ()
+
+            text.branch(any_lane(k, _outside(k, found, size)), note, rare=True)
+
+        nest.along(count, nest.lanes(int64), some)
+
+    def any_lane(k: Kernels, test: Reg) -> Reg:
+        return k.vectors(int64).any_lane(test)
+
+    def refuse() -> tuple[()]:
+        one.store(one.number(1, int64), nest.places[0])
+        return ()
+
+    nest.over(source.shape[:-1], [source.strides[:-1]], nest.places[1:], row)
+    nest.call()
+    loaded = [low.text.load("i64", low.text.at(flags.base, 8 * i), 8) for i in range(2)]
+    bad, below = (low.text.make("i1", f"icmp ne {x}, 0") for x in loaded)
+    return bad, below
+
+
+def _moved_up(low: BufferPlan, source: Array, type: TensorType, size: int, below: Reg) -> Array:
+    """The positions where they lie, or, if some are negative, a copy of them counted from 0."""
+    made, text = low.array(type), low.text
+
+    def write() -> list[Reg]:
+        _counted_from_zero(low, source, made, size)
+        return [made.base]
+
+    (place,) = text.branch(below, write, lambda: [text.at(source.base, source.offset)])
+    return low.at_pointer(type, place, (*source.roots, *made.roots))
+
+
+def _counted_from_zero(low: BufferPlan, source: Array, target: Array, size: int) -> None:
+    def build(x: Value) -> list[Value]:
+        place = F.cast(x, dtype=int64)
+        return [F.select(F.less(place, 0), F.add(place, size), place)]
+
+    compute(low, [source], [target], build)
+
+
+# ------------------------------------------------------------------------------------------------ slices
+def _gather(low: BufferPlan, op: Op) -> None:
+    x, index = op.operands
+    if _same_everywhere(low, op):
+        return
+    source, places = low.in_memory(x, ordered=False), in_order(low, index)
+    axis = op.attr("axis") % len(x.shape)
+    if row_of(source, axis) is None:
+        source = low.in_memory(x)
+    target = low.target(op.results[0])
+    count, step = prod(places.shape), source.strides[axis]
+    size = int(source.shape[axis])
+    nbytes = prod(source.shape[axis + 1 :]) * source.dtype.itemsize
+    nest = Nest(low, [source, places, target])
+    text = nest.text
+    outer = rows_before([*source.shape[:axis], count * nbytes])
+
+    def slices(at: list[Reg]) -> None:
+        def some(j: Int, number: int) -> None:
+            """What stands at some places is read before any of it is written: reading may take long."""
+            here = [position(text, text.at(nest.places[1], text.mul(text.add(j, n), 8)), size) for n in range(number)]
+            froms = [text.at(at[0], text.mul(place, step)) for place in here]
+            if nbytes <= 8 and nbytes.bit_count() == 1:
+                found = [text.load(f"i{8 * nbytes}", x, nbytes) for x in froms]
+                for n, x in enumerate(found):
+                    text.store(x, text.at(at[1], text.mul(text.add(j, n), nbytes)), nbytes)
+                return
+            for n, x in enumerate(froms):
+                nest.move(x, text.at(at[1], text.mul(text.add(j, n), nbytes)), nbytes)
+
+        whole = count // TOGETHER * TOGETHER if nbytes <= _SHORT else 0
+        text.repeated(0, whole, TOGETHER, lambda j: some(j, TOGETHER))
+        text.repeated(whole, count, 1, lambda j: some(j, 1))
+
+    nest.over(source.shape[:axis], [source.strides[:axis], outer], [nest.places[0], nest.places[2]], slices)
+    nest.call()
+
+
+def position(text: Text, place: Reg, size: int) -> Reg:
+    """A position that lies in memory, read once and kept within an axis of `size` elements, which has some.
+
+    `check_index` has made it, or the IR came from a file that leaves the check out; and where a user's array holds
+    positions, another thread may have changed them since.  So whatever is there becomes no address as it is.  The load
+    is atomic so that LLVM reads it once, too; a branch that is not taken costs less than a minimum.
+    """
+    return positions(text, [place], size)[0]
+
+
+def positions(text: Text, places: Sequence[Reg], size: int) -> list[Reg]:
+    """Several positions along one axis, with one branch for all (see `position`)."""
+    found = [text.make("i64", f"load atomic i64, {place} monotonic, align 8") for place in places]
+    outside = [text.make("i1", f"icmp uge {x}, {size}") for x in found]
+    some = functools.reduce(lambda a, b: text.make("i1", f"or {a}, {b.text}"), outside)
+
+    def kept_within() -> list[Reg]:
+        return [text.make("i64", f"select {o}, i64 {size - 1}, {x}") for o, x in zip(outside, found, strict=True)]
+
+    return text.branch(some, kept_within, lambda: found, rare=True)
+
+
+def rows_before(sizes: list[int]) -> list[int]:
+    """The strides, in bytes, of all sizes but the last one, which is that of a row."""
+    strides, step = [], sizes[-1]
+    for d in reversed(sizes[:-1]):
+        strides.append(step)
+        step *= d
+    return strides[::-1]
+
+
+def in_order(low: BufferPlan, x: Value) -> Array:
+    """A tensor in memory, in C order; numbers too."""
+    if x.shape != ():
+        return low.in_memory(x)
+    assert isinstance(x.type, TensorType)
+    made = low.array(x.type)
+    low.copy(x, made)
+    return made
+
+
+def _same_everywhere(low: BufferPlan, op: Op) -> bool:
+    """One number in all places is found wherever one looks; where nothing is, no position has passed its check."""
+    (result,), (source, _) = op.results, op.operands
+    x = low.env[source]
+    assert isinstance(result.type, TensorType)
+    if isinstance(x, Spread):
+        low.env[result] = Spread(result.type, x.number)
+    elif source.shape[op.attr("axis")] == 0:
+        low.env[result] = Spread(result.type, 0)
+    else:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------------ elements
+def _take_along_axis(low: BufferPlan, op: Op) -> None:
+    x, index = op.operands
+    if _same_everywhere(low, op):
+        return
+    source, places = low.in_memory(x, ordered=False), low.in_memory(index, ordered=False)
+    axis = op.attr("axis") % len(x.shape)
+    target = low.target(op.results[0])
+    nest = Nest(low, [source, places, target])
+    text, kind = nest.text, f"i{8 * source.dtype.itemsize}"
+    own = [0 if a == axis else s for a, s in enumerate(source.strides)]
+
+    def elements(at: list[list[Reg]]) -> None:
+        here = positions(text, [places for _, places, _ in at], int(source.shape[axis]))
+        froms = [text.at(row, text.mul(n, source.strides[axis])) for n, (row, _, _) in zip(here, at, strict=True)]
+        found = [text.load(kind, place, source.dtype.itemsize) for place in froms]
+        for x, (_, _, to) in zip(found, at, strict=True):
+            text.store(x, to, source.dtype.itemsize)
+
+    strides = [own, places.strides, target.strides]
+    nest.over_several(target.shape, strides, nest.places, TOGETHER, elements)
+    nest.call()
+
+
+OPS.update({"check_index": _check_index, "gather": _gather, "take_along_axis": _take_along_axis})

@@ -1,0 +1,132 @@
+"""Ops that know where an element stands: counting, triangles, one-hot rows, places of extremes.
+
+Nothing lies in memory for the numbers of places: walks make them of the addresses they go over anyway (see
+`Array.counted`), and the ops become comparisons with such numbers, which join the walks of what they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....dtypes import DType, bool_, float64, int32, int64, uint8, uint32
+from ....ir.core import Op, Value
+from ....ir.primitive import F
+from ....ir.types import TensorType
+from ..codegen.emit import pointer
+from ..codegen.values import Array
+from ..lower import OPS
+from ..memory.buffer_plan import BufferPlan
+
+__all__ = ["RULES"]
+
+#: Elements of a row that stay in registers, so that a walk goes through it twice for once.
+_SHORT = 64
+
+
+def _counted(low: BufferPlan, op: Op) -> None:
+    result = op.results[0]
+    assert isinstance(result.type, TensorType)
+    step, start = int(op.attr("step")), int(op.attr("start"))
+    low.env[result] = Array(result.type, pointer("null"), (step,), start, (), counted=True)
+
+
+OPS["iota"] = _counted
+
+
+# ------------------------------------------------------------------------------------------------ as other ops
+def counts(dtype: DType, start: Any, step: Any) -> bool:
+    """Whether the numbers are whole, as those of places are."""
+    small = all(type(v) is int and abs(v) < 2**31 for v in (start, step))
+    return dtype.is_int and small
+
+
+def _iota(c: Any) -> Value | None:
+    if counts(c.dtype, c.start, c.step):
+        return None
+    if counts(int64, c.start, c.step):
+        return F.cast(F.iota(start=c.start, step=c.step, size=c.size, dtype=int64), dtype=c.dtype)  # type: ignore[no-any-return]
+    number = F.cast(F.iota(start=0, step=1, size=c.size, dtype=int64), dtype=float64)
+    return F.cast(number * float(c.step) + float(c.start), dtype=c.dtype)  # type: ignore[no-any-return]
+
+
+def _along(shape: tuple[int, ...], axis: int, start: int = 0, dtype: DType = int32) -> Value:
+    """The number of the place along an axis (negative), plus `start`."""
+    found = F.iota(start=start, step=1, size=shape[axis], dtype=dtype)
+    others = tuple(a for a in range(-len(shape), 0) if a != axis)
+    found = F.expand_dims(found, axes=others) if others else found
+    return found if found.shape == shape else F.broadcast_to(found, shape=shape)  # type: ignore[no-any-return]
+
+
+def _eye(c: Any) -> Value:
+    shape = (c.rows, c.columns)
+    return F.cast(F.equal(_along(shape, -2), _along(shape, -1)), dtype=c.dtype)  # type: ignore[no-any-return]
+
+
+def _below(x: Value, k: int) -> Value:
+    """Whether an element lies on or below the k-th diagonal."""
+    rows, columns = x.shape[-2:]
+    k = max(-int(rows) - 1, min(int(columns) + 1, k))  # type: ignore[arg-type]
+    return F.less_equal(_along(x.shape, -1), _along(x.shape, -2, k))  # type: ignore[no-any-return, arg-type]
+
+
+def _tril(c: Any, x: Value) -> Value:
+    return F.select(_below(x, c.k), x, 0)  # type: ignore[no-any-return]
+
+
+def _triu(c: Any, x: Value) -> Value:
+    return F.select(_below(x, c.k - 1), 0, x)  # type: ignore[no-any-return]
+
+
+def _one_hot(c: Any, index: Value) -> Value | None:
+    if not 0 < c.depth < 2**31:
+        return None
+    if index.dtype.itemsize > 4 or index.dtype is uint32:  # more of the narrower numbers fit into a vector
+        there = F.less(index, c.depth)
+        if index.dtype.kind == "i":
+            there = F.logical_and(there, F.greater_equal(index, 0))
+        index = F.select(there, index, c.depth)
+    index = F.cast(index, dtype=int32)
+    at = len(index.shape) + 1 + c.axis
+    shape = (*index.shape[:at], c.depth, *index.shape[at:])
+    here = F.equal(F.broadcast_to(F.expand_dims(index, axes=(c.axis,)), shape=shape), _along(shape, c.axis))
+    on, off = (F.cast(number, dtype=c.dtype) for number in _numbers(c))
+    return F.select(here, F.broadcast_to(on, shape=shape), F.broadcast_to(off, shape=shape))  # type: ignore[no-any-return]
+
+
+def _numbers(c: Any) -> list[Value]:
+    from ....ir.build import current
+    from ....ir.types import tensor
+
+    builder = current()
+    return [builder.const(v, tensor(float64 if isinstance(v, float) else int64, ())) for v in (c.on, c.off)]
+
+
+def _place(extreme: Callable[..., Any]) -> Callable[..., Value | None]:
+    """The first place of the extreme, or of nan: the least number of a place that attains it."""
+
+    def rule(c: Any, x: Value) -> Value | None:
+        if c.axis % len(x.shape) != len(x.shape) - 1 or x.shape[-1] > _SHORT:  # type: ignore[operator]
+            return None  # see `extremes`
+        if x.dtype is bool_:
+            x = F.cast(x, dtype=uint8)
+        best = F.broadcast_to(extreme(x, axes=(c.axis,), keepdims=True), shape=x.shape)
+        reached = F.equal(x, best)
+        if x.dtype.is_float:
+            reached = F.logical_or(reached, F.not_equal(x, x))
+        places = F.select(reached, _along(x.shape, c.axis), int(x.shape[c.axis]))  # type: ignore[arg-type]
+        return F.min(places, axes=(c.axis,), keepdims=c.keepdims)  # type: ignore[no-any-return]
+
+    return rule
+
+
+#: How these ops are made up of others; None leaves an op as it is.
+RULES: dict[str, Callable[..., Value | None]] = {
+    "iota": _iota,
+    "eye": _eye,
+    "tril": _tril,
+    "triu": _triu,
+    "one_hot": _one_hot,
+    "argmax": _place(lambda *xs, **kw: F.max(*xs, **kw)),
+    "argmin": _place(lambda *xs, **kw: F.min(*xs, **kw)),
+}

@@ -1,0 +1,334 @@
+"""Matrix products: small ones as code of their own, large ones by the BLAS library of NumPy.
+
+A small product goes over tiles of C, so many rows by a few vectors that all of a tile stays in registers while k runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from ....dtypes import DType, bfloat16, float16, float32, float64
+from ....ir.core import Op
+from ....ir.types import TensorType, tensor
+from ..codegen.arithmetic import Kernels, joined
+from ..codegen.emit import Int, Reg, float_text, i64
+from ..codegen.lanes import Lane, NotNativeError
+from ..codegen.values import Array
+from ..loops.loop_nest import Nest
+from ..lower import OPS
+from ..memory.buffer_plan import BufferPlan
+from .blas import SMALL_PRODUCT, gemm
+from .interrupts import burn, is_long
+
+__all__: list[str] = []
+
+#: For rows fewer than this a transposed right operand is read as it lies, so many columns at a time.
+_FEW_ROWS, _COLUMNS = 4, 4
+#: Multiplications of the library between two looks at signals: some tenths of a second.
+_TILE = 1 << 33
+
+
+def _matmul(low: BufferPlan, op: Op) -> None:
+    a, b = op.operands
+    out = op.results[0]
+    assert isinstance(out.type, TensorType)
+    if prod(out.shape) == 0 or a.shape[-1] == 0:  # type: ignore[arg-type]
+        raise NotNativeError("an empty product")
+    dtype = out.dtype
+    work = prod(out.shape) * a.shape[-1]  # type: ignore[arg-type, operator]
+    vector = 1 in out.shape[-2:]  # then every element is used once, and memory is all that counts
+    if (
+        not vector
+        and work > SMALL_PRODUCT
+        and dtype in (float32, float64)
+        and gemm("s" if dtype is float32 else "d") is not None
+    ):
+        _by_library(low, op)
+        return
+    if not vector and work > SMALL_PRODUCT:
+        raise NotNativeError("a large product")
+    wide = float32 if dtype in (float16, bfloat16) else dtype
+    left, right = _as(low, a, wide), _as(low, b, wide)
+    target = low.target(out)
+    made = target if wide is dtype else low.array(tensor(wide, out.type.shape))
+    result = made
+    if out.shape[-1] == 1:  # a column is a row of the transposed product
+        left, right, made = _turned(right), _turned(left), _turned(made)
+    rows = made.shape[-2]
+    if right.strides[-1] != wide.itemsize and right.shape[-1] > 1 and not _dots(left, right, rows):
+        right = _ordered(low, right)
+    _Product(low, left, right, made).write()
+    if wide is not dtype:
+        low.copy_array(result, target)
+
+
+def _turned(x: Array) -> Array:
+    """The transposed matrices."""
+    shape = (*x.shape[:-2], x.shape[-1], x.shape[-2])
+    strides = (*x.strides[:-2], x.strides[-1], x.strides[-2])
+    return x.viewed(tensor(x.dtype, shape), strides)
+
+
+def packs(low: BufferPlan, op: Op) -> bool:
+    """Whether a transposed matrix is worth a copy where it is made: small products want rows, and may be in a loop."""
+    if op.attr("axes")[-2:] != (-1, -2):
+        return False
+    users = [(user, i) for user, i in low.uses.get(op.results[0], ())]
+    products = [u for u, i in users if isinstance(u, Op) and u.defn.name == "matmul" and i == 1]
+    if not products or len(products) < len(users):
+        return False
+    return all(
+        u.operands[0].shape[-2] >= _FEW_ROWS  # type: ignore[operator]
+        and u.results[0].shape[-1] != 1
+        and prod(u.results[0].shape) * u.operands[0].shape[-1] <= SMALL_PRODUCT  # type: ignore[arg-type, operator]
+        for u in products
+    )
+
+
+def _dots(left: Array, right: Array, rows: int) -> bool:
+    """Whether both operands lie so that vectors along k are best."""
+    size = left.dtype.itemsize
+    return rows < _FEW_ROWS and left.strides[-1] == size and right.strides[-2] == size and left.dtype.is_float
+
+
+def _as(low: BufferPlan, x: object, dtype: DType) -> Array:
+    """An operand as an array of the dtype that is computed in."""
+    found = low.in_memory(x, ordered=False)  # type: ignore[arg-type]
+    if found.dtype is dtype:
+        return found
+    made = low.array(tensor(dtype, found.type.shape))
+    low.copy_array(found, made)
+    return made
+
+
+def _ordered(low: BufferPlan, x: Array) -> Array:
+    made = low.array(x.type)
+    low.copy_array(x, made)
+    return made
+
+
+class _Product:
+    """Writes the loops of one product."""
+
+    def __init__(self, low: BufferPlan, a: Array, b: Array, c: Array) -> None:
+        self.low, self.a, self.b, self.c = low, a, b, c
+        self.m, self.k, self.n = c.shape[-2], a.shape[-1], c.shape[-1]
+        self.dtype = c.dtype
+        lanes = low.machine.vector_bytes // max(4, self.dtype.itemsize)
+        self.width = min(lanes, 1 << (self.n - 1).bit_length())
+        self.masked = low.machine.masked
+        wide = low.machine.vector_bytes >= 64
+        most = 8 if self.m == 1 else 4 if wide else 2
+        self.vectors = min(-(-self.n // self.width), most)
+        self.rows = min(self.m, (24 if wide else 12) // self.vectors)
+
+    def write(self) -> None:
+        """The product in a function of its own."""
+        nest = Nest(self.low, [self.a, self.b, self.c])
+        self.text = nest.text
+        batch = [
+            (d, [x.strides[i] for x in (self.a, self.b, self.c)]) for i, d in enumerate(self.c.shape[:-2]) if d != 1
+        ]
+        one = _along_k if _dots(self.a, self.b, self.m) and self.b.strides[-1] != self.dtype.itemsize else _tiles
+        self._batched(batch, nest.places, one)
+        nest.call()
+
+    def _batched(
+        self, batch: Sequence[tuple[int, list[int]]], at: list[Reg], one: Callable[[_Product, list[Reg]], None]
+    ) -> None:
+        if not batch:
+            one(self, at)
+            return
+        size, strides = batch[0]
+
+        def trip(i: Int, _: list[Reg]) -> list[Reg]:
+            moved = [self.text.at(p, self.text.mul(i, s)) for p, s in zip(at, strides, strict=True)]
+            self._batched(batch[1:], moved, one)
+            return []
+
+        self.text.loop(0, size, 1, [], trip)
+
+    def join(self, k: Kernels, x: Lane, y: Lane, total: Reg) -> Reg:
+        """total + x * y"""
+        if self.dtype.is_float:
+            return k.vectors(self.dtype).fma(x.reg, y.reg, total)
+        return k.add(Lane(k, total, self.dtype), k.multiply(x, y)).reg
+
+
+def _tiles(p: _Product, at: list[Reg]) -> None:
+    """All tiles of one product."""
+    text, step = p.text, p.vectors * p.width
+    whole = p.n // step * step
+
+    def columns(j: Int, vectors: int, rest: int) -> None:
+        b, c = (text.at(x, text.mul(j, p.dtype.itemsize)) for x in at[1:])
+
+        def rows(i: Int, count: int) -> None:
+            a, at_c = text.at(at[0], text.mul(i, p.a.strides[-2])), text.at(c, text.mul(i, p.c.strides[-2]))
+            _tile(p, a, b, at_c, count, vectors, rest)
+
+        full = p.m // p.rows * p.rows
+        text.repeated(0, full, p.rows, lambda i: rows(i, p.rows))
+        if full < p.m:
+            rows(full, p.m - full)
+
+    text.repeated(0, whole, step, lambda j: columns(j, p.vectors, 0))
+    if whole < p.n:
+        left = p.n - whole
+        columns(whole, -(-left // p.width), left % p.width)
+
+
+def _tile(p: _Product, a: Reg, b: Reg, c: Reg, rows: int, vectors: int, rest: int) -> None:
+    """`rows` by `vectors` of C; of the last vector only `rest` lanes if that is not 0."""
+    text, k, one = p.text, Kernels(p.text, p.width), Kernels(p.text, 1)
+    size, dtype = p.dtype.itemsize, p.dtype
+    mask = None
+    if rest:
+        mask = k.mask(rest)
+
+    def load(place: Reg, v: int) -> Lane:
+        if mask is None or v < vectors - 1:
+            return k.load(text.at(place, v * p.width * size), dtype)
+        if p.masked:
+            return k.load_masked(text.at(place, v * p.width * size), dtype, mask)
+        return k.load_strided(text.at(place, v * p.width * size), dtype, size, rest)
+
+    def trip(i: Int, now: list[Reg]) -> list[Reg]:
+        row = text.at(b, text.mul(i, p.b.strides[-2]))
+        columns = [load(row, v) for v in range(vectors)]
+        after = []
+        for r in range(rows):
+            place = text.at(a, text.add(text.mul(i, p.a.strides[-1]), r * p.a.strides[-2]))
+            x = k.spread(one.load(place, dtype))
+            after += [p.join(k, x, columns[v], now[r * vectors + v]) for v in range(vectors)]
+        return after
+
+    zero = k.number(-0.0 if dtype.is_float else 0, dtype).reg
+    totals = text.loop(0, p.k, 1, [zero] * (rows * vectors), trip)
+    for r in range(rows):
+        for v in range(vectors):
+            place = text.at(c, r * p.c.strides[-2] + v * p.width * size)
+            x = Lane(k, totals[r * vectors + v], dtype)
+            if mask is None or v < vectors - 1:
+                k.store(x, place)
+            elif p.masked:
+                k.store_masked(x, place, mask)
+            else:
+                k.store_strided(x, place, size, rest)
+
+
+def _along_k(p: _Product, at: list[Reg]) -> None:
+    """A few rows times a transposed matrix: vectors along k, whose lanes are added at the end."""
+    text, size, dtype = p.text, p.dtype.itemsize, p.dtype
+    width = min(p.low.machine.vector_bytes // size, 1 << (p.k.bit_length() - 1))
+    k, one = Kernels(text, width), Kernels(text, 1)
+    whole = p.k // width * width
+
+    def columns(j: Int, count: int) -> None:
+        b = text.at(at[1], text.mul(j, p.b.strides[-1]))
+        places = [(r, c) for r in range(p.m) for c in range(count)]
+
+        def dot(i: Int, now: list[Reg]) -> list[Reg]:
+            along = text.mul(i, size)
+            ys = [k.load(text.at(text.at(b, c * p.b.strides[-1]), along), dtype) for c in range(count)]
+            xs = [k.load(text.at(text.at(at[0], r * p.a.strides[-2]), along), dtype) for r in range(p.m)]
+            return [p.join(k, xs[r], ys[c], total) for (r, c), total in zip(places, now, strict=True)]
+
+        zero = k.number(-0.0, dtype).reg
+        totals = text.loop(0, whole, width, [zero] * (p.m * count), dot)
+        for at_c, total in zip(places, totals, strict=True):
+            r, c = at_c
+            found = joined(Lane(k, total, dtype), Kernels.add)
+            for i in range(whole, p.k):
+                x = one.load(text.at(at[0], r * p.a.strides[-2] + i * size), dtype)
+                y = one.load(text.at(b, c * p.b.strides[-1] + i * size), dtype)
+                found = Lane(one, p.join(one, x, y, found.reg), dtype)
+            place = text.at(at[2], text.add(r * p.c.strides[-2] + c * p.c.strides[-1], text.mul(j, p.c.strides[-1])))
+            one.store(found, place)
+
+    full = p.n // _COLUMNS * _COLUMNS
+    text.repeated(0, full, _COLUMNS, lambda j: columns(j, _COLUMNS))
+    if full < p.n:
+        text.repeated(full, p.n, 1, lambda j: columns(j, 1))
+
+
+# ------------------------------------------------------------------------------------------------ by the library
+def _by_library(low: BufferPlan, op: Op) -> None:
+    """Large products; matrices may be transposed, but their rows or columns must lie in order."""
+    a, b = (_rowwise(low, low.in_memory(x, ordered=False)) for x in op.operands)
+    c = low.target(op.results[0])
+    for x in (a, b, c):
+        low.touch(x)
+    dtype, text = c.dtype, low.text
+    real = "float" if dtype is float32 else "double"
+    letter = "s" if dtype is float32 else "d"
+    function = text.make("ptr", f"load ptr, ptr {low.context.place(letter + 'gemm')}, align 8")
+    m, k, n = c.shape[-2], a.shape[-1], c.shape[-1]
+    looks, lanes = is_long(low, op), low.machine.vector_bytes // dtype.itemsize
+    rows = _rows_of_tile(m, n, k) if looks else m
+    strides = [x.strides[:-2] for x in (a, b, c)]
+
+    def product(places: list[Reg]) -> None:
+        (ta, lda), (tb, ldb) = _leading(a), _leading(b)
+        one, zero = float_text(1.0), float_text(0.0)
+
+        def tile(i: Int) -> None:
+            count = text.call("i64", "llvm.smin.i64", i64(rows), text.whole(text.sub(m, i))) if m % rows else i64(rows)
+            at_a, at_c = (text.at(p, text.mul(i, x.strides[-2])) for p, x in ((places[0], a), (places[2], c)))
+            sizes = f"{count}, i64 {n}, i64 {k}, {real} {one}, {at_a}, i64 {lda}, {places[1]}, i64 {ldb}"
+            text.do(f"call void {function.text}(i32 101, i32 {ta}, i32 {tb}, {sizes}, {real} {zero}, {at_c}, i64 {n})")
+            if looks:
+                burn(low, rows * n * k // lanes)
+
+        repeated(m, rows, tile)
+
+    def repeated(stop: int, step: int, body: Callable[[Int], None]) -> None:
+        """Body for each step, with the fuel until the next look."""
+
+        def trip(i: Int, fuel: list[Reg]) -> list[Reg]:
+            low.fuel = fuel[0]
+            body(i)
+            return [low.fuel]
+
+        (low.fuel,) = text.loop(0, stop, step, [low.fuel], trip)
+
+    def batched(axis: int, places: list[Reg]) -> None:
+        if axis == len(c.shape) - 2:
+            product(places)
+            return
+        repeated(
+            c.shape[axis],
+            1,
+            lambda i: batched(
+                axis + 1, [text.at(p, text.mul(i, s[axis])) for p, s in zip(places, strides, strict=True)]
+            ),
+        )
+
+    batched(0, [text.at(x.base, x.offset) for x in (a, b, c)])
+
+
+def _rows_of_tile(m: int, n: int, k: int) -> int:
+    """How many rows of a product are computed between two looks at signals: all, or enough for the library."""
+    return min(m, max(256, _TILE // (n * k)))
+
+
+def _leading(x: Array) -> tuple[int, int]:
+    """BLAS's word for "as it is" or "transposed", and how many elements lie between rows (or columns)."""
+    size = x.dtype.itemsize
+    rows, columns = x.shape[-2:]
+    if x.strides[-1] == size or columns == 1:
+        return 111, max(x.strides[-2] // size, columns) if rows > 1 else columns
+    return 112, max(x.strides[-1] // size, rows)
+
+
+def _rowwise(low: BufferPlan, x: Array) -> Array:
+    """An operand that BLAS takes: the elements of its rows, or of its columns, follow each other."""
+    size = x.dtype.itemsize
+    rows, columns = x.shape[-2:]
+    by_row = (x.strides[-1] == size or columns == 1) and (rows == 1 or x.strides[-2] >= columns * size)
+    by_column = (x.strides[-2] == size or rows == 1) and (columns == 1 or x.strides[-1] >= rows * size)
+    return x if by_row or by_column else _ordered(low, x)
+
+
+OPS["matmul"] = _matmul

@@ -1,0 +1,186 @@
+"""Ops that write the elements of their operand to other places: by copies between views of both.
+
+Overlapping windows and diagonals are views like any other, so that none of these needs loops of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....ir.core import Op
+from ....ir.types import TensorType, tensor
+from ..codegen.lanes import NotNativeError, rounded
+from ..codegen.values import Array, Operand, Spread, part, row_major
+from ..lower import OPS
+from ..memory.buffer_plan import BufferPlan
+
+__all__ = ["fill"]
+
+
+def fill(low: BufferPlan, array: Array, number: bool | int | float) -> None:
+    """Writes one number to all places."""
+    if 0 not in array.shape:
+        low.copy_operand(Spread(array.type, rounded(number, array.dtype)), array)
+
+
+def _copy(low: BufferPlan, source: Operand, to: Array) -> None:
+    if 0 not in to.shape:
+        low.copy_operand(source, to)
+
+
+def _result(op: Op) -> TensorType:
+    type = op.results[0].type
+    assert isinstance(type, TensorType)
+    return type
+
+
+def _operand(low: BufferPlan, op: Op) -> Array:
+    """The operand as an array whose place is known but for its base."""
+    found = low.in_memory(op.operands[0], ordered=False)
+    return found if isinstance(found.offset, int) else low.in_memory(op.operands[0])
+
+
+# ------------------------------------------------------------------------------------------------ borders
+def _pad(low: BufferPlan, op: Op) -> None:
+    before, after = op.attr("before"), op.attr("after")
+    x = low.env[op.operands[0]]
+    shape: Any = op.operands[0].shape
+    target = low.target(op.results[0])
+    inner = target
+    for axis, (b, d, a) in enumerate(zip(before, shape, after, strict=True)):
+        # What lies before and after in this axis, within what is left of the others.
+        fill(low, part(inner, axis, 0, b), op.attr("value"))
+        fill(low, part(inner, axis, b + d, a), op.attr("value"))
+        inner = part(inner, axis, b, d)
+    _copy(low, x, inner)
+
+
+def _extend(low: BufferPlan, op: Op) -> None:
+    before, after, mode = op.attr("before"), op.attr("after"), op.attr("mode")
+    shape: Any = op.operands[0].shape
+    x = low.env[op.operands[0]]
+    target = low.target(op.results[0])
+    inner = target
+    for axis, (b, d) in enumerate(zip(before, shape, strict=True)):
+        inner = part(inner, axis, b, d)
+    _copy(low, x, inner)
+    for axis in range(len(shape) - 1, -1, -1):
+        known = target  # all of the axes behind, which are extended; only the middle of those before
+        for other in range(axis):
+            known = part(known, other, before[other], shape[other])
+        b, a, end = before[axis], after[axis], before[axis] + shape[axis]
+        skip = mode == "reflect"
+        if mode == "replicate":
+            for i in range(b):
+                _copy(low, part(known, axis, b, 1), part(known, axis, i, 1))
+            for i in range(a):
+                _copy(low, part(known, axis, end - 1, 1), part(known, axis, end + i, 1))
+        elif mode == "circular":
+            _copy(low, part(known, axis, end - b, b), part(known, axis, 0, b))
+            _copy(low, part(known, axis, b, a), part(known, axis, end, a))
+        else:
+            _copy(low, part(known, axis, 2 * b - 1 + skip, b, -1), part(known, axis, 0, b))
+            _copy(low, part(known, axis, end - 1 - skip, a, -1), part(known, axis, end, a))
+
+
+# ------------------------------------------------------------------------------------------------ elsewhere
+def _roll(low: BufferPlan, op: Op) -> None:
+    shape: Any = op.operands[0].shape
+    moved: dict[int, int] = {}
+    for shift, axis in zip(op.attr("shifts"), op.attr("axes"), strict=True):
+        axis %= len(shape)
+        moved[axis] = (moved.get(axis, 0) + shift) % shape[axis]
+    if low.env[op.operands[0]].__class__ is Spread:
+        low.env[op.results[0]] = low.env[op.operands[0]]
+        return
+    x = _operand(low, op)
+    pieces = [(x, low.target(op.results[0]))]
+    for axis, shift in moved.items():
+        if shift:
+            size = shape[axis]
+            pieces = [
+                (part(a, axis, start, count), part(b, axis, to, count))
+                for a, b in pieces
+                for start, to, count in ((0, shift, size - shift), (size - shift, 0, shift))
+            ]
+    for source, to in pieces:
+        _copy(low, source, to)
+
+
+def _repeat(low: BufferPlan, op: Op) -> None:
+    axis, count = op.attr("axis"), op.attr("count")
+    if low.env[op.operands[0]].__class__ is Spread:
+        low.env[op.results[0]] = Spread(_result(op), low.env[op.operands[0]].number)  # type: ignore[union-attr]
+        return
+    x, target = _operand(low, op), low.target(op.results[0])
+    at = axis % len(x.shape)
+    shape = (*x.shape[: at + 1], count, *x.shape[at + 1 :])
+    type = tensor(x.dtype, shape)
+    source = x.viewed(type, (*x.strides[: at + 1], 0, *x.strides[at + 1 :]))
+    _copy(low, source, target.viewed(type, row_major(shape, x.dtype.itemsize)))
+
+
+def _diagonal_of(array: Array, offset: int, length: int) -> Array:
+    """The places [..., i, i + offset]."""
+    assert isinstance(array.offset, int)
+    rows, columns = array.strides[-2:]
+    start = array.offset + max(-offset, 0) * rows + max(offset, 0) * columns
+    shape = (*array.shape[:-2], length)
+    return array.viewed(tensor(array.dtype, shape), (*array.strides[:-2], rows + columns), start)
+
+
+def _diagonal(low: BufferPlan, op: Op) -> None:
+    type = _result(op)
+    x = low.env[op.operands[0]]
+    if isinstance(x, Spread):
+        low.env[op.results[0]] = Spread(type, x.number)
+        return
+    low.env[op.results[0]] = _diagonal_of(_operand(low, op), op.attr("offset"), int(type.shape[-1]))  # type: ignore[arg-type]
+
+
+def _diag_embed(low: BufferPlan, op: Op) -> None:
+    x = low.env[op.operands[0]]
+    target = low.target(op.results[0])
+    fill(low, target, 0)
+    _copy(low, x, _diagonal_of(target, op.attr("offset"), int(op.operands[0].shape[-1])))  # type: ignore[arg-type]
+
+
+def _windows(low: BufferPlan, op: Op) -> None:
+    """All windows: a view whose elements overlap, copied."""
+    n = len(op.attr("kernel"))
+    if low.env[op.operands[0]].__class__ is Spread:
+        low.env[op.results[0]] = Spread(_result(op), low.env[op.operands[0]].number)  # type: ignore[union-attr]
+        return
+    x, target = _operand(low, op), low.target(op.results[0])
+    lead, steps = x.strides[: len(x.strides) - n], x.strides[len(x.strides) - n :]
+    within = [step * d for step, d in zip(steps, op.attr("dilation"), strict=True)]
+    between = [step * s for step, s in zip(steps, op.attr("stride"), strict=True)]
+    _copy(low, x.viewed(_result(op), (*lead, *within, *between)), target)
+
+
+# ------------------------------------------------------------------------------------------------ the same bytes
+def _bitcast(low: BufferPlan, op: Op) -> None:
+    type = _result(op)
+    if type.shape == () or op.operands[0].shape == ():
+        raise NotNativeError("the bits of a number in a register")
+    x = low.in_memory(op.operands[0])
+    low.env[op.results[0]] = x.viewed(type, row_major(type.shape, type.dtype.itemsize))  # type: ignore[arg-type]
+
+
+def _shape_of(low: BufferPlan, op: Op) -> None:
+    low.env[op.results[0]] = Spread(_result(op), int(op.operands[0].shape[op.attr("axis")]))
+
+
+OPS.update(
+    {
+        "pad": _pad,
+        "extend": _extend,
+        "roll": _roll,
+        "repeat_elements": _repeat,
+        "diagonal": _diagonal,
+        "diag_embed": _diag_embed,
+        "windows": _windows,
+        "bitcast": _bitcast,
+        "shape_of": _shape_of,
+    }
+)

@@ -1,0 +1,137 @@
+"""Writing and adding at places given by integer tensors: one update after the other, in their order."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ....dtypes import DType, bfloat16, float16, float32
+from ....ir.core import Op, Value
+from ....ir.types import tensor
+from ..codegen.arithmetic import Kernels
+from ..codegen.emit import Int, Reg
+from ..codegen.lanes import Lane
+from ..codegen.values import Spread
+from ..loops.loop_nest import Nest
+from ..lower import OPS
+from ..memory.buffer_plan import BufferPlan
+from ..memory.overwriting import copy_to_change
+from .indexing import TOGETHER, in_order, position, positions, rows_before
+
+__all__: list[str] = []
+
+
+class _Start:
+    """What updates are written into: a copy of the operand, in the dtype that is computed in."""
+
+    def __init__(self, low: BufferPlan, op: Op, *, widen: bool) -> None:
+        self.low = low
+        x = op.operands[0]
+        narrow = x.dtype in (float16, bfloat16)
+        self.dtype: DType = float32 if widen and narrow else x.dtype
+        self.target = low.target(op.results[0])
+        self.array = self.target
+        if self.dtype is not x.dtype:
+            self.array = low.array(tensor(self.dtype, self.target.type.shape))
+            low.copy_array(low.in_memory(x, ordered=False), self.array)
+        else:
+            copy_to_change(low, op, self.array)
+
+    def finish(self) -> None:
+        if self.array is not self.target:
+            self.low.copy_array(self.array, self.target)
+
+
+def _joined(k: Kernels, name: str, old: Lane, new: Lane) -> Lane:
+    if name == "scatter_update":
+        return new
+    joins = {"scatter_max": k.maximum, "scatter_min": k.minimum, "scatter_mul": k.multiply}
+    return joins.get(name, k.add)(old, new)
+
+
+def _in_dtype(x: Lane, dtype: DType) -> Lane:
+    """A narrow float, held as f32 anyway, in the dtype that is computed in."""
+    return x if x.dtype is dtype else Lane(x.kernels, x.reg, dtype)
+
+
+def _scatter(low: BufferPlan, op: Op) -> None:
+    """Slices at positions along an axis."""
+    x, index, updates = op.operands
+    name = op.defn.name
+    number = _known(low, updates)
+    places, new = in_order(low, index), in_order(low, updates) if number is None else None
+    axis = op.attr("axis") % len(x.shape)
+    start = _Start(low, op, widen=op.defn.widen)
+    into, dtype = start.array, start.dtype
+    count, row = prod(places.shape), prod(into.shape[axis + 1 :])
+    if not (count and prod(into.shape)):
+        start.finish()
+        return
+    nest = Nest(low, [into, places, *([] if new is None else [new])])
+    text, size, read = nest.text, dtype.itemsize, updates.dtype.itemsize
+    lanes = nest.lanes(dtype)
+
+    def slices(at: list[Reg]) -> None:
+        def one(j: Int) -> None:
+            place = position(text, text.at(nest.places[1], text.mul(j, 8)), int(into.shape[axis]))
+            to, update = text.at(at[0], text.mul(place, row * size)), text.at(at[-1], text.mul(j, row * read))
+
+            def some(k: Kernels, i: Int) -> None:
+                here = text.at(to, text.mul(i, size))
+                if number is None:
+                    found = k.load(text.at(update, text.mul(i, read)), updates.dtype)
+                else:
+                    found = k.number(number, updates.dtype)
+                found = _in_dtype(found, dtype)
+                k.store(_joined(k, name, found if name == "scatter_update" else k.load(here, dtype), found), here)
+
+            if name == "scatter_update" and number is None:
+                nest.move(update, to, row * read)
+            else:
+                nest.along(row, lanes, some)
+
+        text.repeated(0, count, 1, one)
+
+    before = into.shape[:axis]
+    if new is None:
+        nest.over(before, [into.strides[:axis]], nest.places[:1], slices)
+    else:
+        strides = [into.strides[:axis], rows_before([*before, count * row * read])]
+        nest.over(before, strides, [nest.places[0], nest.places[2]], slices)
+    nest.call()
+    start.finish()
+
+
+def _known(low: BufferPlan, x: Value) -> bool | int | float | None:
+    """The number that all elements are, if it is known now."""
+    found = low.env[x]
+    return found.number if isinstance(found, Spread) and not isinstance(found.number, Lane) else None
+
+
+def _add_along_axis(low: BufferPlan, op: Op) -> None:
+    """Single elements."""
+    x, index, updates = op.operands
+    places, new = low.in_memory(index, ordered=False), low.in_memory(updates, ordered=False)
+    axis = op.attr("axis") % len(x.shape)
+    start = _Start(low, op, widen=True)
+    into, dtype = start.array, start.dtype
+    if 0 in places.shape or 0 in into.shape:
+        start.finish()
+        return
+    nest = Nest(low, [into, places, new])
+    text, k = nest.text, nest.one
+    own = [0 if a == axis else s for a, s in enumerate(into.strides)]
+
+    def elements(at: list[list[Reg]]) -> None:
+        """The positions are read together; what stands at equal ones is added up in order."""
+        found = positions(text, [place for _, place, _ in at], int(into.shape[axis]))
+        for n, (row, _, update) in zip(found, at, strict=True):
+            here = text.at(row, text.mul(n, into.strides[axis]))
+            k.store(k.add(k.load(here, dtype), _in_dtype(k.load(update, new.dtype), dtype)), here)
+
+    nest.over_several(places.shape, [own, places.strides, new.strides], nest.places, TOGETHER, elements)
+    nest.call()
+    start.finish()
+
+
+OPS.update(dict.fromkeys(("scatter_add", "scatter_update", "scatter_max", "scatter_min", "scatter_mul"), _scatter))
+OPS["add_along_axis"] = _add_along_axis

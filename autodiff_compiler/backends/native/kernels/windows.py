@@ -1,0 +1,229 @@
+"""Windows that slide over the last dimensions: greatest elements, where they stand, and sums.
+
+One dimension after the other, as the NumPy kernels go.  Along a dimension, neighbouring windows that meet elements with
+the same taps are one walk, which reads the operand once per tap.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ....dtypes import DType, bfloat16, float16, float32, int32, int64
+from ....ir.build import Builder
+from ....ir.core import Block, Op, Value
+from ....ir.primitive import F
+from ....ir.types import tensor
+from ....primitives.window import axis_taps
+from ..codegen.emit import pointer
+from ..codegen.values import Array, part
+from ..fusion.clusters import Axes, Cluster
+from ..fusion.loop_plan import Passes, Source
+from ..loops.fusing import memory_of, write_walk
+from ..lower import OPS
+from ..memory.buffer_plan import BufferPlan
+from .rearrangements import fill
+
+__all__ = ["compute"]
+
+
+def compute(
+    low: BufferPlan, sources: Sequence[Array], targets: Sequence[Array], build: Callable[..., Sequence[Value]]
+) -> None:
+    """Writes what `build` makes of values of one shape, element by element, into arrays of that shape."""
+    shape = targets[0].shape
+    if 0 in shape:
+        return
+    axes = range(len(shape))
+    block = Block([s.type for s in sources])
+    with Builder(block):
+        results = list(build(*block.args))
+    cluster = Cluster(shape, Axes((), (), tuple(axes)))
+    read: dict[Value, Source] = {}
+    for value, source in zip(block.args, sources, strict=True):
+        low.touch(source)
+        read[value] = memory_of(source, axes)
+    for op in block.ops:
+        (made,) = op.results
+        if op.defn.name == "const":
+            read[made] = op.attr("value")
+        else:
+            cluster.ops.append(op)
+            cluster.full.add(made)
+    passes = Passes(dict.fromkeys([*read, *cluster.full], 0), [[]], [results])
+    sinks: dict[Value, Any] = {}
+    for value, target in zip(results, targets, strict=True):
+        low.touch(target)
+        sinks[value] = (target, memory_of(target, axes))
+    write_walk(low, cluster, passes, read, sinks)
+
+
+def _numbers(low: BufferPlan, op: Op) -> Array:
+    """The operand, narrow floats as f32 where the NumPy kernel widens."""
+    x = low.in_memory(op.operands[0], ordered=False)
+    x = x if isinstance(x.offset, int) else low.in_memory(op.operands[0])
+    return _as(low, x, float32) if op.defn.widen and x.dtype in (float16, bfloat16) else x
+
+
+def _as(low: BufferPlan, x: Array, dtype: DType) -> Array:
+    made = low.array(tensor(dtype, x.type.shape))
+    low.copy_array(x, made)
+    return made
+
+
+def _give(low: BufferPlan, op: Op, found: Array, target: Array) -> None:
+    if found is not target:
+        low.copy_array(found, target)
+
+
+def _runs(taps: Sequence[tuple[slice, slice]], count: int) -> list[tuple[int, int, list[int]]]:
+    """Windows first ... end - 1 that meet elements with the same taps, and with which."""
+    met = [[t for t, (windows, _) in enumerate(taps) if windows.start <= w < windows.stop] for w in range(count)]
+    runs = []
+    for _, group in itertools.groupby(range(count), key=lambda w: met[w]):
+        windows = list(group)
+        runs.append((windows[0], windows[-1] + 1, met[windows[0]]))
+    return runs
+
+
+def _elements(x: Array, axis: int, tap: tuple[slice, slice], first: int, end: int, stride: int) -> Array:
+    """What windows first ... end - 1 meet with a tap."""
+    windows, elements = tap
+    start = elements.start + (first - windows.start) * stride
+    return part(x, axis, start, end - first, stride)
+
+
+class _Slide:
+    """The geometry of an op's windows."""
+
+    def __init__(self, op: Op, sizes: Sequence[Any], counts: Sequence[Any]) -> None:
+        n = len(op.attr("kernel"))
+        self.n, self.stride = n, op.attr("stride")
+        dilation = op.attr("dilation") if "dilation" in op.defn.schema else (1,) * n
+        self.counts = counts
+        self.taps = [
+            axis_taps(*axis)  # type: ignore[no-untyped-call]
+            for axis in zip(
+                sizes, counts, op.attr("kernel"), self.stride, op.attr("padding")[::2], dilation, strict=True
+            )
+        ]
+
+
+def _narrowed(x: Array, axis: int, size: int) -> Any:
+    shape = list(x.shape)
+    shape[axis] = size
+    return tensor(x.dtype, tuple(shape))
+
+
+def _each(low: BufferPlan, op: Op, combine: Callable[..., Value]) -> None:
+    """One number per window, of the elements that it meets."""
+    x, result = _numbers(low, op), op.results[0]
+    lead = len(x.shape) - len(op.attr("kernel"))
+    slide = _Slide(op, x.shape[lead:], result.shape[lead:])
+    target = low.target(result)
+    for i in range(slide.n):
+        axis = lead + i
+        last = i == slide.n - 1 and x.dtype is target.dtype
+        made = target if last else low.array(_narrowed(x, axis, slide.counts[i]))
+        for first, end, met in _runs(slide.taps[i], slide.counts[i]):
+            views = [_elements(x, axis, slide.taps[i][t], first, end, slide.stride[i]) for t in met]
+            place = part(made, axis, first, end - first)
+            if views:
+                compute(low, views, [place], lambda *xs: [combine(*xs)])
+            else:
+                fill(low, place, 0)
+        x = made
+    _give(low, op, x, target)
+
+
+def _greatest(*xs: Value) -> Value:
+    best = xs[0]
+    for x in xs[1:]:
+        best = F.maximum(best, x)
+    return best
+
+
+def _total(*xs: Value) -> Value:
+    total: Value = F.add(xs[0], 0.0)
+    for x in xs[1:]:
+        total = F.add(total, x)
+    return total
+
+
+def _spread(low: BufferPlan, op: Op) -> None:
+    """Every window's number added to all elements that the window meets."""
+    g, result = _numbers(low, op), op.results[0]
+    lead = len(g.shape) - len(op.attr("kernel"))
+    slide = _Slide(op, result.shape[lead:], g.shape[lead:])
+    target = low.target(result)
+    for i in range(slide.n):
+        axis, size = lead + i, int(result.shape[lead + i])  # type: ignore[arg-type]
+        made = target if i == slide.n - 1 and g.dtype is target.dtype else low.array(_narrowed(g, axis, size))
+        fill(low, made, 0)
+        for windows, elements in slide.taps[i]:
+            count = windows.stop - windows.start
+            if count:
+                place = part(made, axis, elements.start, count, slide.stride[i])
+                compute(low, [place, part(g, axis, windows.start, count)], [place], lambda a, b: [a + b])
+        g = made
+    _give(low, op, g, target)
+
+
+def _sum_windows(low: BufferPlan, op: Op) -> None:
+    """The windows themselves, added where they came from."""
+    x, target = _numbers(low, op), low.target(op.results[0])
+    n = len(op.attr("kernel"))
+    lead = len(x.shape) - 2 * n
+    made = target if x.dtype is target.dtype else low.array(tensor(x.dtype, target.type.shape))
+    fill(low, made, 0)
+    counts = x.shape[lead + n :]
+    for place in itertools.product(*[range(k) for k in op.attr("kernel")]):
+        to, source = made, x
+        for i, p in enumerate(place):
+            to = part(to, lead + i, p * op.attr("dilation")[i], counts[i], op.attr("stride")[i])
+            source = part(source, lead + i, p, 1)
+        shape = (*source.shape[:lead], *counts)
+        source = source.viewed(tensor(x.dtype, shape), (*source.strides[:lead], *source.strides[lead + n :]))
+        compute(low, [to, source], [to], lambda a, b: [a + b])
+    _give(low, op, made, target)
+
+
+def _greatest_places(low: BufferPlan, op: Op) -> None:
+    """The last dimension first, so that of equal elements the one in the first row wins."""
+    x, result = _numbers(low, op), op.results[0]
+    lead = len(x.shape) - len(op.attr("kernel"))
+    sizes: Any = x.shape[lead:]
+    slide = _Slide(op, sizes, result.shape[lead:])
+    steps, step = [0] * len(x.shape), 1
+    for i in reversed(range(slide.n)):
+        steps[lead + i], step = step, step * sizes[i]
+    dtype = int32 if step < 2**31 else int64
+    where = Array(tensor(dtype, x.shape), pointer("null"), tuple(steps), 0, (), counted=True)
+    target = low.target(result)
+    for i in reversed(range(slide.n)):
+        axis = lead + i
+        best = low.array(_narrowed(x, axis, slide.counts[i]))
+        place = low.array(_narrowed(where, axis, slide.counts[i])) if i else target
+        for first, end, met in _runs(slide.taps[i], slide.counts[i]):
+            views = [_elements(a, axis, slide.taps[i][t], first, end, slide.stride[i]) for t in met for a in (x, where)]
+            wanted = [part(a, axis, first, end - first) for a in (best, place)]
+            compute(low, views, wanted, lambda *xs, dtype=place.dtype: _better(dtype, *xs))
+        x, where = best, place
+
+
+def _better(dtype: DType, best: Value, where: Value, *others: Value) -> list[Value]:
+    """The greatest element, or the first nan, and its place."""
+    for x, place in zip(others[::2], others[1::2], strict=True):
+        better = F.logical_not(F.less_equal(x, best))
+        if x.dtype.is_float:
+            better = F.logical_and(better, F.equal(best, best))
+        where, best = F.select(better, place, where), F.maximum(best, x)
+    return [best, where if where.dtype is dtype else F.cast(where, dtype=dtype)]
+
+
+OPS["max_pool"] = lambda low, op: _each(low, op, _greatest)
+OPS["window_sum"] = lambda low, op: _each(low, op, _total)
+OPS["window_spread"] = _spread
+OPS["sum_windows"] = _sum_windows
+OPS["max_pool_index"] = _greatest_places

@@ -1,0 +1,1 @@
+"""Loops over elements: fused loops, loop nests, copies that go across."""

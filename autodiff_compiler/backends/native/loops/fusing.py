@@ -1,0 +1,286 @@
+"""Clusters in a program: where a walk reads and writes, and which of its results may be written over what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from .... import logs
+from ....errors import InternalCompilerError
+from ....ir.core import Op, Value
+from ....ir.types import TensorType, tensor
+from ..codegen.arithmetic import Kernels
+from ..codegen.emit import Reg, Text
+from ..codegen.lanes import Lane
+from ..codegen.values import HOST, WALK, Array, Spread, Undefined, roots_of
+from ..fusion.clusters import REDUCTIONS, Axes, Cluster, reduced_axes
+from ..fusion.loop_plan import Memory, Passes, Source, collapsed, plan_passes, read_again, reading_passes, row_bytes
+from ..memory.buffer_plan import BufferPlan
+from ..memory.last_uses import last_use
+from .fused_loop import Walk, held_row, vectors_together
+from .nontemporal import close_streams, note_streams
+from .transposes import worth_turning
+
+__all__ = ["memory_of", "source_of", "write_cluster", "write_walk"]
+
+
+def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
+    shape = cluster.shape
+    for op in cluster.ops:
+        if low.ways.get(op.defn.name) != HOST:
+            low.ways[op.defn.name] = WALK
+    if cluster.axes is None:
+        cluster.axes = Axes((), (), tuple(range(len(shape))))
+    members = set(cluster.ops)
+    wanted = {r for op in cluster.ops for r in op.results if any(by not in members for by, _ in low.uses.get(r, ()))}
+    elements = wanted & cluster.full
+    lanes = _lanes(low, cluster)
+    passes = plan_passes(cluster, elements, held=True)
+    held = _held(cluster, passes, lanes)
+    if not held:
+        passes = plan_passes(cluster, elements, held=False)
+    sources: dict[Value, Source] = {}
+    for op in cluster.ops:
+        for x in op.operands:
+            if x not in cluster.full and x not in cluster.rows and x not in sources:
+                sources[x] = source_of(low, x, cluster)
+    sinks = {x: _sink(low, x, cluster) for op in cluster.ops for x in op.results if x in wanted or x in cluster.ends}
+    reads = reading_passes(passes, cluster, elements, held=held)
+    _note_overwrites(low, cluster, passes, reads, sources, sinks)
+    sinks |= _temporaries(low, cluster, passes, reads, sinks)
+    passes.again = read_again(cluster, reads, set(sources))
+    write_walk(low, cluster, passes, sources, sinks, held=held)
+
+
+def _lanes(low: BufferPlan, cluster: Cluster) -> int:
+    """How many elements a vector has: those of the widest type fill a register."""
+    values = [x for op in cluster.ops for x in (*op.operands, *op.results)]
+    return low.machine.vector_bytes // (8 if any(x.dtype.itemsize == 8 for x in values) else 4)
+
+
+def _held(cluster: Cluster, passes: Passes, lanes: int) -> bool:
+    """Whether a row stays in registers between its passes."""
+    assert cluster.axes is not None
+    inner = [cluster.shape[a] for a in cluster.axes.inner if cluster.shape[a] != 1]
+    return held_row(inner[0] if inner else 1, passes.count, lanes, max(1, len(inner)))  # type: ignore[arg-type]
+
+
+def source_of(low: BufferPlan, x: Value, cluster: Cluster) -> Source:
+    operand = low.env[x]
+    if isinstance(operand, Spread):
+        return operand.number
+    if isinstance(operand, Undefined):
+        return 0
+    if not isinstance(operand, Array):
+        raise InternalCompilerError(f"a walk reads {operand!r}")
+    if worth_turning(operand):
+        operand = low.in_memory(x)
+    low.touch(operand)
+    return memory_of(operand, _axes_of(x, cluster), len(cluster.shape))
+
+
+def _axes_of(x: Value, cluster: Cluster) -> Iterable[int]:
+    """Which axes of the walk those of a value are."""
+    if len(x.shape) == len(cluster.shape):
+        return range(len(x.shape))
+    assert cluster.axes is not None
+    return [a for a in range(len(cluster.shape)) if a not in cluster.axes.inner]
+
+
+def memory_of(array: Array, axes: Iterable[int], ndim: int | None = None) -> Memory:
+    strides = [0] * (len(array.shape) if ndim is None else ndim)
+    for axis, d, stride in zip(axes, array.shape, array.strides, strict=True):
+        strides[axis] = 0 if d == 1 else stride
+    return Memory(array.base, array.offset, tuple(strides), array.dtype, array.counted)
+
+
+def _sink(low: BufferPlan, x: Value, cluster: Cluster) -> tuple[Array, Memory]:
+    made = low.target(x)
+    ndim = len(cluster.shape)
+    op = x.owner
+    assert isinstance(op, Op)
+    if x in cluster.ends and len(x.shape) != ndim:
+        axes: Iterable[int] = [a for a in range(ndim) if a not in reduced_axes(op)]
+    else:
+        axes = _axes_of(x, cluster)
+    return made, memory_of(made, axes, ndim)
+
+
+@dataclass
+class _Room:
+    """Memory for a row of what later passes need, until a result is written there."""
+
+    array: Array
+    memory: Memory
+    until: float
+    #: the last pass that reads what was put there last
+    taken: int = -1
+
+
+def _temporaries(
+    low: BufferPlan,
+    cluster: Cluster,
+    passes: Passes,
+    reads: dict[Value, list[int]],
+    sinks: dict[Value, tuple[Array, Memory]],
+) -> dict[Value, tuple[Array, Memory]]:
+    """Where values lie that only later passes need: each element is read before another one is written there."""
+    if not passes.temporaries:
+        return {}
+    own = _row_strides(cluster, 1)
+    rooms: list[_Room] = []
+    for x, (array, memory) in sinks.items():
+        step = memory.dtype.itemsize
+        ordered = all(memory.strides[a] in (step * own[a], 0) for a in cluster.axes.inner)  # type: ignore[union-attr]
+        if x in cluster.full and ordered and _lies_alone(low, x, array):
+            rooms.append(_Room(array, memory, passes.of[x]))
+    found = {}
+    for x in sorted(passes.temporaries, key=passes.of.__getitem__):
+        assert isinstance(x.type, TensorType)
+        size, last = x.type.dtype.itemsize, max(reads.get(x, [passes.of[x]]))
+        fits = (r for r in rooms if r.memory.dtype.itemsize == size and r.taken <= passes.of[x] and last <= r.until)
+        room = next(fits, None)
+        if room is None:
+            buffer, strides = low.buffer(row_bytes(cluster, x)), _row_strides(cluster, size)
+            array = Array(x.type, buffer.base, strides, 0, (buffer,))
+            room = _Room(array, Memory(buffer.base, 0, strides, x.type.dtype), inf)
+            rooms.append(room)
+        room.taken = last
+        memory = room.memory
+        found[x] = room.array, Memory(memory.base, memory.offset, memory.strides, x.type.dtype)
+    return found
+
+
+def _lies_alone(low: BufferPlan, x: Value, made: Array) -> bool:
+    """Whether nothing that the walk reads can lie where it writes a value."""
+    if x in low.carried or len(made.roots) != 1:
+        return False
+    (new,) = made.roots
+    olds = [old for old, tick in new.over if tick == low.tick]
+    if new.result is not None:
+        return not any(old.argument == low.versions.next_of.get(new.result, -1) for old in olds)
+    return all(old.argument is not None or old.result is not None for old in olds)
+
+
+def _row_strides(cluster: Cluster, step: int) -> tuple[int, ...]:
+    """Of the elements of one row, if they lie in order."""
+    assert cluster.axes is not None
+    strides = [0] * len(cluster.shape)
+    for a in reversed(cluster.axes.inner):
+        strides[a] = step
+        step *= cluster.shape[a]  # type: ignore[operator]
+    return tuple(strides)
+
+
+def _note_overwrites(
+    low: BufferPlan,
+    cluster: Cluster,
+    passes: Passes,
+    reads: dict[Value, list[int]],
+    sources: dict[Value, Source],
+    sinks: dict[Value, tuple[Array, Memory]],
+) -> None:
+    """Which results may be written over operands that nobody needs any more: element by element, in their last pass."""
+    numbers = [op for op in cluster.ops if op.results[0] in cluster.rows and op.defn.name not in REDUCTIONS]
+    of_rows = {y for op in numbers for y in op.operands}
+    for x, (made, memory) in sinks.items():
+        if x not in cluster.full:
+            continue
+        last = passes.of[x]
+        read = {y: s for y, s in sources.items() if y not in of_rows and all(n <= last for n in reads.get(y, ()))}
+        for y, source in read.items():
+            operand = low.env[y]
+            if isinstance(source, Memory) and isinstance(operand, Array) and operand.roots:
+                same = source.strides == memory.strides and source.offset == 0 and operand.dtype is made.dtype
+                for root in operand.roots if same else ():  # it may be any of them
+                    if sum(1 for z in sources if isinstance(o := low.env[z], Array) and root in o.roots) == 1:
+                        made.roots[0].over[root, low.tick] = None
+        _note_in_place(low, x, cluster, sources, read, memory)
+
+
+def _note_in_place(
+    low: BufferPlan, x: Value, cluster: Cluster, sources: dict[Value, Source], read: dict[Value, Source], memory: Memory
+) -> None:
+    """Whether the next version of a carry may be written over this trip's; `read`: what no later pass reads."""
+    carried = low.carried.get(x)
+    if carried is None or carried.in_place:
+        return
+    source, now = read.get(carried.arg), low.env[carried.arg]
+    if not isinstance(source, Memory) or not isinstance(now, Array) or source.strides != memory.strides:
+        return
+    # In the first trip it lies where it was before the loop, which is not written over unless a result goes there.
+    mine = {r for r in now.roots if r in carried.following.roots or r.argument is not None or r.virtual}
+    shared = [z for z in sources if z is carried.arg or not mine.isdisjoint(roots_of(low.env[z]))]
+    carried.in_place = shared == [carried.arg] and last_use(low, carried.arg, cluster.ops)
+
+
+def _told(name: str, cluster: Cluster) -> str:
+    """What a kernel computes, in words."""
+    ops, shape = cluster.ops, ",".join(map(str, cluster.shape))
+    lines = dict.fromkeys(logs.place(op.loc)[:-2] for op in ops if op.loc is not None)
+    where = f"{', '.join(lines)}: " if lines else ""
+    kinds = ", ".join([op.defn.name for op in ops])
+    what = f"the kernel {name} is one loop" if name else "code without a loop"
+    return f"{where}{what} over [{shape}] for {len(ops)} operation{'s' * (len(ops) > 1)}: {kinds}"
+
+
+def write_walk(
+    low: BufferPlan,
+    cluster: Cluster,
+    passes: Passes,
+    sources: dict[Value, Source],
+    sinks: dict[Value, tuple[Array, Memory]],
+    *,
+    held: bool = False,
+) -> None:
+    """Writes the walk here if it has no loops, else as a function that is called here."""
+    memories = [s for s in sources.values() if isinstance(s, Memory)] + [m for _, m in sinks.values()]
+    assert cluster.axes is not None
+    layout = collapsed(cluster.shape, cluster.axes, memories)  # type: ignore[arg-type]
+    lanes = (
+        _lanes(low, cluster)
+        if cluster.ops
+        else low.machine.vector_bytes // max(4, max(m.dtype.itemsize for m in memories))
+    )
+    loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
+    inline = loops == 0 and layout.inner[-1].size <= 2 * lanes
+    if (told := logs.listener("fusion")) is not None and cluster.ops:
+        told.info("%s", _told("" if inline else f"k{len(low.kernels)}", cluster))
+    plain = {x: m for x, (_, m) in sinks.items()}
+    low.journal.walk(sources, plain, cluster.shape, passes)  # type: ignore[arg-type]
+    together = 1 if held else vectors_together(cluster, layout, lanes, low.machine.few_registers)
+    more: dict[str, Any] = {"lanes": together * lanes, "masked": low.machine.masked, "held": held}
+    if inline:
+        walk = Walk(low.text, cluster, passes, layout, sources, plain, **more)
+        walk.write()
+        for x in sinks:
+            if x in cluster.rows and x.type is tensor(x.dtype, ()) and x not in low.results:
+                low.env[x] = Spread(x.type, walk.row[x])
+        return
+    outside: list[Reg] = []
+    for s in sources.values():
+        if isinstance(s, Memory | Lane):
+            outside.append(s.base if isinstance(s, Memory) else s.reg)
+    outside = list(dict.fromkeys([*outside, *(m.base for m in plain.values())]))
+    outside = [r for r in outside if r.text != "null"]
+    text = Text.kernel(len(low.kernels), [r.type for r in outside])
+    text.sparing = low.sparing
+    inside = {r: Reg(f"%p{i}", r.type) for i, r in enumerate(outside)}
+    k = Kernels(text, 1)
+    for s in memories:
+        s.base = inside.get(s.base, s.base)
+    moved = {x: Lane(k, inside[s.reg], s.dtype) if isinstance(s, Lane) else s for x, s in sources.items()}
+    streams = note_streams(low, cluster, passes, layout, sinks, lanes)
+    Walk(text, cluster, passes, layout, moved, plain, **more).write()
+    if streams:
+        close_streams(text)
+    text.ret()
+    low.kernels.append(text)
+    places = dict.fromkeys(str(op.loc) for op in cluster.ops if op.loc)
+    low.text.note(f"{text.name}: {', '.join(places)}" if places else text.name)
+    low.text.do(f"call void @{text.name}({', '.join(map(str, outside))})")
+    for x, (array, _) in sinks.items():
+        if array.shape == () and x not in low.results:
+            low.env[x] = Spread(array.type, low.one.load(array.base, array.dtype))

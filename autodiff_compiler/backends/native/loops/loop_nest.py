@@ -1,0 +1,154 @@
+"""Functions of their own for ops that are plain nests of loops over arrays, whose sizes and strides are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from ....dtypes import DType
+from ..codegen.arithmetic import Kernels
+from ..codegen.emit import LEAVE, Int, Reg, Text
+from ..codegen.values import Array
+from ..memory.buffer_plan import BufferPlan
+
+__all__ = ["Nest"]
+
+
+class Nest:
+    """Writes a function that takes the places of `arrays`, and its call at the end."""
+
+    def __init__(self, low: BufferPlan, arrays: Sequence[Array]) -> None:
+        self.low, self.arrays = low, arrays
+        text = Text.kernel(len(low.kernels), ["ptr"] * len(arrays))
+        self.text = text
+        self.one = Kernels(text, 1, quick=False)
+        self.places = [Reg(f"%p{i}", "ptr") for i in range(len(arrays))]
+        self._kernels = {1: self.one}
+
+    def kernels(self, width: int) -> Kernels:
+        if width not in self._kernels:
+            self._kernels[width] = Kernels(self.text, width)
+        return self._kernels[width]
+
+    def lanes(self, *dtypes: DType) -> int:
+        """How many elements a vector has."""
+        return self.low.machine.vector_bytes // max(4, *(d.itemsize for d in dtypes))
+
+    def call(self) -> None:
+        """The function is complete: the driver calls it, and ends where it was left early."""
+        low, leaves = self.low, self.text.leaves
+        result = "i32" if leaves else "void"
+        if leaves:
+            self.text.head = self.text.head.replace(" void ", " i32 ", 1)
+            self.text.ret("i32 0")
+            self.text.enter(LEAVE)
+            self.text.ret("i32 1")
+        else:
+            self.text.ret()
+        low.kernels.append(self.text)
+        for array in self.arrays:
+            low.touch(array)
+        places = [low.text.at(a.base, a.offset) for a in self.arrays]
+        call = f"call {result} @{self.text.name}({', '.join(map(str, places))})"
+        if leaves:
+            low.text.leave_if(low.text.make("i1", f"icmp ne {low.text.make('i32', call)}, 0"))
+        else:
+            low.text.do(call)
+
+    def over(
+        self,
+        sizes: Sequence[int],
+        strides: Sequence[Sequence[int]],
+        places: Sequence[Reg],
+        body: Callable[[list[Reg]], None],
+    ) -> None:
+        """A loop per axis, in their order; `strides`: for every place those of the axes."""
+        self.over_several(sizes, strides, places, 1, lambda at: body(at[0]))
+
+    def over_several(
+        self,
+        sizes: Sequence[int],
+        strides: Sequence[Sequence[int]],
+        places: Sequence[Reg],
+        together: int,
+        body: Callable[[list[list[Reg]]], None],
+    ) -> None:
+        """`over`, whose body gets the places of so many trips of the innermost loop together, and at its end of one."""
+        kept = [i for i, d in enumerate(sizes) if d != 1]
+        loops: list[tuple[int, list[int]]] = []
+        for i in kept:
+            steps = [s[i] for s in strides]
+            if loops and loops[-1][1] == [s * sizes[i] for s in steps]:
+                loops[-1] = (loops[-1][0] * sizes[i], steps)  # the two axes are one
+            else:
+                loops.append((sizes[i], steps))
+        self._over(loops, list(places), together, body)
+
+    def _over(
+        self,
+        loops: Sequence[tuple[int, list[int]]],
+        places: list[Reg],
+        together: int,
+        body: Callable[[list[list[Reg]]], None],
+    ) -> None:
+        if not loops:
+            body([places])
+            return
+        (size, steps), text = loops[0], self.text
+
+        def at(i: Int) -> list[Reg]:
+            return [text.at(p, text.mul(i, s)) for p, s in zip(places, steps, strict=True)]
+
+        if len(loops) > 1:
+            text.repeated(0, size, 1, lambda i: self._over(loops[1:], at(i), together, body))
+            return
+        whole = size // together * together
+        text.repeated(0, whole, together, lambda i: body([at(text.add(i, n)) for n in range(together)]))
+        text.repeated(whole, size, 1, lambda i: body([at(i)]))
+
+    def along(self, count: int, widest: int, body: Callable[[Kernels, Int], None]) -> None:
+        """`count` elements that lie in order: vectors, then ever shorter ones; `body` gets the number of the first."""
+        done = 0
+        if count >= widest:
+            done = count // widest * widest
+            if done <= 4 * widest:
+                for i in range(0, done, widest):
+                    body(self.kernels(widest), i)
+            else:
+                self.text.repeated(0, done, widest, lambda i: body(self.kernels(widest), i))
+        width = widest // 2
+        while done < count:
+            while done + width <= count:
+                body(self.kernels(width), done)
+                done += width
+            width //= 2
+
+    def move(self, source: Reg, to: Reg, nbytes: int) -> None:
+        """Copies bytes that do not overlap."""
+        text, step = self.text, self.low.machine.vector_bytes
+
+        def piece(type: str, i: Int) -> None:
+            text.store(text.load(type, text.at(source, i), 1), text.at(to, i), 1)
+
+        done = nbytes // step * step
+        if done <= 4 * step:
+            for i in range(0, done, step):
+                piece(f"<{step} x i8>", i)
+        else:
+            text.repeated(0, done, step, lambda i: piece(f"<{step} x i8>", i))
+        width = step // 2
+        while done < nbytes:
+            while done + width <= nbytes:
+                piece(f"<{width} x i8>" if width > 8 else f"i{8 * width}", done)
+                done += width
+            width //= 2
+
+
+def row_of(array: Array, axis: int) -> int | None:
+    """How many elements lie in order behind an axis (not negative); None if they do not."""
+    step = array.dtype.itemsize
+    for d, stride in zip(reversed(array.shape[axis + 1 :]), reversed(array.strides[axis + 1 :]), strict=True):
+        if d != 1 and stride != step:
+            return None
+        step *= d
+    return prod(array.shape[axis + 1 :])

@@ -1,0 +1,1 @@
+"""What a program does, what its parts take, and how fast this machine is."""

@@ -1,0 +1,169 @@
+"""Where buffers lie in the frame of a call: those needed at the same time lie apart."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Set
+from itertools import chain
+
+from ..codegen.values import Buffer, with_joins
+
+__all__ = ["aligned", "place_buffers"]
+
+_ALIGNMENT = 64
+#: With how many slots one is tried in vain, of those that it may share its bytes with; so long programs take no longer.
+_TRIES = 8
+#: Results of `if`s in a slot from which on it is not looked at whether two slots are needed because of the same one.
+_MANY = 64
+
+
+def aligned(nbytes: int) -> int:
+    """The bytes that a buffer takes."""
+    return -(-max(nbytes, 1) // _ALIGNMENT) * _ALIGNMENT
+
+
+class _Slot:
+    """Bytes that buffers have one after the other; some are written over the one before element by element."""
+
+    def __init__(self, buffer: Buffer, spans: dict[Buffer, list[tuple[int, int]]]) -> None:
+        self.buffers, self.size, self.offset = [buffer], aligned(buffer.nbytes), 0
+        #: when what is needed: what buffers hold alone, and results of `if`s that may lie in one of them
+        self.held = {b: spans[b] for b in (buffer, *buffer.joins)}
+        #: when any of that is, and when more than one is
+        self.spans, self.crowded = _union([], self.held.values())
+        #: steps at which one is written over another
+        self.changes: set[int] = set()
+        self.refused = 0
+
+    def meets(self, other: _Slot) -> bool:
+        """Whether there is a step at which both are needed."""
+        if not any(_common(self.spans, other.spans)):
+            return False
+        return len(self.held) > _MANY or any(self._together(other))
+
+    def takes(self, other: _Slot, over: Set[int] = frozenset()) -> bool:
+        """Takes in the buffers of a slot, if both are needed together never, or only at steps that hand over."""
+        steps = set()
+        for first, last in self._together(other):
+            if first != last or first not in over or first in self.changes | other.changes:
+                return False
+            steps.add(first)
+        more = [spans for b, spans in other.held.items() if b not in self.held]
+        self.spans, crowded = _union(self.spans, more)
+        self.crowded, _ = _union(self.crowded, [crowded])
+        self.buffers += other.buffers
+        self.held |= other.held
+        self.changes |= other.changes | steps
+        return True
+
+    def _together(self, other: _Slot) -> Iterator[tuple[int, int]]:
+        """When both are needed, piece by piece; a result that lies in one of them needs but one."""
+        its, _ = _union([], [spans for b, spans in other.held.items() if b not in self.held])
+        yield from _common(its, self.spans)
+        if self.crowded:
+            same, _ = _union([], [spans for b, spans in other.held.items() if b in self.held])
+            yield from _common(same, self.crowded)
+
+
+def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, int], int]:
+    """The offset of each buffer that is neither argument nor result, and where the frame ends."""
+    mine = [b for b in buffers if b.result is None and b.argument is None and not b.virtual]
+    spans = {b: b.spans for b in with_joins(mine)}
+    mine = [b for b in mine if any(map(spans.__getitem__, (b, *b.joins)))]
+    holding = {b: _Slot(b, spans) for b in mine}
+    in_order = sorted(mine, key=lambda b: b.first)
+    _share_results(in_order, holding)
+    for new in in_order:
+        _write_over(new, holding)
+    _share_results(in_order, holding)
+    placed: list[_Slot] = []
+    for slot in sorted(dict.fromkeys(holding.values()), key=lambda s: -s.size):
+        slot.offset = _lowest(slot.size, start, [(p.offset, p.offset + p.size) for p in placed if p.meets(slot)])
+        placed.append(slot)
+    end = max((s.offset + s.size for s in placed), default=start)
+    return {b: slot.offset for b, slot in holding.items()}, end
+
+
+def _share_results(buffers: list[Buffer], holding: dict[Buffer, _Slot]) -> None:
+    """Gives buffers in which the same result of an `if` may lie the same bytes, where nothing else needs both."""
+    by_result: dict[Buffer, list[Buffer]] = {}
+    for buffer in buffers:
+        for joined in buffer.joins:
+            by_result.setdefault(joined, []).append(buffer)
+    for together in by_result.values():
+        slots: list[_Slot] = []
+        for slot in dict.fromkeys(holding[b] for b in together):
+            slots = [into for into in slots if into.refused < _TRIES]
+            for into in slots if slot.refused < _TRIES else ():
+                if into.size == slot.size and slot.refused < _TRIES:
+                    if into.takes(slot):
+                        holding.update(dict.fromkeys(slot.buffers, into))
+                        break
+                    into.refused += 1
+                    slot.refused += 1
+            else:
+                slots.append(slot)
+
+
+def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
+    """Gives a buffer the bytes of one that is read for the last time at the steps that write it, one in each arm."""
+    steps: dict[Buffer, set[int]] = {}
+    for old, tick in new.over:
+        steps.setdefault(old, set()).add(tick)
+    begins = {first for first, _ in new.spans}
+    tried = {holding[new]}
+    for old, ticks in steps.items():
+        if old not in holding or holding[old] in tried or old.nbytes != new.nbytes:
+            continue
+        if len(tried) > _TRIES:
+            return
+        held = holding[old].held
+        ends = {last for b in (old, *old.joins) for _, last in held[b]}
+        over = ticks & begins & ends
+        if over and holding[old].takes(holding[new], over):
+            for buffer in holding[new].buffers:
+                holding[buffer] = holding[old]
+            if len(new.spans) == len(over):
+                return
+            tried.add(holding[old])
+        elif over:
+            tried.add(holding[old])
+
+
+def _union(
+    spans: list[tuple[int, int]], more: Iterable[list[tuple[int, int]]]
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Spans in order none of which have a step in common, with more of any kind; and where some have one in common."""
+    added = sorted(chain.from_iterable(more))
+    if not added:
+        return spans, []
+    # only those between the first and the last that are added change
+    begin = bisect_left(spans, added[0][0], key=lambda span: span[1])
+    end = bisect_right(spans, max(last for _, last in added), key=lambda span: span[0])
+    merged: list[tuple[int, int]] = []
+    twice: list[tuple[int, int]] = []
+    for first, last in sorted([*spans[begin:end], *added]):
+        if merged and first <= (before := merged[-1])[1]:
+            twice.append((first, min(before[1], last)))
+            merged[-1] = (before[0], max(before[1], last))
+        else:
+            merged.append((first, last))
+    return [*spans[:begin], *merged, *spans[end:]], twice
+
+
+def _common(spans: list[tuple[int, int]], others: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The first and the last step of what two lists of spans in order have in common, piece by piece."""
+    for first, last in spans:
+        begin = bisect_left(others, first, key=lambda span: span[1])
+        end = bisect_right(others, last, key=lambda span: span[0])
+        for a, b in others[begin:end]:
+            yield max(first, a), min(last, b)
+
+
+def _lowest(size: int, start: int, taken: list[tuple[int, int]]) -> int:
+    offset = start
+    for first, end in sorted(taken):
+        if offset + size <= first:
+            break
+        offset = max(offset, end)
+    return offset

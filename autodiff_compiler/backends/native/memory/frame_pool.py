@@ -1,0 +1,331 @@
+"""Frames: the memory of one call of a compiled module, kept for the next call.
+
+A frame begins with a header of `HEADER` bytes.  Behind it stands main's table of growable stacks, 16 bytes each: the
+block (of PyMem_RawMalloc) and how many bytes it has; both are 0 at first and stay as a call leaves them.  The rest of
+the frame is main's, with whatever contents.  Frames are aligned to 64 bytes.
+
+Small frames lie in a list of their module, linked through their headers.  Large ones are shared by all modules of the
+process: as many stay as were needed at the same time, each as large as the largest module needed, and no larger than
+any living module needs.  The largest lie in `pages`.  Lists are only touched by threads that hold the interpreter's
+lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+from ..jit.engine import Loaded, load
+from . import large_alloc
+
+__all__ = ["GUARD", "HEADER", "POOL", "SHARED_FROM", "Release", "frame_size", "functions", "functions_for", "release"]
+
+HEADER = 64
+#: Bytes from which on frames are shared.
+SHARED_FROM = 1 << 16
+#: The list of shared frames.
+POOL = ctypes.c_void_p(None)
+
+#: In the header: the next frame of the list, the bytes of the frame, the block it lies in, the entries of its table.
+_SIZE, _BLOCK, _STACKS = 8, 16, 24
+#: How many frames of a list are kept; deeper recursions take and free memory.
+_KEPT = 16
+#: How many bytes behind a poisoned frame must stay as they are.
+GUARD = 4096
+
+
+def frame_size(frame_bytes: int, shared: bool) -> int:
+    """How many bytes a frame really has, so that shared ones fit more often."""
+    unit = 4096 if shared else 64
+    return -(-frame_bytes // unit) * unit
+
+
+@cache
+def functions() -> Loaded:
+    """The functions that hand out frames, in machine code; all modules call the same ones.
+
+    ``ptr frame_take(ptr list, i64 bytes, i64 stacks)`` gives a frame (null: no memory); ``void frame_give(ptr list,
+    ptr frame)`` takes it back; ``void frames_release(ptr list, i64 limit)`` frees those of the list that have more
+    bytes.  ``void fill(ptr, i64 bytes, i8)``; ``void frame_poison(ptr frame, i64 first, i64 end, i64 limit)`` fills the
+    bytes from `first` to `end` with NaN and those to `limit` with a mark, of which ``i1 frame_intact(ptr frame,
+    i64 end, i64 limit)`` says whether it is whole.
+    """
+    text = _NEW + _TAKE + _GIVE + _RELEASE + _POISON
+    numbers = {
+        "SIZE": _SIZE, "BLOCK": _BLOCK, "STACKS": _STACKS, "HEADER": HEADER, "KEPT": _KEPT, "HUGE": large_alloc.HUGE,
+    }  # fmt: skip
+    for name, value in numbers.items():
+        text = text.replace(f"<{name}>", str(value))
+    return load(text, context_size=2)
+
+
+def functions_for(frame_bytes: int) -> Loaded:
+    """The same, ready for frames of that size; the largest need functions of `pages`."""
+    if frame_bytes + GUARD >= large_alloc.HUGE:
+        functions().fill([large_alloc.functions().address(name) for name in ("pages_take", "pages_give")])
+    return functions()
+
+
+def release() -> None:
+    """Gives the shared frames that are not in use, and all free pages, back to the system."""
+    if functions.cache_info().currsize:
+        Release(functions().address("frames_release"))(ctypes.addressof(POOL), 0)
+    large_alloc.release()
+
+
+#: The type of `frames_release`.
+Release = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+
+
+_NEW = """
+declare ptr @PyMem_RawMalloc(i64)
+declare void @PyMem_RawFree(ptr)
+define private ptr @frame.new(i64 %bytes, i64 %stacks) noinline cold {
+start:
+  %large = icmp uge i64 %bytes, <HUGE>
+  br i1 %large, label %pages, label %heap
+heap:
+  %total = add i64 %bytes, 64
+  %found = call ptr @PyMem_RawMalloc(i64 %total)
+  br label %taken
+pages:
+  %take = load ptr, ptr @context
+  %mapped = call ptr %take(i64 %bytes)
+  br label %taken
+taken:
+  %block = phi ptr [%found, %heap], [%mapped, %pages]
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %lost, label %made
+lost:
+  ret ptr null
+made:
+  %number = ptrtoint ptr %block to i64
+  %above = add i64 %number, 63
+  %aligned = and i64 %above, -64
+  %frame = inttoptr i64 %aligned to ptr
+  %size.at = getelementptr i8, ptr %frame, i64 <SIZE>
+  store i64 %bytes, ptr %size.at
+  %block.at = getelementptr i8, ptr %frame, i64 <BLOCK>
+  store ptr %block, ptr %block.at
+  %stacks.at = getelementptr i8, ptr %frame, i64 <STACKS>
+  store i64 0, ptr %stacks.at
+  call void @frame.fit(ptr %frame, i64 %stacks)
+  ret ptr %frame
+}
+
+; Gives the table of a frame that number of entries.
+define private void @frame.fit(ptr %frame, i64 %stacks) noinline cold {
+start:
+  %stacks.at = getelementptr i8, ptr %frame, i64 <STACKS>
+  %had = load i64, ptr %stacks.at
+  store i64 %stacks, ptr %stacks.at
+  %table = getelementptr i8, ptr %frame, i64 <HEADER>
+  br label %more
+more:
+  %i = phi i64 [%had, %start], [%i.next, %clear]
+  %short = icmp ult i64 %i, %stacks
+  br i1 %short, label %clear, label %fewer
+clear:
+  %clear.off = shl i64 %i, 4
+  %clear.at = getelementptr i8, ptr %table, i64 %clear.off
+  store <2 x i64> zeroinitializer, ptr %clear.at, align 16
+  %i.next = add i64 %i, 1
+  br label %more
+fewer:
+  %j = phi i64 [%stacks, %more], [%j.next, %drop]
+  %long = icmp ult i64 %j, %had
+  br i1 %long, label %drop, label %done
+drop:
+  %drop.off = shl i64 %j, 4
+  %drop.at = getelementptr i8, ptr %table, i64 %drop.off
+  %stack = load ptr, ptr %drop.at
+  call void @PyMem_RawFree(ptr %stack)
+  %j.next = add i64 %j, 1
+  br label %fewer
+done:
+  ret void
+}
+
+define private void @frame.free(ptr %frame) noinline cold {
+start:
+  %stacks.at = getelementptr i8, ptr %frame, i64 <STACKS>
+  %count = load i64, ptr %stacks.at
+  %table = getelementptr i8, ptr %frame, i64 <HEADER>
+  br label %loop
+loop:
+  %i = phi i64 [0, %start], [%i.next, %drop]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %drop, label %done
+drop:
+  %off = shl i64 %i, 4
+  %at = getelementptr i8, ptr %table, i64 %off
+  %stack = load ptr, ptr %at
+  call void @PyMem_RawFree(ptr %stack)
+  %i.next = add i64 %i, 1
+  br label %loop
+done:
+  %block.at = getelementptr i8, ptr %frame, i64 <BLOCK>
+  %block = load ptr, ptr %block.at
+  %size.at = getelementptr i8, ptr %frame, i64 <SIZE>
+  %size = load i64, ptr %size.at
+  %large = icmp uge i64 %size, <HUGE>
+  br i1 %large, label %pages, label %heap
+heap:
+  call void @PyMem_RawFree(ptr %block)
+  ret void
+pages:
+  %give.at = getelementptr ptr, ptr @context, i64 1
+  %give = load ptr, ptr %give.at
+  call void %give(ptr %block)
+  ret void
+}
+"""
+
+_TAKE = """
+; The smallest frame that is large enough; where there is none, the first of the list gives way to a new one.
+define ptr @frame_take(ptr %list, i64 %bytes, i64 %stacks) noinline {
+start:
+  br label %loop
+loop:
+  %link = phi ptr [%list, %start], [%frame, %look]
+  %best = phi ptr [null, %start], [%best.next, %look]
+  %least = phi i64 [-1, %start], [%least.next, %look]
+  %frame = load ptr, ptr %link
+  %end = icmp eq ptr %frame, null
+  br i1 %end, label %choose, label %look
+look:
+  %size.at = getelementptr i8, ptr %frame, i64 <SIZE>
+  %size = load i64, ptr %size.at
+  %fits = icmp uge i64 %size, %bytes
+  %less = icmp ult i64 %size, %least
+  %better = and i1 %fits, %less
+  %best.next = select i1 %better, ptr %link, ptr %best
+  %least.next = select i1 %better, i64 %size, i64 %least
+  br label %loop
+choose:
+  %none = icmp eq ptr %best, null
+  br i1 %none, label %miss, label %hit
+hit:
+  %found = load ptr, ptr %best
+  %behind = load ptr, ptr %found
+  store ptr %behind, ptr %best
+  %stacks.at = getelementptr i8, ptr %found, i64 <STACKS>
+  %had = load i64, ptr %stacks.at
+  %same = icmp eq i64 %had, %stacks
+  br i1 %same, label %done, label %fit
+fit:
+  call void @frame.fit(ptr %found, i64 %stacks)
+  br label %done
+done:
+  ret ptr %found
+miss:
+  %first = load ptr, ptr %list
+  %empty = icmp eq ptr %first, null
+  br i1 %empty, label %make, label %trade
+trade:
+  %second = load ptr, ptr %first
+  store ptr %second, ptr %list
+  call void @frame.free(ptr %first)
+  br label %make
+make:
+  %made = call ptr @frame.new(i64 %bytes, i64 %stacks)
+  ret ptr %made
+}
+"""
+
+_GIVE = """
+define void @frame_give(ptr %list, ptr %frame) noinline {
+start:
+  %first = load ptr, ptr %list
+  br label %loop
+loop:
+  %at = phi ptr [%first, %start], [%next, %count]
+  %number = phi i64 [0, %start], [%number.next, %count]
+  %end = icmp eq ptr %at, null
+  br i1 %end, label %keep, label %count
+count:
+  %next = load ptr, ptr %at
+  %number.next = add i64 %number, 1
+  %full = icmp eq i64 %number.next, <KEPT>
+  br i1 %full, label %drop, label %loop
+keep:
+  store ptr %first, ptr %frame
+  store ptr %frame, ptr %list
+  ret void
+drop:
+  call void @frame.free(ptr %frame)
+  ret void
+}
+"""
+
+_RELEASE = """
+define void @frames_release(ptr %list, i64 %limit) noinline cold {
+start:
+  br label %loop
+loop:
+  %link = phi ptr [%list, %start], [%frame, %stay], [%link, %go]
+  %frame = load ptr, ptr %link
+  %end = icmp eq ptr %frame, null
+  br i1 %end, label %done, label %look
+look:
+  %size.at = getelementptr i8, ptr %frame, i64 <SIZE>
+  %size = load i64, ptr %size.at
+  %large = icmp ugt i64 %size, %limit
+  br i1 %large, label %go, label %stay
+stay:
+  br label %loop
+go:
+  %next = load ptr, ptr %frame
+  store ptr %next, ptr %link
+  call void @frame.free(ptr %frame)
+  br label %loop
+done:
+  ret void
+}
+"""
+
+_POISON = """
+define void @fill(ptr %block, i64 %bytes, i8 %byte) noinline {
+start:
+  %some = icmp ne i64 %bytes, 0
+  br i1 %some, label %loop, label %done
+loop:
+  %i = phi i64 [0, %start], [%next, %loop]
+  %at = getelementptr i8, ptr %block, i64 %i
+  store volatile i8 %byte, ptr %at
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %bytes
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+
+define void @frame_poison(ptr %frame, i64 %first, i64 %end, i64 %limit) noinline {
+  %begin = getelementptr i8, ptr %frame, i64 %first
+  %bytes = sub i64 %end, %first
+  call void @fill(ptr %begin, i64 %bytes, i8 -1)
+  %guard = getelementptr i8, ptr %frame, i64 %end
+  %marked = sub i64 %limit, %end
+  call void @fill(ptr %guard, i64 %marked, i8 90)
+  ret void
+}
+
+define i1 @frame_intact(ptr %frame, i64 %end, i64 %limit) noinline {
+start:
+  br label %loop
+loop:
+  %i = phi i64 [%end, %start], [%next, %step]
+  %at = getelementptr i8, ptr %frame, i64 %i
+  %byte = load i8, ptr %at
+  %kept = icmp eq i8 %byte, 90
+  br i1 %kept, label %step, label %broken
+step:
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %limit
+  br i1 %more, label %loop, label %whole
+broken:
+  ret i1 false
+whole:
+  ret i1 true
+}
+"""

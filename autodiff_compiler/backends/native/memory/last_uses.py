@@ -1,0 +1,66 @@
+"""Which step needs a value for the last time, as far as a program has been written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ....ir.core import Block, Op, Value
+from ..codegen.values import Array, Buffer, roots_of, size_of
+
+if TYPE_CHECKING:
+    from .buffer_plan import BufferPlan
+
+__all__ = ["dies", "last_use"]
+
+
+def last_use(low: BufferPlan, arg: Value, ops: Sequence[Op]) -> bool:
+    """Whether nobody reads a carry after these ops."""
+    body = arg.owner
+    assert isinstance(body, Block)
+    for user, i in low.uses.get(arg, ()):
+        if isinstance(user, Block):
+            # What is collected is copied at the start of the trip.
+            if user is not body or i < _carries(body):
+                return False
+        elif user not in ops and not _done(low, user, arg, ops):
+            return False
+    return True
+
+
+def _done(low: BufferPlan, user: Op | Block, x: Value, ops: Sequence[Op] = ()) -> bool:
+    """Whether a reader of a value is written, and all that reads the same bytes because of it, or is one of `ops`.
+
+    A commit reads later, if an exception comes.
+    """
+    around: Op | None = user.parent if isinstance(user, Block) else user
+    while around is not None and around not in low.written:
+        around = around.parent.parent if around.parent is not None else None
+    if around is None or around.defn.name == "commit":
+        return False
+    mine = set(roots_of(low.env.get(x)))
+    views = [r for r in around.results if not mine.isdisjoint(roots_of(low.env.get(r)))]
+    return all(by in ops or _done(low, by, r, ops) for r in views for by, _ in low.uses.get(r, ()))
+
+
+def dies(low: BufferPlan, x: Value, last: tuple[Op | Block, int]) -> Buffer | None:
+    """The buffer of the frame that only an array lies in, if nobody needs it after that use, which comes now."""
+    operand = low.env.get(x)
+    if not (isinstance(operand, Array) and operand.contiguous and operand.offset == 0 and len(operand.roots) == 1):
+        return None
+    (root,) = operand.roots
+    of_frame = root.result is None and root.argument is None and not root.virtual and root.idle is None
+    if not of_frame or root.nbytes != size_of(operand.type):
+        return None
+    around = low.regions[-1] if low.regions else None
+    if around is not None and (root.first < around.start or root in around.moving):
+        return None
+    same = [y for y, other in low.env.items() if root in roots_of(other)]
+    left = [(y, use) for y in same for use in low.uses.get(y, ()) if not _done(low, use[0], y)]
+    return root if left == [(x, last)] else None
+
+
+def _carries(body: Block) -> int:
+    loop = body.parent
+    assert loop is not None
+    return int(loop.attr("carries")) if loop.defn.name == "scan" else len(loop.operands)

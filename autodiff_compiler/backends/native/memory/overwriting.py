@@ -1,0 +1,103 @@
+"""Ops that change some elements of their operand: it is copied, unless it may be overwritten where it lies."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from ....ir.core import Block, Op, Value
+from ..codegen.values import Array
+from .buffer_plan import BufferPlan, Place
+from .last_uses import last_use
+
+__all__ = ["CHANGE", "copy_to_change", "only_changed", "wish_changes"]
+
+#: Ops that change some elements of their first operand, where it lies if they can.
+CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_max", "scatter_min", "scatter_mul"})
+
+
+def wish_changes(low: BufferPlan, value: Value, block: Block, place: Place) -> None:
+    """Lets a value of a block be written to a place, and so the versions of it that it is made from there."""
+    changed = place.carried is not None and place.carried.changed
+    while value.block is block and isinstance(value.owner, Op) and value not in low.wanted:
+        low.wanted[value] = place
+        before = _before(low, value.owner, value.index)
+        if before is None or not (changed or value.owner.defn.name in CHANGE):
+            return
+        value, reads = before
+        if len(low.uses[value]) != reads:
+            return
+
+
+def only_changed(low: BufferPlan, arg: Value, out: Value, body: Block) -> bool:
+    """Whether the next version of a carry is the old one with some elements changed, and nobody else reads that."""
+    return out is not arg and _origin(low, out, body) == (arg, len(low.uses.get(arg, ())))
+
+
+def _origin(low: BufferPlan, value: Value, block: Block) -> tuple[Value, int] | None:
+    """What a value of a block is a later version of, made around the block, and how often it is read for that."""
+    reads = 1
+    while isinstance(op := value.owner, Op) and op.parent is block:
+        before = _before(low, op, value.index) if len(low.uses[value]) == reads else None
+        if before is None:
+            return None
+        value, reads = before
+    return value, reads
+
+
+def _before(low: BufferPlan, op: Op, number: int) -> tuple[Value, int] | None:
+    """The value some elements of which an op changes to make a result, and how often it reads that; None if others."""
+    if op.defn.name in CHANGE:
+        return op.operands[0], 1
+    if op.defn.name == "scan" and number < op.attr("carries"):
+        (body,) = op.blocks
+        return (
+            (op.operands[1 + number], 1) if only_changed(low, body.args[1 + number], body.outs[number], body) else None
+        )
+    if op.defn.name == "if":
+        first, second = [_origin(low, arm.outs[number], arm) for arm in op.blocks]
+        if first is not None and second is not None and first[0] is second[0]:
+            return first[0], first[1] + second[1]
+    return None
+
+
+def copy_to_change(low: BufferPlan, op: Op, to: Array) -> None:
+    """Writes the first operand's elements to `to`, where that is not where they are.
+
+    It is where they are if nobody needs the operand after the op; what else the op reads must lie elsewhere then.
+    """
+    x, result = op.operands[0], op.results[0]
+    operand = low.env[x]
+    carried = low.carried.get(result)
+    mine = carried is not None and (carried.changed or (carried.arg is x and last_use(low, x, [op])))
+    if not (isinstance(operand, Array) and operand.contiguous and (mine or _alone(operand))):
+        low.copy(x, to)
+        return
+    # The first version of a carry may be anybody's: it is only read, and copied.
+    if any(_read_elsewhere(low, op, root) for root in (to.roots if mine else operand.roots)):
+        low.copy(x, to)
+        return
+    if mine:
+        assert carried is not None
+        carried.in_place = True
+    else:
+        to.roots[0].over[operand.roots[0], low.tick] = None
+    text = low.text
+    source, place = text.at(operand.base, operand.offset), text.at(to.base, to.offset)
+    elsewhere = text.make("i1", f"icmp ne {source}, {place.text}")
+
+    def copy() -> tuple[()]:
+        with low.journal.once() if mine else nullcontext():
+            low.copy(x, to)
+        return ()
+
+    text.branch(elsewhere, copy)
+
+
+def _alone(operand: Array) -> bool:
+    """Whether an array is all that lies in its buffer."""
+    return operand.offset == 0 and len(operand.roots) == 1
+
+
+def _read_elsewhere(low: BufferPlan, op: Op, root: object) -> bool:
+    """Whether another operand may lie in the same bytes."""
+    return any(isinstance(other := low.env[y], Array) and root in other.roots for y in op.operands[1:])

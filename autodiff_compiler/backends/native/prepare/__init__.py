@@ -1,0 +1,1 @@
+"""What becomes of a module before it is written."""
