@@ -63,11 +63,11 @@ class Variable:
 
     def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
         """``x.name = value``."""
-        raise AttributeError(f"'{type(self.value).__name__}' object has no attribute '{name}'")
+        raise AttributeError(f"'{self.python_class().__name__}' object has no attribute '{name}'")
 
     def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
         """``x[index] = value``."""
-        raise TypeError(f"'{type(self.value).__name__}' object does not support item assignment")
+        raise TypeError(f"'{self.python_class().__name__}' object does not support item assignment")
 
     def length(self, lw: ValueContext) -> Any:
         """``len(x)``."""
@@ -87,7 +87,7 @@ class Variable:
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         """The elements, where their number is known while compiling."""
-        raise TypeError(f"'{type(self.value).__name__}' object is not iterable")
+        raise TypeError(f"'{self.python_class().__name__}' object is not iterable")
 
     def live(self, lw: ValueContext) -> Iterator[Any]:
         """The elements, one after the other, as Python's iterators see them where the value changes meanwhile."""
@@ -96,7 +96,7 @@ class Variable:
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """``x(*args, **kwargs)``."""
-        raise TypeError(f"'{type(self.value).__name__}' object is not callable")
+        raise TypeError(f"'{self.python_class().__name__}' object is not callable")
 
     def _refused(self, what: str) -> UnsupportedSyntaxError:
         return UnsupportedSyntaxError(f"{what} of {describe(self.value)} is not supported", code="AC1103")

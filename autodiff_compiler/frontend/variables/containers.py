@@ -309,8 +309,7 @@ class SequenceVariable(_WithItems):
         return lw.outside.item(self.value, index, value)
 
     def place(self, lw: ValueContext, index: Any) -> Any:
-        code = "AC1305"
-        return require_static(element_index(lw, index), "an index into a Python container", code)
+        return require_static(element_index(lw, index), "an index into a Python container", code="AC1305")
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [lw.outside.item(self.value, i, v) for i, v in enumerate(self.value)]

@@ -127,12 +127,10 @@ def _hasattr(lw: ValueContext, x: Any, name: str) -> bool:
     requirements.require_static(name, "the name of an attribute")
     if type(x) in (TensorVar, StateVar):
         return name in METHODS or hasattr(variable_of(x).python_class(), name)
-    if isinstance(x, LocalList | LocalDict) or type(x) is tuple:
+    if isinstance(x, LocalList | LocalDict | Iteration) or type(x) is tuple:
         return hasattr(variable_of(x).python_class(), name)
     if type(x) is LocalObject:
         return has(lw, x, name)
-    if isinstance(x, Iteration):
-        return hasattr(variable_of(x).python_class(), name)
     slot = lw.effects.attributes.held_by(x, name)
     if slot is not None:
         return lw.effects.attributes.read(slot) is not UNBOUND

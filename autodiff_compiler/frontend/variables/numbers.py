@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from ...errors import MissingAttributeError
@@ -66,12 +65,6 @@ class NumberVariable(Variable):
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         raise TypeError(f"'{self.value.kind.__name__}' object is not subscriptable")
 
-    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
-        raise AttributeError(f"'{self.value.kind.__name__}' object has no attribute '{name}'")
-
-    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
-        raise TypeError(f"'{self.value.kind.__name__}' object does not support item assignment")
-
     def absolute(self, lw: ValueContext) -> Any:
         return Weak(F.abs(self.value.value), self.value.kind)
 
@@ -86,12 +79,6 @@ class NumberVariable(Variable):
     def python_class(self) -> type:
         kind: type = self.value.kind
         return kind
-
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
-        raise TypeError(f"'{self.value.kind.__name__}' object is not iterable")
-
-    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        raise TypeError(f"'{self.value.kind.__name__}' object is not callable")
 
 
 def _compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:

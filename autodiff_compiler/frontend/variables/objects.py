@@ -26,7 +26,7 @@ from .rules import Intrinsic, intrinsic_of
 from .truth_values import truth
 from .values import LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, Weak, describe
 
-__all__ = ["BytesVariable", "ObjectVariable"]
+__all__ = ["KnownSequence", "ObjectVariable"]
 
 #: The methods by which objects become numbers.
 _CONVERSIONS: dict[type, tuple[str, ...]] = {
@@ -185,8 +185,8 @@ def _known_binary(op: str, a: Any, b: Any) -> Any:
 
 
 @kind(range)
-class RangeVariable(ObjectVariable):
-    """A range known while compiling."""
+class KnownSequence(ObjectVariable):
+    """A range, or another sequence that nobody can change."""
 
     __slots__ = ()
 
@@ -198,7 +198,7 @@ class RangeVariable(ObjectVariable):
 
 
 @kind(bytes)
-class BytesVariable(ObjectVariable):
+class BytesVariable(KnownSequence):
     """Bytes, which may be a format."""
 
     __slots__ = ()
@@ -206,12 +206,6 @@ class BytesVariable(ObjectVariable):
     def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
         check_seen(other, "formatting")
         return super().binary(lw, op, other)
-
-    def length(self, lw: ValueContext) -> Any:
-        return len(self.value)
-
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
-        return list(self.value)
 
 
 @kind(collections.ChainMap)

@@ -160,12 +160,6 @@ class TensorVariable(Variable):
         index = map_leaves(lambda x: operand(lw, x) if type(x) is ArrayVar else x, index)
         return lw.native(METHODS["__getitem__"], [self.value, index])
 
-    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        raise TypeError("'Tensor' object is not callable")
-
-    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
-        raise AttributeError(f"'Tensor' object has no attribute '{name}'")
-
     def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
         box, index = self.value, settled_index(lw, index)
         lw.effects.check_writable(box)
@@ -198,9 +192,6 @@ class ParameterVariable(TensorVariable):
     """A Parameter, read at the moment of use."""
 
     __slots__ = ()
-
-    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        raise TypeError("'Parameter' object is not callable")
 
     def python_class(self) -> type:
         return Parameter

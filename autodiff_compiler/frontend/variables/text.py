@@ -30,7 +30,7 @@ from .arithmetic import BINARY, SLOT, kind_of_number, lifted_number, to_number
 from .base import kind
 from .elements import iterate_static
 from .interpreter import ValueContext
-from .objects import ObjectVariable
+from .objects import KnownSequence, ObjectVariable
 from .requirements import is_tensor_var, refuse_text, require_static
 from .rules import intrinsic
 from .structure import elements, flatten, is_static, parts
@@ -406,7 +406,7 @@ def _binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
 
 
 @kind(str)
-class StrVariable(ObjectVariable):
+class StrVariable(KnownSequence):
     """A str known while compiling."""
 
     __slots__ = ()
@@ -415,16 +415,9 @@ class StrVariable(ObjectVariable):
     def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
         return _binary(lw, op, self.value, other)
 
-    def length(self, lw: ValueContext) -> Any:
-        return len(self.value)
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
-        return list(self.value)
-
-
-@kind(Text)
-class TextVariable(StrVariable):
-    """A str known only at run time, which nobody looks into."""
+class _Opaque(ObjectVariable):
+    """A value known only at run time that nobody looks into."""
 
     __slots__ = ()
     made_here = True
@@ -434,53 +427,40 @@ class TextVariable(StrVariable):
 
     def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
         return refuse_text(self.value, "the truth value" if kind is bool else f"{kind.__name__}()")
+
+    def truth(self, lw: ValueContext) -> Any:
+        return refuse_text(self.value, "the truth value")
+
+    def getattr(self, lw: ValueContext, name: str) -> Any:
+        return refuse_text(self.value, f"'.{name}'")
+
+    def getitem(self, lw: ValueContext, index: Any) -> Any:
+        return refuse_text(self.value, "an element")
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        refuse_text(self.value, "iteration")
+        return ()
+
+
+@kind(Text)
+class TextVariable(_Opaque, StrVariable):
+    """A str known only at run time."""
+
+    __slots__ = ()
 
     def python_class(self) -> type:
         return str
 
-    def truth(self, lw: ValueContext) -> Any:
-        return refuse_text(self.value, "the truth value")
-
-    def getattr(self, lw: ValueContext, name: str) -> Any:
-        return refuse_text(self.value, f"'.{name}'")
-
-    def getitem(self, lw: ValueContext, index: Any) -> Any:
-        return refuse_text(self.value, "an element")
-
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
-        refuse_text(self.value, "iteration")
-        return ()
-
 
 @kind(NewException)
-class NewExceptionVariable(ObjectVariable):
+class NewExceptionVariable(_Opaque):
     """An exception that compiled code makes, which is raised and not looked at."""
 
     __slots__ = ()
-    made_here = True
-
-    def length(self, lw: ValueContext) -> Any:
-        return refuse_text(self.value, "len()")
-
-    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
-        return refuse_text(self.value, "the truth value" if kind is bool else f"{kind.__name__}()")
 
     def python_class(self) -> type:
         cls: type = self.value.cls
         return cls
-
-    def truth(self, lw: ValueContext) -> Any:
-        return refuse_text(self.value, "the truth value")
-
-    def getattr(self, lw: ValueContext, name: str) -> Any:
-        return refuse_text(self.value, f"'.{name}'")
-
-    def getitem(self, lw: ValueContext, index: Any) -> Any:
-        return refuse_text(self.value, "an element")
-
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
-        refuse_text(self.value, "iteration")
-        return ()
 
 
 @kind(types.BuiltinFunctionType)
