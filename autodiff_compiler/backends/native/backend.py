@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import escape
 from ...ir.build import Builder
-from ...ir.core import Block, Function, Module, Op
+from ...ir.core import Block, Function, Module, Op, Value
 from ...ir.primitive import F
 from ...ir.types import MOST_BYTES, Dim, TensorType
 from ...ir.verify import uncountable
@@ -54,6 +54,9 @@ from .signature import Argument, Signature
 from .values import HOST, NATIVE, WALK
 
 __all__ = ["NativeBackend", "NativeProgram"]
+
+#: Of what is alive the arena may take so many times before carries are to keep one buffer.
+_NEAR = 1.05
 
 TARGET = Target("native", fusion="elementwise")
 
@@ -220,11 +223,25 @@ class NativeBackend:
         parts = decomposed(without_calls(module))
         if any(uncountable(parts)):  # the fallback says what there is no memory for
             raise NotNativeError("it has arrays of more bytes than there are addresses")
-        low = Lowering(parts, machine(), records=records, timed=timed)
-        low.lower(_states(module, in_place), leave)
+        low = _written(parts, _states(module, in_place), records=records, timed=timed)
         if low.frame_bytes >= MOST_BYTES:
             raise NotNativeError("it needs more bytes on the way than there are addresses")
         return low
+
+
+def _written(module: Module, in_place: dict[int, int], **asked: bool) -> Lowering:
+    """The program, whose carries keep one buffer where two take too much."""
+    low = Lowering(module, machine(), **asked)
+    low.lower(in_place, leave)
+    if not low.turns or low.planned <= _NEAR * most_alive(low):
+        return low
+    dear: set[Value] = set()
+    while True:
+        other = Lowering(module, machine(), one_place=True, dear=dear, **asked)
+        other.lower(in_place, leave)
+        if other.dear == dear:
+            return other if other.planned < low.planned else low
+        dear = other.dear
 
 
 def _alone(op: Op) -> Module:

@@ -7,7 +7,6 @@ both arms.  Any other is a pointer: to the one place where arms write what they 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ...ir.core import Op, Value
 from ...ir.types import TensorType
@@ -17,7 +16,7 @@ from .last_uses import dies
 from .lower import OPS, Lowering, Place
 from .overwriting import wish_changes
 from .registers import Roots, operand_of, registers_of
-from .values import Array, Buffer, Operand, Spread, size_of
+from .values import Array, Buffer, Operand, Spread, joined
 
 __all__: list[str] = []
 
@@ -56,6 +55,8 @@ def _if(low: Lowering, op: Op) -> None:
                 for i, place in places.items():
                     out = block.outs[i]
                     low.wanted.pop(out, None)
+                    if place.carried is not None and place.carried.settle is not None and out.block is block:
+                        place.carried.settle(out)
                     if place.fixed and low.env[out] is not place.array:
                         low.copy_defined(out, place.array)
                 found: list[Reg] = []
@@ -76,7 +77,8 @@ def _if(low: Lowering, op: Op) -> None:
     low.fuel = found.pop() if polls else before
     registers = iter(found)
     for i in merged:
-        low.env[op.results[i]] = _joined(low, operand_of(low, op.results[i].type, registers, tuple(roots[i])))
+        found_there = operand_of(low, op.results[i].type, registers, tuple(roots[i]))
+        low.env[op.results[i]] = joined(found_there, low.tick) if isinstance(found_there, Array) else found_there
     for i, constant in same.items():
         low.env[op.results[i]] = constant
     for i, place in places.items():
@@ -105,16 +107,6 @@ class _Shared:
         if not self.filled:
             del self.buffer.gaps[self.before :]
             self.buffer.idle = self.since
-
-
-def _joined(low: Lowering, result: Operand) -> Operand:
-    """A result; an array in one of several buffers: from now on each is only needed as far as that is."""
-    if not isinstance(result, Array) or len(result.roots) == 1:
-        return result
-    stands = Buffer("joined", size_of(result.type), low.tick, low.tick, virtual=True)
-    for root in result.roots:
-        root.joins.append(stands)
-    return replace(result, joined=stands)
 
 
 def _made(op: Op, i: int) -> TensorType | None:

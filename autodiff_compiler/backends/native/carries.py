@@ -67,7 +67,7 @@ class ArrayCarry(Carry):
         """`free`: the buffer of `init`, if it may be written over."""
         self.low, self.type, self.place, self.arg = low, type, place, arg
         self.roots = Roots()
-        self.nbytes, self.start = size_of(type), low.tick
+        self.nbytes, self.start = size_of(type), low.regions[-1].start
         self.second = free if place is not None else None
         self.one = place.array if place is not None else low.array(type, free)
         self.roots.add(self.one.roots)
@@ -128,6 +128,7 @@ class ArrayCarry(Carry):
         ]
 
     def _other(self) -> Buffer:
+        self.low.turns = True
         if self.second is None:
             self.second = self.low.buffer(self.nbytes)
             self.second.first = self.start
@@ -247,15 +248,10 @@ class _TupleCarry(Carry):
         return Pack([elem.end(own) for elem, own in self._each(registers)])
 
 
-def carry_of(
-    low: Lowering, type: Type, init: Operand, arg: Value, result: Value | None = None, free: Buffer | None = None
-) -> Carry:
-    """How a value of this type is carried, from `init` on: in the body as `arg`, to `result` after the loop.
-
-    `free`: the buffer of `init`, if the loop may write over it.
-    """
+def carry_of(low: Lowering, type: Type, init: Operand, arg: Value) -> Carry:
+    """How a value of this type is carried, from `init` on, in the body as `arg`."""
     if isinstance(type, TupleType):
         return _TupleCarry(low, type, init, arg)
     if isinstance(type, TensorType) and type.shape != ():
-        return ArrayCarry(low, type, init, low.wish(result) if result is not None else None, arg, free)
+        return ArrayCarry(low, type, init, None, arg, None)
     return Carry(low, type, init)

@@ -17,9 +17,10 @@ from .interrupts import burn, cost_of, has_loops, is_short
 from .lanes import Lane
 from .last_uses import dies
 from .lower import OPS, Lowering
+from .one_place import OnePlace, next_versions, place_of
 from .sequence_ops import anchored, require_elements
 from .sequences import element, leaves
-from .values import Operand, Sequence, Spread, Undefined
+from .values import Buffer, Operand, Sequence, Spread, Undefined
 
 __all__: list[str] = []
 
@@ -68,7 +69,11 @@ class _Loop:
         self.collected = Collected(low, self.body.outs[k:], self.results[k:], trips)
         first = self.op.defn.name == "scan"  # behind the number of trips
         free = [None if x in low.undefined else dies(low, x, (self.op, i)) for i, x in enumerate(self.inits, first)]
+        for init, args in zip(self.inits, self.args, strict=True):
+            if self._keeps_one(args[0]):
+                low.touch(low.env[init])  # in the loop others stand for where it lies
         self.region = low.open_region(self.collected.records)
+        low.tick += 1  # what stands for versions is of each trip, and not from before the loop
         for number, (init, args) in enumerate(zip(self.inits, self.args, strict=True)):
             operand, out, result = low.env[init], self.body.outs[number], self.results[number]
             if out is args[0]:
@@ -78,8 +83,23 @@ class _Loop:
                 continue
             if isinstance(operand, Sequence):
                 operand = anchored(low, operand, escapes=False)
-            carry = carry_of(low, args[0].type, operand, args[0], result, free[number])
+            carry = self._carry(init, args[0], result, operand, free[number])
             self.carries.append(_Carried(carry, args, out, result))
+
+    def _carry(self, init: Value, arg: Value, result: Value, operand: Operand, free: Buffer | None) -> Carry:
+        low, type = self.low, arg.type
+        if not isinstance(type, TensorType) or type.shape == ():
+            return carry_of(low, type, operand, arg)
+        one = self._keeps_one(arg)
+        place = place_of(low, result, init, one)
+        if one:
+            return OnePlace(low, operand, place, arg, self.cost)
+        return ArrayCarry(low, type, operand, place, arg, free)
+
+    def _keeps_one(self, arg: Value) -> bool:
+        """Whether a carry is an array that keeps one buffer."""
+        array = isinstance(arg.type, TensorType) and arg.type.shape != ()
+        return array and self.low.one_place and arg not in self.low.dear
 
     def _see(self, args: tuple[Value, ...], operand: Operand) -> None:
         self.low.env.update(dict.fromkeys(args, operand))
@@ -111,9 +131,9 @@ class _Loop:
         with low.inside():
             low.block(self.body)
         low.tick += 1
-        mine = [c.carry.carried for c in self.carries if isinstance(c.carry, ArrayCarry)]
+        mine = [c.carry.carried for c in self.carries if isinstance(c.carry, ArrayCarry | OnePlace)]
         low.wanted = {v: p for v, p in low.wanted.items() if p.carried is None or p.carried not in mine}
-        found = [r for carry, _, out, _ in self.carries for r in carry.next(low.env[out], out)]
+        found = next_versions(low, [(c.carry, c.out) for c in self.carries])
         if low.room_uses != used and not self._keeps_room():
             mark = pointer(low.text.fresh("mark"))
             room = low.room()

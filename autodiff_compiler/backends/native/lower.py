@@ -6,7 +6,7 @@ at elements in another order (`transpose`, slices, `broadcast_to`) make no code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -53,10 +53,12 @@ class Carried:
 
     `in_place`: whoever writes it reads the old version element by element or not at all, and nobody reads that later.
     `changed`: all that a trip does with it is to change some elements, on each of its paths.
+    `settle`, if there is no other place for the next version than that of this one: copies one that was made elsewhere.
     """
 
-    def __init__(self, arg: Value, following: Array) -> None:
+    def __init__(self, arg: Value, following: Array, settle: Callable[[Value], None] | None = None) -> None:
         self.arg, self.following, self.changed, self.in_place = arg, following, False, False
+        self.settle = settle
 
 
 class Place(NamedTuple):
@@ -97,8 +99,20 @@ def _nothing(op: Op) -> bool:
 class Lowering:
     """Writes the driver of a module's entry; `env` says what each value is."""
 
-    def __init__(self, module: Module, machine: Machine, *, records: bool = False, timed: bool = False) -> None:
-        """`records`: somebody will ask what the program does (`journal`); `timed`: what it takes, too (`laps`)."""
+    def __init__(
+        self,
+        module: Module,
+        machine: Machine,
+        *,
+        records: bool = False,
+        timed: bool = False,
+        one_place: bool = False,
+        dear: Collection[Value] = (),
+    ) -> None:
+        """`records`: somebody will ask what the program does (`journal`); `timed`: what it takes, too (`laps`).
+
+        `one_place`: carries keep one buffer (`one_place`), but for `dear` ones.
+        """
         self.module, self.machine, self.poisoned = module, machine, poisoned()
         entry = module.entry
         self.text = Text("main", [], "i32")
@@ -138,6 +152,10 @@ class Lowering:
         #: ops of the loop around that are written already
         self.written: set[Op] = set()
         self.regions, self.arms = list[Region](), Arms()
+        #: whether carries keep one buffer, and those that are too dear to be copied
+        self.one_place, self.dear = one_place, set(dear)
+        #: whether a carry has two buffers that change places
+        self.turns = False
         #: what is to be noted if the next op that an exception can leave is left by one, and what if this one is
         self.commits: list[Op] = []
         self.noting: list[Op] = []
@@ -153,6 +171,8 @@ class Lowering:
         self.room_uses = 0
         #: where buffers begin in the frame, and where it ends
         self.frame_start = self.frame_bytes = 0
+        #: where it would end without guards
+        self.planned = 0
         self.results: dict[Value, int] = {}
         #: the results that are tensors; the others leave in another way
         self.outs = [out for out in entry.outs if isinstance(out.type, TensorType)]
@@ -176,10 +196,16 @@ class Lowering:
         buffer = buffer or self.buffer(size_of(type))
         return Array(type, buffer.base, row_major(type.shape, type.dtype.itemsize), 0, (buffer,))  # type: ignore[arg-type]
 
-    def target(self, value: Value) -> Array:
-        """Where a value is to be written: the result that it becomes, if it only becomes that."""
+    def target(self, value: Value, *, over: bool = False) -> Array:
+        """Where a value is to be written: the result that it becomes, if it only becomes that.
+
+        `over`: it may be written over the version now of the carry whose next version it is.
+        """
         assert isinstance(value.type, TensorType)
         place = self.wanted.pop(value, None)
+        if place is not None and place.carried is not None and place.carried.settle is not None:
+            if not over and not last_use(self, place.carried.arg, ()):
+                place = None
         if place is not None:
             self.env[value] = made = place.array
             if place.carried is not None:
@@ -206,7 +232,8 @@ class Lowering:
         """Where an array is wanted, for control flow that makes it."""
         place = self.wanted.pop(value, None)
         if place is not None:
-            return place if place.carried is not None and place.carried.changed else place._replace(carried=None)
+            kept = place.carried is not None and (place.carried.changed or place.carried.settle is not None)
+            return place if kept else place._replace(carried=None)
         if isinstance(value.type, TensorType) and value.type.shape and self.depth == 0 and value in self.results:
             return Place(self._new(value), fixed=True)
         return None
@@ -538,10 +565,10 @@ class Lowering:
         lines = [f"  %room = getelementptr i8, ptr %frame, i64 {FRAME_START}"] if self.room_uses else []
         apart = Apart(start) if self.poisoned else None
         self.arms.note_unread(self.buffers)
+        places, self.planned = place_buffers(self.buffers, start)
+        self.frame_bytes = self.planned
         if apart is not None:
             places = apart.buffers(self.buffers)
-        else:
-            places, self.frame_bytes = place_buffers(self.buffers, start)
         if lines or apart is not None:
             self.text.head = f"define internal i32 @program({listed}) {{"
             outer = Text("main", params, "i32")

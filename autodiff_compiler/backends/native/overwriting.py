@@ -9,7 +9,7 @@ from .last_uses import last_use
 from .lower import Lowering, Place
 from .values import Array
 
-__all__ = ["CHANGE", "copy_to_change", "only_changed", "wish_changes"]
+__all__ = ["CHANGE", "copy_to_change", "only_changed", "target_to_change", "wish_changes"]
 
 #: Ops that change some elements of their first operand, where it lies if they can.
 CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_max", "scatter_min", "scatter_mul"})
@@ -58,6 +58,16 @@ def _before(low: Lowering, op: Op, number: int) -> tuple[Value, int] | None:
         if first is not None and second is not None and first[0] is second[0]:
             return first[0], first[1] + second[1]
     return None
+
+
+def target_to_change(low: Lowering, op: Op) -> Array:
+    """Where the result goes of an op that changes elements of its first operand: there, if that is a carry's version."""
+    x, (result,) = op.operands[0], op.results
+    place = low.wanted.get(result)
+    if place is None or place.carried is None or place.carried.arg is not x:
+        return low.target(result)
+    elsewhere = not any(_read_elsewhere(low, op, root) for root in place.array.roots)
+    return low.target(result, over=elsewhere and last_use(low, x, [op]))
 
 
 def copy_to_change(low: Lowering, op: Op, to: Array) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "Sequence",
     "Spread",
     "Undefined",
+    "joined",
     "part",
     "roots_of",
     "row_major",
@@ -148,6 +149,16 @@ class Array:
     def viewed(self, type: TensorType, strides: tuple[int, ...], offset: Int | None = None) -> Array:
         """Some of the elements, or the elements in another order."""
         return replace(self, type=type, strides=strides, offset=self.offset if offset is None else offset)
+
+
+def joined(array: Array, tick: int) -> Array:
+    """An array in one of several buffers: from a step on each is only needed as far as that is."""
+    if len(array.roots) == 1:
+        return array
+    stands = Buffer("joined", size_of(array.type), tick, tick, virtual=True)
+    for root in array.roots:
+        root.joins.append(stands)
+    return replace(array, joined=stands)
 
 
 def part(array: Array, axis: int, start: int, size: int, step: int = 1) -> Array:
