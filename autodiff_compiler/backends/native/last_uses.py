@@ -11,7 +11,7 @@ from .values import Array, Buffer, roots_of, size_of
 if TYPE_CHECKING:
     from .lower import Lowering
 
-__all__ = ["dies", "last_use"]
+__all__ = ["dies", "last_read", "last_use"]
 
 
 def last_use(low: Lowering, arg: Value, ops: Sequence[Op]) -> bool:
@@ -45,6 +45,11 @@ def _done(low: Lowering, user: Op | Block, x: Value, ops: Sequence[Op] = ()) -> 
     mine = set(roots_of(low.env.get(x)))
     views = [r for r in around.results if not mine.isdisjoint(roots_of(low.env.get(r)))]
     return all(by in ops or _done(low, by, r, ops) for r in views for by, _ in low.uses.get(r, ()))
+
+
+def last_read(low: Lowering, x: Value, last: tuple[Op | Block, int]) -> bool:
+    """Whether nobody reads a value after that use, which comes now."""
+    return all(use == last or _done(low, use[0], x) for use in low.uses.get(x, ()))
 
 
 def _around(user: Op | Block) -> Iterator[tuple[Op, Block | None]]:

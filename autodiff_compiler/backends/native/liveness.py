@@ -110,9 +110,10 @@ class _Liveness:
     def _bytes(self, live: _Live) -> int:
         """Of what may lie in memory of results, as much does as there are; what is one of several lies where that does."""
         chosen = live & self._choices.keys()
-        several = _NONE.union(*map(self._choices.__getitem__, chosen)) - live
-        if len(several) < len(chosen):
-            live = (live - chosen) | several
+        several = live.difference(chosen).union(*map(self._choices.__getitem__, chosen))
+        return min(self._lying(live), self._lying(several)) if chosen else self._lying(live)
+
+    def _lying(self, live: _Live) -> int:
         leaving = [x for x in live if x in self._results]
         free = len(set[int | None]().union(*map(self._results.__getitem__, leaving)))
         there = sorted((self._sizes[x] for x in leaving), reverse=True)[:free]
@@ -153,11 +154,15 @@ class _Liveness:
         over = set()
         for r in sorted(made, key=self._results.__contains__, reverse=True):
             leaves = r in self._results
-            fits = [y for y in spare if self._sizes[y] == self._sizes[r] and (y in self._results or not leaves)]
+            fits = [y for y in spare if self._sizes[y] == self._sizes[r] and (self._may_leave(y) or not leaves)]
             if fits:
-                spare.discard(min(fits, key=self._results.__contains__) if not leaves else fits[0])
+                spare.discard(min(fits, key=self._may_leave))
                 over.add(r)
         return over
+
+    def _may_leave(self, x: Value) -> bool:
+        """Whether a value may lie in memory of a result."""
+        return any(y in self._results for y in self._choices.get(x, (x,)))
 
     def _in_order(self, x: Value) -> bool:
         operand = self.low.env.get(x)

@@ -15,12 +15,12 @@ from .collecting import Collected
 from .emit import Int, Reg, i64, pointer
 from .interrupts import burn, cost_of, has_loops, is_short
 from .lanes import Lane
-from .last_uses import dies
+from .last_uses import dies, last_read
 from .lower import OPS, Lowering
 from .one_place import OnePlace, next_versions, place_of
 from .sequence_ops import anchored, require_elements
 from .sequences import element, leaves
-from .values import Buffer, Operand, Sequence, Spread, Undefined
+from .values import Buffer, Operand, Sequence, Spread, Undefined, roots_of
 
 __all__: list[str] = []
 
@@ -73,7 +73,6 @@ class _Loop:
             if self._keeps_one(args[0]):
                 low.touch(low.env[init])  # in the loop others stand for where it lies
         self.region = low.open_region(self.collected.records)
-        low.tick += 1  # what stands for versions is of each trip, and not from before the loop
         for number, (init, args) in enumerate(zip(self.inits, self.args, strict=True)):
             operand, out, result = low.env[init], self.body.outs[number], self.results[number]
             if out is args[0]:
@@ -83,17 +82,21 @@ class _Loop:
                 continue
             if isinstance(operand, Sequence):
                 operand = anchored(low, operand, escapes=False)
-            carry = self._carry(init, args[0], result, operand, free[number])
+            carry = self._carry(number, operand, free[number])
             self.carries.append(_Carried(carry, args, out, result))
+        low.tick += 1  # what stands for versions is of each trip, and not from before the loop
 
-    def _carry(self, init: Value, arg: Value, result: Value, operand: Operand, free: Buffer | None) -> Carry:
-        low, type = self.low, arg.type
+    def _carry(self, number: int, operand: Operand, free: Buffer | None) -> Carry:
+        low, init, arg, result = self.low, self.inits[number], self.args[number][0], self.results[number]
+        type = arg.type
         if not isinstance(type, TensorType) or type.shape == ():
             return carry_of(low, type, operand, arg)
         one = self._keeps_one(arg)
         place = place_of(low, result, init, one)
         if one:
-            return OnePlace(low, operand, place, arg, self.cost)
+            of_frame = all(root.argument is None and root.result is None for root in roots_of(operand))
+            dying = of_frame and last_read(low, init, (self.op, number + (self.op.defn.name == "scan")))
+            return OnePlace(low, operand, place, arg, self.cost, dying=dying)
         return ArrayCarry(low, type, operand, place, arg, free)
 
     def _keeps_one(self, arg: Value) -> bool:

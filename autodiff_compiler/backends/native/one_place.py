@@ -34,9 +34,12 @@ class OnePlace(Carry):
     type: TensorType
 
     def __init__(
-        self, low: Lowering, init: Operand, place: Place | None, arg: Value, cost: int
+        self, low: Lowering, init: Operand, place: Place | None, arg: Value, cost: int, *, dying: bool
     ) -> None:
-        """`place`: where the last version is wanted; `cost`: estimated nanoseconds of a trip."""
+        """`place`: where the last version is wanted; `cost`: estimated nanoseconds of a trip.
+
+        `dying`: the loop is the last that reads `init`.
+        """
         assert isinstance(arg.type, TensorType)
         self.low, self.type, self.arg, self.cost = low, arg.type, arg, cost
         self.place, self.nbytes = place, size_of(arg.type)
@@ -44,17 +47,25 @@ class OnePlace(Carry):
         self.carried = Carried(arg, self.home, self.settle)
         self.roots = Roots()
         #: what stands for the bytes of this version: from where a trip begins to where it is read last
-        self.stands = Buffer("version", self.nbytes, low.tick, low.tick, virtual=True)
+        self.stands = Buffer("version", self.nbytes, low.tick + 1, low.tick + 1, virtual=True)
         self._add(self.home.roots)
         low.regions[-1].moving.update(self.home.roots)
         if isinstance(init, Undefined):
             self.first = [NULL]
-        elif isinstance(init, Array) and init.contiguous:
+        elif isinstance(init, Array) and init.contiguous and not (dying and self._leaves()):
             self._add(init.roots)
             self.first = [low.text.at(init.base, init.offset)]
         else:
+            region = low.regions.pop()  # the copy is made before the loop
             low.copy_operand(init, self.home)
+            low.regions.append(region)
             self.first = [low.text.at(self.home.base, self.home.offset)]
+
+    def _leaves(self) -> bool:
+        """Whether home is a result, and none that may lie where an argument is read."""
+        found = [root.result for root in self.home.roots]
+        outermost = len(self.low.regions) == 1
+        return outermost and None not in found and self.low.versions.next_of.keys().isdisjoint(found)
 
     def _new(self) -> Array:
         """A buffer that holds nothing yet."""
@@ -111,20 +122,22 @@ class OnePlace(Carry):
         low.tick += 1  # what is copied now is no part of the last op
         if self.nbytes > _SMALL and 2 * self.nbytes // low.machine.vector_bytes * _SHARE > self.cost:
             low.dear.add(self.arg)
-        if not set(roots_of(operand)).isdisjoint(self.home.roots):
-            if isinstance(operand, Array) and operand.contiguous:  # perhaps it is there
-                here = low.text.at(self.home.base, self.home.offset)
-                there = text.let("i1", f"icmp eq {text.at(operand.base, operand.offset)}, {here.text}")
+        if not isinstance(operand, Array) or not operand.contiguous:
+            if not set(roots_of(operand)).isdisjoint(self.home.roots):
+                low.env[value] = low.ordered(operand, self.type)
+            low.copy_defined(value, self.home)
+            self._moved(value, operand)
+            return
+        for root in operand.roots:  # perhaps it is there
+            self.home.roots[0].over[root, low.tick] = None
+        here = low.text.at(self.home.base, self.home.offset)
+        there = text.let("i1", f"icmp eq {text.at(operand.base, operand.offset)}, {here.text}")
 
-                def move() -> tuple[()]:
-                    low.copy_defined(value, self.home)
-                    return ()
+        def move() -> tuple[()]:
+            low.copy_defined(value, self.home)
+            return ()
 
-                text.branch(there, lambda: (), move)
-                self._moved(value, operand)
-                return
-            operand = low.env[value] = low.ordered(operand, self.type)
-        low.copy_defined(value, self.home)
+        text.branch(there, lambda: (), move)
         self._moved(value, operand)
 
     def _moved(self, value: Value, operand: Operand) -> None:
