@@ -79,7 +79,7 @@ def copy_to_change(low: Lowering, op: Op, to: Array) -> None:
     operand = low.env[x]
     carried = low.carried.get(result)
     mine = carried is not None and (carried.changed or (carried.arg is x and last_use(low, x, [op])))
-    if not (isinstance(operand, Array) and operand.contiguous and (mine or _alone(operand))):
+    if not (isinstance(operand, Array) and operand.contiguous and (mine or operand.offset == 0)):
         low.copy(x, to)
         return
     # The first version of a carry may be anybody's: it is only read, and copied.
@@ -90,7 +90,8 @@ def copy_to_change(low: Lowering, op: Op, to: Array) -> None:
         assert carried is not None
         carried.in_place = True
     else:
-        to.roots[0].over[operand.roots[0], low.tick] = None
+        for root in operand.roots:  # it may be any of them
+            to.roots[0].over[root, low.tick] = None
     text = low.text
     source, place = text.at(operand.base, operand.offset), text.at(to.base, to.offset)
     elsewhere = text.make("i1", f"icmp ne {source}, {place.text}")
@@ -101,11 +102,6 @@ def copy_to_change(low: Lowering, op: Op, to: Array) -> None:
         return ()
 
     text.branch(elsewhere, copy)
-
-
-def _alone(operand: Array) -> bool:
-    """Whether an array is all that lies in its buffer."""
-    return operand.offset == 0 and len(operand.roots) == 1
 
 
 def _read_elsewhere(low: Lowering, op: Op, root: object) -> bool:

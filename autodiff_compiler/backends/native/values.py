@@ -76,6 +76,8 @@ class Buffer:
     gaps: list[tuple[int, int]] = field(default_factory=list)
     #: the first step of a gap that has not ended
     idle: int | None = None
+    #: steps before which it holds nothing, in their arm of an `if`
+    fills: set[int] = field(default_factory=set)
     #: the steps that read or write it
     touches: list[int] = field(default_factory=list)
     #: results of `if`s that may lie here, each as a virtual buffer: needed from the end of the `if` on
@@ -89,6 +91,7 @@ class Buffer:
             if self.idle < tick:
                 self.gaps.append((self.idle, tick - 1))
             self.idle = None
+            self.fills.add(tick)
 
     @property
     def spans(self) -> list[tuple[int, int]]:
