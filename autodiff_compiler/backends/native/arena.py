@@ -112,7 +112,9 @@ def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
         steps.setdefault(old, set()).add(tick)
     begins = {first for first, _ in new.spans} | new.fills
     tried = {holding[new]}
-    for old, ticks in steps.items():
+    # First those in which the same results of `if`s may lie: others may want the rest.
+    joins = set(new.joins)
+    for old, ticks in sorted(steps.items(), key=lambda item: -len(joins.intersection(item[0].joins))):
         if old not in holding or holding[old] in tried or old.nbytes != new.nbytes:
             continue
         if len(tried) > _TRIES:
