@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import escape
+from ... import escape, logs
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op, Value
 from ...ir.primitive import F
@@ -52,6 +52,7 @@ from .machine import machine, why_not
 from .recipe import Recipe
 from .signature import Argument, Signature
 from .values import HOST, NATIVE, WALK
+from .wishes import Keeping
 
 __all__ = ["NativeBackend", "NativeProgram"]
 
@@ -224,6 +225,9 @@ class NativeBackend:
         if any(uncountable(parts)):  # the fallback says what there is no memory for
             raise NotNativeError("it has arrays of more bytes than there are addresses")
         low = _written(parts, _states(module, in_place), records=records, timed=timed)
+        if (listener := logs.listener("fusion")) is not None:
+            for line in low.told:
+                listener.info("%s", line)
         if low.frame_bytes >= MOST_BYTES:
             raise NotNativeError("it needs more bytes on the way than there are addresses")
         return low
@@ -233,15 +237,16 @@ def _written(module: Module, in_place: dict[int, int], **asked: bool) -> Lowerin
     """The program, whose carries keep one buffer where two take too much."""
     low = Lowering(module, machine(), **asked)
     low.lower(in_place, leave)
-    if not low.turns or low.planned <= _NEAR * most_alive(low):
+    if not low.keeping.turns or low.planned <= _NEAR * most_alive(low):
         return low
-    dear: set[Value] = set()
+    found = set[Value]()
     while True:
-        other = Lowering(module, machine(), one_place=True, dear=dear, **asked)
-        other.lower(in_place, leave)
-        if other.dear == dear:
+        keeping = Keeping(one=True, dear=set(found))
+        other = Lowering(module, machine(), **asked)
+        other.lower(in_place, leave, keeping)
+        if keeping.dear == found:
             return other if other.planned < low.planned else low
-        dear = other.dear
+        found = keeping.dear
 
 
 def _alone(op: Op) -> Module:

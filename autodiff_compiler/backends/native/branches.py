@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.core import Op, Value
+from ...ir.core import Block, Op, Value
 from ...ir.types import TensorType
 from .emit import Reg
 from .interrupts import has_loops
 from .last_uses import dies
-from .lower import OPS, Lowering, Place
+from .lower import OPS, Lowering
 from .overwriting import wish_changes
 from .registers import Roots, operand_of, registers_of
 from .values import Array, Buffer, Operand, Spread, joined
+from .wishes import Place
 
 __all__: list[str] = []
 
@@ -52,13 +53,7 @@ def _if(low: Lowering, op: Op) -> None:
                         low.wanted[out] = place
                 low.block(block)
                 low.tick += 1  # what is copied now is no part of the last op
-                for i, place in places.items():
-                    out = block.outs[i]
-                    low.wanted.pop(out, None)
-                    if place.carried is not None and place.carried.settle is not None and out.block is block:
-                        place.carried.settle(out)
-                    if place.fixed and low.env[out] is not place.array:
-                        low.copy_defined(out, place.array)
+                _settle(low, block, places)
                 found: list[Reg] = []
                 for i in merged:
                     operand = _brought(low, block.outs[i], places.get(i))
@@ -84,6 +79,17 @@ def _if(low: Lowering, op: Op) -> None:
     for i, place in places.items():
         if place.fixed:
             low.env[op.results[i]] = place.array
+
+
+def _settle(low: Lowering, block: Block, places: dict[int, Place]) -> None:
+    """Takes what an arm yields to its place, where it has to lie there."""
+    for i, place in places.items():
+        out = block.outs[i]
+        low.wanted.pop(out, None)
+        if place.carried is not None and place.carried.settle is not None and out.block is block:
+            place.carried.settle(out)
+        if place.fixed and low.env[out] is not place.array:
+            low.copy_defined(out, place.array)
 
 
 class _Shared:

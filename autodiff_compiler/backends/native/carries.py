@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from ...ir.core import Block, Value
 from ...ir.types import TensorType, TupleType, Type
 from .emit import Reg
-from .lower import Carried, Lowering, Place
+from .lower import Lowering
 from .overwriting import only_changed, wish_changes
 from .registers import Roots, elements_of, operand_of, registers_of
 from .sequence_ops import anchored
 from .sequences import NULL
 from .values import Array, Buffer, Operand, Pack, Sequence, Spread, Undefined, size_of
+from .wishes import Carried, Place
 
 __all__ = ["ArrayCarry", "Carry", "carry_of"]
 
@@ -128,7 +129,7 @@ class ArrayCarry(Carry):
         ]
 
     def _other(self) -> Buffer:
-        self.low.turns = True
+        self.low.keeping.turns = True
         if self.second is None:
             self.second = self.low.buffer(self.nbytes)
             self.second.first = self.start

@@ -22,7 +22,8 @@ from .walk import Walk, held_row, vectors_together
 from .walk_plan import Memory, Passes, Source, collapsed, plan_passes, read_again, reading_passes, row_bytes
 
 if TYPE_CHECKING:
-    from .lower import Carried, Lowering
+    from .lower import Lowering
+    from .wishes import Carried
 
 __all__ = ["memory_of", "source_of", "write_cluster", "write_walk"]
 
@@ -247,8 +248,9 @@ def _in_place(
     shared = [z for z in sources if z is carried.arg or not mine.isdisjoint(roots_of(low.env[z]))]
     if len(shared) != 1 or not isinstance(source := read.get(shared[0]), Memory):
         return False
-    same = source.strides == memory.strides and source.offset == 0 and low.env[shared[0]].contiguous
-    return same and last_use(low, carried.arg, cluster.ops)
+    operand = low.env[shared[0]]
+    same = source.strides == memory.strides and source.offset == 0
+    return same and isinstance(operand, Array) and operand.contiguous and last_use(low, carried.arg, cluster.ops)
 
 
 def _told(name: str, cluster: Cluster) -> str:
@@ -281,8 +283,8 @@ def write_walk(
     )
     loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
     inline = loops == 0 and layout.inner[-1].size <= 2 * lanes
-    if (told := logs.listener("fusion")) is not None and cluster.ops:
-        told.info("%s", _told("" if inline else f"k{len(low.kernels)}", cluster))
+    if logs.listener("fusion") is not None and cluster.ops:
+        low.told.append(_told("" if inline else f"k{len(low.kernels)}", cluster))
     plain = {x: m for x, (_, m) in sinks.items()}
     low.journal.walk(sources, plain, cluster.shape, passes)  # type: ignore[arg-type]
     together = 1 if held else vectors_together(cluster, layout, lanes, low.machine.few_registers)

@@ -108,12 +108,13 @@ class _Liveness:
         return root.result is not None and root.result not in self.low.beside
 
     def _bytes(self, live: _Live) -> int:
-        """Of what may lie in memory of results, as much does as there are; what is one of several lies where that does."""
+        """What is one of several values lies where they do, if they are alive."""
         chosen = live & self._choices.keys()
         several = live.difference(chosen).union(*map(self._choices.__getitem__, chosen))
         return min(self._lying(live), self._lying(several)) if chosen else self._lying(live)
 
     def _lying(self, live: _Live) -> int:
+        """Of what may lie in memory of results, as much does as there are."""
         leaving = [x for x in live if x in self._results]
         free = len(set[int | None]().union(*map(self._results.__getitem__, leaving)))
         there = sorted((self._sizes[x] for x in leaving), reverse=True)[:free]

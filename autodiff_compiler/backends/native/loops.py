@@ -102,7 +102,7 @@ class _Loop:
     def _keeps_one(self, arg: Value) -> bool:
         """Whether a carry is an array that keeps one buffer."""
         array = isinstance(arg.type, TensorType) and arg.type.shape != ()
-        return array and self.low.one_place and arg not in self.low.dear
+        return array and self.low.keeping.one and arg not in self.low.keeping.dear
 
     def _see(self, args: tuple[Value, ...], operand: Operand) -> None:
         self.low.env.update(dict.fromkeys(args, operand))

@@ -6,7 +6,7 @@ at elements in another order (`transpose`, slices, `broadcast_to`) make no code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -39,34 +39,14 @@ from .transposes import turn, turns
 from .values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, row_major, size_of
 from .versions import Versions
 from .walk_plan import Passes
+from .wishes import Carried, Keeping, Place
 
-__all__ = ["FRAME_START", "OPS", "Carried", "Lowering", "Place", "Region", "Step"]
+__all__ = ["FRAME_START", "OPS", "Lowering", "Region", "Step"]
 
 #: Where the frame begins to be ours: before it lies the entry's header.
 FRAME_START = 64
 #: How ops without a formula are written.
 OPS: dict[str, Callable[[Lowering, Op], None]] = {}
-
-
-class Carried:
-    """The next version of a carry that is an array: `arg` is the version now, `following` where the next one goes.
-
-    `in_place`: whoever writes it reads the old version element by element or not at all, and nobody reads that later.
-    `changed`: all that a trip does with it is to change some elements, on each of its paths.
-    `settle`, if there is no other place for the next version than that of this one: copies one that was made elsewhere.
-    """
-
-    def __init__(self, arg: Value, following: Array, settle: Callable[[Value], None] | None = None) -> None:
-        self.arg, self.following, self.changed, self.in_place = arg, following, False, False
-        self.settle = settle
-
-
-class Place(NamedTuple):
-    """Where a value is wanted; `fixed`: if it lies elsewhere it will be copied."""
-
-    array: Array
-    fixed: bool
-    carried: Carried | None = None
 
 
 class Step(NamedTuple):
@@ -99,20 +79,8 @@ def _nothing(op: Op) -> bool:
 class Lowering:
     """Writes the driver of a module's entry; `env` says what each value is."""
 
-    def __init__(
-        self,
-        module: Module,
-        machine: Machine,
-        *,
-        records: bool = False,
-        timed: bool = False,
-        one_place: bool = False,
-        dear: Collection[Value] = (),
-    ) -> None:
-        """`records`: somebody will ask what the program does (`journal`); `timed`: what it takes, too (`laps`).
-
-        `one_place`: carries keep one buffer (`one_place`), but for `dear` ones.
-        """
+    def __init__(self, module: Module, machine: Machine, *, records: bool = False, timed: bool = False) -> None:
+        """`records`: somebody will ask what the program does (`journal`); `timed`: what it takes, too (`laps`)."""
         self.module, self.machine, self.poisoned = module, machine, poisoned()
         entry = module.entry
         self.text = Text("main", [], "i32")
@@ -130,8 +98,8 @@ class Lowering:
         self.hosts: list[Any] = []
         #: arrays of the module that the code reads
         self.constants: list[Any] = []
-        #: how ops are run, by name
-        self.ways: dict[str, str] = {}
+        #: how ops are run, by name; which walks were written, if somebody listens
+        self.ways, self.told = dict[str, str](), list[str]()
         self.context = Context()
         self.laps = Laps(self) if timed else None
         self.tick = 0
@@ -151,11 +119,7 @@ class Lowering:
         self.carried: dict[Value, Carried] = {}
         #: ops of the loop around that are written already
         self.written: set[Op] = set()
-        self.regions, self.arms = list[Region](), Arms()
-        #: whether carries keep one buffer, and those that are too dear to be copied
-        self.one_place, self.dear = one_place, set(dear)
-        #: whether a carry has two buffers that change places
-        self.turns = False
+        self.regions, self.arms, self.keeping = list[Region](), Arms(), Keeping()
         #: what is to be noted if the next op that an exception can leave is left by one, and what if this one is
         self.commits: list[Op] = []
         self.noting: list[Op] = []
@@ -169,10 +133,8 @@ class Lowering:
         self.looping: dict[Block, bool] = {}
         #: how often the room of the call is used (see `sequences`)
         self.room_uses = 0
-        #: where buffers begin in the frame, and where it ends
-        self.frame_start = self.frame_bytes = 0
-        #: where it would end without guards
-        self.planned = 0
+        #: where buffers begin in the frame, where it ends, and where without guards
+        self.frame_start = self.frame_bytes = self.planned = 0
         self.results: dict[Value, int] = {}
         #: the results that are tensors; the others leave in another way
         self.outs = [out for out in entry.outs if isinstance(out.type, TensorType)]
@@ -203,9 +165,9 @@ class Lowering:
         """
         assert isinstance(value.type, TensorType)
         place = self.wanted.pop(value, None)
-        if place is not None and place.carried is not None and place.carried.settle is not None:
-            if not over and not last_use(self, place.carried.arg, ()):
-                place = None
+        carried = place.carried if place is not None else None
+        if carried is not None and carried.settle is not None and not (over or last_use(self, carried.arg, ())):
+            place = None
         if place is not None:
             self.env[value] = made = place.array
             if place.carried is not None:
@@ -442,11 +404,11 @@ class Lowering:
                         write_cluster(self, item)
                     else:
                         self._in_order(item)
+                    self.written.update(ops)
                     made = [x for op in ops for x in op.results] if self.pushes else ()
                     for x in made:
                         for push in self.pushes.pop(x, ()):
                             push()
-                self.written.update(ops)
             self.flush_commits()
 
     def _in_order(self, op: Op) -> None:
@@ -497,8 +459,14 @@ class Lowering:
         OPS["host"](self, op)
 
     # ------------------------------------------------------------------------------------------- the whole
-    def lower(self, in_place: dict[int, int], leave: Callable[[Lowering, Sequence[Value]], None]) -> None:
+    def lower(
+        self,
+        in_place: dict[int, int],
+        leave: Callable[[Lowering, Sequence[Value]], None],
+        keeping: Keeping | None = None,
+    ) -> None:
         """`in_place`: results, by position, that are written over arguments; `leave` hands out sequences."""
+        self.keeping = keeping or self.keeping
         entry = self.module.entry
         numbers = [i for i, out in enumerate(entry.outs) if isinstance(out.type, TensorType)]
         self.versions = Versions({i: in_place[j] for i, j in enumerate(numbers) if j in in_place})

@@ -14,11 +14,12 @@ from ...ir.types import TensorType
 from .carries import Carry
 from .emit import Reg
 from .last_uses import last_use
-from .lower import Carried, Lowering, Place
+from .lower import Lowering
 from .overwriting import only_changed, wish_changes
 from .registers import Roots
 from .sequences import NULL
 from .values import Array, Buffer, Operand, Undefined, joined, roots_of, size_of
+from .wishes import Carried, Place
 
 __all__ = ["OnePlace", "next_versions", "place_of"]
 
@@ -121,7 +122,7 @@ class OnePlace(Carry):
         operand = low.env[value]
         low.tick += 1  # what is copied now is no part of the last op
         if self.nbytes > _SMALL and 2 * self.nbytes // low.machine.vector_bytes * _SHARE > self.cost:
-            low.dear.add(self.arg)
+            low.keeping.dear.add(self.arg)
         if not isinstance(operand, Array) or not operand.contiguous:
             if not set(roots_of(operand)).isdisjoint(self.home.roots):
                 low.env[value] = low.ordered(operand, self.type)
@@ -202,28 +203,25 @@ def place_of(low: Lowering, result: Value, init: Value, one: bool) -> Place | No
 
 def next_versions(low: Lowering, carries: Sequence[tuple[Carry, Value]]) -> list[Reg]:
     """The registers of the next trip; what is copied is read before something else is copied there."""
-    found: dict[Carry, list[Reg]] = {}
-    left = dict(carries)
+    # The others write no version over one that somebody reads.
+    found = {carry: carry.next(low.env[x], x) for carry, x in carries if not isinstance(carry, OnePlace)}
+    left = {carry: x for carry, x in carries if isinstance(carry, OnePlace)}
     while left:
-        free = [carry for carry in left if not _readers(low, carry, left)]
-        if not free:
+        carry = next((carry for carry in left if not _readers(low, carry, left)), None)
+        if carry is None:  # they change places
             carry = next(iter(left))
             for reader in _readers(low, carry, left):
-                operand = low.env[left[reader]]
-                value = low.stand_in(left[reader].type, operand, left[reader])
-                kept = low.array(value.type)
-                low.copy_defined(value, kept)
-                left[reader] = low.stand_in(value.type, kept, left[reader])
-            free = [carry]
-        for carry in free[:1]:
-            value = left.pop(carry)
-            found[carry] = carry.next(low.env[value], value)
+                x, kept = left[reader], low.array(reader.type)
+                low.copy_defined(x, kept)
+                left[reader] = low.stand_in(reader.type, kept, x)
+        value = left.pop(carry)
+        found[carry] = carry.next(low.env[value], value)
     return [r for carry, _ in carries for r in found[carry]]
 
 
-def _readers(low: Lowering, carry: Carry, left: dict[Carry, Value]) -> list[Carry]:
+def _readers(low: Lowering, carry: OnePlace, left: dict[OnePlace, Value]) -> list[OnePlace]:
     """The other carries whose next version may lie where that of this one is going to be copied."""
-    if not isinstance(carry, OnePlace) or not carry.needs_copy(low.env[left[carry]]):
+    if not carry.needs_copy(low.env[left[carry]]):
         return []
     home = set(carry.home.roots)
-    return [other for other, value in left.items() if other is not carry and not home.isdisjoint(roots_of(low.env[value]))]
+    return [other for other, x in left.items() if other is not carry and not home.isdisjoint(roots_of(low.env[x]))]

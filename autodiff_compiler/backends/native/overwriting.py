@@ -6,8 +6,9 @@ from contextlib import nullcontext
 
 from ...ir.core import Block, Op, Value
 from .last_uses import last_use
-from .lower import Lowering, Place
+from .lower import Lowering
 from .values import Array
+from .wishes import Place
 
 __all__ = ["CHANGE", "copy_to_change", "only_changed", "target_to_change", "wish_changes"]
 
@@ -61,7 +62,7 @@ def _before(low: Lowering, op: Op, number: int) -> tuple[Value, int] | None:
 
 
 def target_to_change(low: Lowering, op: Op) -> Array:
-    """Where the result goes of an op that changes elements of its first operand: there, if that is a carry's version."""
+    """Where the result goes of an op that changes elements of its operand: there, if that is a version of a carry."""
     x, (result,) = op.operands[0], op.results
     place = low.wanted.get(result)
     if place is None or place.carried is None or place.carried.arg is not x:
