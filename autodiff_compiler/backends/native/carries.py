@@ -66,6 +66,7 @@ class ArrayCarry(Carry):
         self, low: Lowering, type: TensorType, init: Operand, place: Place | None, arg: Value, free: Buffer | None
     ) -> None:
         """`free`: the buffer of `init`, if it may be written over."""
+        low.keeping.turns = True
         self.low, self.type, self.place, self.arg = low, type, place, arg
         self.roots = Roots()
         self.nbytes, self.start = size_of(type), low.regions[-1].start
@@ -129,7 +130,6 @@ class ArrayCarry(Carry):
         ]
 
     def _other(self) -> Buffer:
-        self.low.keeping.turns = True
         if self.second is None:
             self.second = self.low.buffer(self.nbytes)
             self.second.first = self.start

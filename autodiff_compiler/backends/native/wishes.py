@@ -17,7 +17,7 @@ class Keeping:
     """What is decided for the whole program about carries that are arrays.
 
     `one`: they keep one buffer (see `one_place`), but for `dear` ones, which would be copied for too long.  `turns`:
-    whether a carry has two buffers that change places.
+    whether there are some with two buffers that change places.
     """
 
     one: bool = False
