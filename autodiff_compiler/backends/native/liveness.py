@@ -47,6 +47,8 @@ class _Liveness:
         self.low = low
         self._places: dict[Value, _Live] = {}
         self._sizes: dict[Value, int] = {}
+        #: the results in whose memory versions of carries lie
+        self._turning: set[int | None] = set()
         #: of results of `if`s what they may be
         self._choices: dict[Value, _Live] = {}
         #: the results in whose memory values may lie
@@ -96,7 +98,11 @@ class _Liveness:
             return self.places(made.operands[op.attr("index")]) if whole else self.places(op.operands[0])  # type: ignore[union-attr]
         if not isinstance(operand, Array | Elements) or (isinstance(operand, Array) and 0 in operand.shape):
             return _NONE
-        roots = [r for r in operand.roots if r.argument is None and not r.virtual and not self._leaves(r)]
+        roots = [r for r in operand.roots if r.argument is None and not r.virtual]
+        if roots and all(map(self._leaves, roots)) and self._turning.issuperset(r.result for r in roots):
+            self._results[x] = {r.result for r in roots}
+        else:
+            roots = [r for r in roots if not self._leaves(r)]
         if not roots or (isinstance(operand, Array) and self.rows.issuperset(roots)):
             return _NONE
         if name in _SAME and getattr(self.low.env.get(op.operands[0]), "roots", None) == operand.roots:
@@ -232,8 +238,7 @@ class _Liveness:
         roots = roots_of(last)
         if roots and all(map(self._leaves, roots)):
             self._results[arg] = self._results[result] = {r.result for r in roots}
-            if out is not arg and made and all(map(self._leaves, made)):
-                self._places[out], self._sizes[out], self._results[out] = frozenset([out]), size, self._results[arg]
+            self._turning |= self._results[arg]
 
 
 def _writes(out: Value, arm: Block) -> bool:
