@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 
 from ...ir.core import Block, Op, Value
 from ...ir.types import Seq, TensorType, TupleType, Type
-from .buffer_plan import Place
 from .emit import Int, Reg
 from .lower import Lowering
 from .registers import elements_of
 from .sequence_ops import anchored
 from .sequences import NULL, Record, note_sequence, of_leaves
 from .values import Array, Buffer, Operand, Sequence, Undefined, size_of
+from .wishes import Place
 
 __all__ = ["Collected"]
 
