@@ -129,8 +129,15 @@ def _brought(low: Lowering, out: Value, place: Place | None) -> Operand:
     """What an arm yields: in the place for it, if it must be written anyway as it lies nowhere in order."""
     operand = low.env[out]
     scattered = isinstance(operand, Spread) or (isinstance(operand, Array) and not operand.contiguous)
-    if place is None or place.carried is not None or not scattered:
+    if place is None or not scattered:
         return operand
+    if place.carried is not None:
+        if place.carried.settle is None:
+            return operand
+        # Others may read the value where it is; the next version is all that is taken there.
+        version = low.stand_in(out.type, operand, out)
+        place.carried.settle(version)
+        return low.env[version]
     low.copy(out, place.array)
     return place.array
 

@@ -36,9 +36,10 @@ def most_alive(low: Lowering) -> int:
     Less no plan can do with the ops in this order.  At a step are alive what it reads, what it makes, and what is read
     later.  What a fused loop makes element by element takes no room where as many bytes of an operand that it reads
     element by element are read no more; an op that changes elements of an operand takes none if that is not read
-    later.  Of the arms of an `if` one runs, and a result is one array.  In a loop everything from before it that it
-    reads is alive, and of what goes from trip to trip this version until it is read no more, the next one from where it
-    is made.  What a kernel works in counts at its step.
+    later.  Of the arms of an `if` one runs, and a result is one array from the end of the `if` on, also where an arm
+    brings a number.  In a loop everything from before it that it reads is alive, and of what goes from trip to trip
+    this version until it is read no more, the next one from where it is made.  What a kernel works in counts at its
+    step.
     """
     return low.frame_start + _Liveness(low).entry()
 
@@ -177,6 +178,7 @@ class _Liveness:
         return isinstance(operand, Array) and operand.contiguous
 
     def _if(self, op: Op, after: _Live) -> _Live:
+        self.peak = max(self.peak, self._bytes(after))  # no step of an arm makes the numbers that it brings
         through, before = after - frozenset(op.results), self.places(op.operands[0])
         for block in op.blocks:
             outs = [out for out, r in zip(block.outs, op.results, strict=True) if self.low.uses.get(r)]

@@ -232,10 +232,26 @@ CARRIES = {
 }
 
 
+#: Bodies in which an arm brings a number for an array (`full`): it goes to the carry's buffer once nobody reads that.
+NUMBERS = {
+    "in an arm": "if y[0] > 3.0:\n y = full\nelse:\n y = y + x",
+    "in both carries": "if y[0] > 3.0:\n y, z = full, full\nelse:\n y, z = y + x, z * 0.5 + y",
+    "while the version is read later": "w = y\nif y[0] > 3.0:\n y = full\nelse:\n y = y * 0.5 + x\nz = z + w",
+    "while the other carry gets the version": "if y[0] > 3.0:\n y, z = full, y\nelse:\n y = y * 0.5 + x",
+    "while the other carry gets a view of it": "if y[0] > 3.0:\n y, z = full, y[::-1]\nelse:\n y = y * 0.5 + x",
+    "while it may be what is read later": (
+        "w = y if z[0] > 2.0 else z\nif y[0] > 3.0:\n y = full\nelse:\n y = y + x\nz = z * 0.5 + w"
+    ),
+    "in an arm of an arm": (
+        "if y[0] > 1.0:\n if z[0] > 3.0:\n  y, z = full, y * 0.25\n else:\n  z = z * 1.5 + y\nelse:\n y, z = y + x, y"
+    ),
+}
+
+
 def over_carries(body: str) -> Callable[..., Any]:
     inner = "\n".join(f"        {line}" for line in body.splitlines())
     return define(f"""
-def f(x, n):
+def f(x, n, full=None):
     y, z = x * 1.0, x + 0.5
     for i in range(n):
 {inner}
@@ -252,6 +268,19 @@ def test_versions_of_carries_are_right_in_one_buffer_or_two(name: str, length: i
     compiled = ms.jit(function)
     for trips in (0, 1, 2, 7, 8):
         wanted = function(x, trips)
+        found = compiled(Tensor(x), Tensor(np.array(trips)))
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b, rtol=1e-13)
+
+
+@pytest.mark.parametrize("length", [3, 4099])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_arms_bring_lie_where_nobody_reads(name: str, length: int) -> None:
+    function = over_carries(NUMBERS[name])
+    x, full = np.linspace(0.5, 2.0, length), np.full(length, 0.75)
+    compiled = ms.jit(lambda x, n: function(x, n, ops.full((length,), 0.75, dtype=ms.float64)))
+    for trips in (0, 1, 2, 7, 8):
+        wanted = function(x, trips, full)
         found = compiled(Tensor(x), Tensor(np.array(trips)))
         for a, b in zip(found, wanted, strict=True):
             np.testing.assert_allclose(a.asnumpy(), b, rtol=1e-13)
