@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import escape
+from ... import escape, logs
 from ...ir.build import Builder
-from ...ir.core import Block, Function, Module, Op
+from ...ir.core import Block, Function, Module, Op, Value
 from ...ir.primitive import F
 from ...ir.types import MOST_BYTES, Dim, TensorType
 from ...ir.verify import uncountable
@@ -47,11 +47,15 @@ from .kernels.blas import gemm
 from .kernels.host_calls import run_hosts
 from .liveness import most_alive
 from .lower import Lowering
+from .memory.wishes import Keeping
 from .prepare.calls import without_calls
 from .prepare.decompositions import decomposed
 from .recipe import Recipe
 
 __all__ = ["NativeBackend", "NativeProgram"]
+
+#: Of what is alive the arena may take so many times before carries are to keep one buffer.
+_NEAR = 1.05
 
 TARGET = Target("native", fusion="elementwise")
 
@@ -226,11 +230,29 @@ class NativeBackend:
         parts = decomposed(without_calls(module))
         if any(uncountable(parts)):  # the fallback says what there is no memory for
             raise NotNativeError("it has arrays of more bytes than there are addresses")
-        low = Lowering(parts, machine(), records=records, timed=timed)
-        low.lower(_states(module, in_place), leave)
+        low = _written(parts, _states(module, in_place), records=records, timed=timed)
+        if (listener := logs.listener("fusion")) is not None:
+            for line in low.told:
+                listener.info("%s", line)
         if low.frame_bytes >= MOST_BYTES:
             raise NotNativeError("it needs more bytes on the way than there are addresses")
         return low
+
+
+def _written(module: Module, in_place: dict[int, int], **asked: bool) -> Lowering:
+    """The program, whose carries keep one buffer where two take too much."""
+    low = Lowering(module, machine(), **asked)
+    low.lower(in_place, leave)
+    if not low.keeping.turns or low.planned <= _NEAR * most_alive(low):
+        return low
+    found = set[Value]()
+    while True:
+        keeping = Keeping(one=True, dear=set(found))
+        other = Lowering(module, machine(), **asked)
+        other.lower(in_place, leave, keeping)
+        if keeping.dear == found:
+            return other if other.planned < low.planned else low
+        found = keeping.dear
 
 
 def _alone(op: Op) -> Module:

@@ -23,7 +23,7 @@ from .memory.overwriting import CHANGE
 __all__ = ["most_alive"]
 
 #: Ops whose results lie where their operands do, if they lie in the same buffer.
-_SAME = VIEWS | {"diagonal", "to_seq", "from_seq", "without_overflow", "flatten"}
+_SAME = VIEWS | {"diagonal", "to_seq", "from_seq", "without_overflow", "flatten", "check_index"}
 
 #: Values that lie in memory of the call, each for all that lie in the same bytes.
 _Live = frozenset[Value]
@@ -49,6 +49,12 @@ class _Liveness:
         self.low = low
         self._places: dict[Value, _Live] = {}
         self._sizes: dict[Value, int] = {}
+        #: the results in whose memory versions of carries lie
+        self._turning: set[int | None] = set()
+        #: of results of `if`s what they may be
+        self._choices: dict[Value, _Live] = {}
+        #: the results in whose memory values may lie
+        self._results: dict[Value, set[int | None]] = {}
         #: what loops collect right into an array
         self.rows: set[Buffer] = set()
         self.work = self._work()
@@ -57,7 +63,9 @@ class _Liveness:
     def entry(self) -> int:
         entry = self.low.module.entry
         self._enter(entry.body)
-        self._block(entry.body, self._union(entry.outs))
+        outs = self._union(entry.outs)
+        self.peak = self._bytes(outs) + self.work[self.low.tick]  # results leave
+        self._block(entry.body, outs)
         return self.peak
 
     def _work(self) -> Counter[int]:
@@ -92,23 +100,33 @@ class _Liveness:
             return self.places(made.operands[op.attr("index")]) if whole else self.places(op.operands[0])  # type: ignore[union-attr]
         if not isinstance(operand, Array | Elements) or (isinstance(operand, Array) and 0 in operand.shape):
             return _NONE
-        roots = [r for r in operand.roots if r.argument is None and not r.virtual and not self._leaves(r)]
+        roots = [r for r in operand.roots if r.argument is None and not r.virtual]
+        if roots and all(map(self._leaves, roots)) and self._turning.issuperset(r.result for r in roots):
+            self._results[x] = {r.result for r in roots}
+        else:
+            roots = [r for r in roots if not self._leaves(r)]
         if not roots or (isinstance(operand, Array) and self.rows.issuperset(roots)):
             return _NONE
         if name in _SAME and getattr(self.low.env.get(op.operands[0]), "roots", None) == operand.roots:
             return self.places(op.operands[0])
         self._sizes[x] = aligned(max(r.nbytes for r in roots))
-        if name == "if":
-            outs = [b.outs[x.index] for b in op.blocks]
-            if not any(y.block is b for y, b in zip(outs, op.blocks, strict=True)):
-                return self._union(outs)  # nobody writes it
         return frozenset([x])
 
     def _leaves(self, root: Buffer) -> bool:
         return root.result is not None and root.result not in self.low.beside
 
     def _bytes(self, live: _Live) -> int:
-        return sum(self._sizes[x] for x in live)
+        """What is one of several values lies where they do, if they are alive."""
+        chosen = live & self._choices.keys()
+        several = live.difference(chosen).union(*map(self._choices.__getitem__, chosen))
+        return min(self._lying(live), self._lying(several)) if chosen else self._lying(live)
+
+    def _lying(self, live: _Live) -> int:
+        """Of what may lie in memory of results, as much does as there are."""
+        leaving = [x for x in live if x in self._results]
+        free = len(set[int | None]().union(*map(self._results.__getitem__, leaving)))
+        there = sorted((self._sizes[x] for x in leaving), reverse=True)[:free]
+        return sum(self._sizes[x] for x in live) - sum(there)
 
     # ------------------------------------------------------------------------------------------- steps
     def _block(self, block: Block, live: _Live) -> _Live:
@@ -130,20 +148,30 @@ class _Liveness:
         made = frozenset(r for r in results if r in self.places(r))
         read = self._union(operands)
         before = (after - made) | read
-        over = self._written_over(step, made, {x for x in operands if self.places(x).isdisjoint(after)})
-        self.peak = max(self.peak, self._bytes(before | made) - over + self.work[step.tick])
+        beside = made - self._written_over(step, made, {x for x in operands if self.places(x).isdisjoint(after)})
+        self.peak = max(self.peak, self._bytes(before | beside) + self.work[step.tick])
         return before
 
-    def _written_over(self, step: Step, made: _Live, dying: set[Value]) -> int:
-        """The bytes of what is made where an operand was."""
+    def _written_over(self, step: Step, made: _Live, dying: set[Value]) -> set[Value]:
+        """What is made where an operand was; what lies in memory of results anyway, where such an operand was."""
         if step.fused:
             shapes = {r.shape for r in made}
-            full = {y for x in dying if x.shape in shapes and self._in_order(x) for y in self.places(x)}
-            spare, wanted = Counter(self._sizes[y] for y in full), Counter(self._sizes[r] for r in made)
-            return sum(size * min(n, spare[size]) for size, n in wanted.items())
-        (op, *_) = step.ops
-        changes = op.defn.name in CHANGE and made and op.operands[0] in dying and self.places(op.operands[0])
-        return sum(self._sizes[r] for r in made) if changes else 0
+            spare = {y for x in dying if x.shape in shapes and self._in_order(x) for y in self.places(x)}
+        else:
+            (op, *_) = step.ops
+            spare = set(self.places(op.operands[0])) if op.defn.name in CHANGE and op.operands[0] in dying else set()
+        over = set()
+        for r in sorted(made, key=self._results.__contains__, reverse=True):
+            leaves = r in self._results
+            fits = [y for y in spare if self._sizes[y] == self._sizes[r] and (self._may_leave(y) or not leaves)]
+            if fits:
+                spare.discard(min(fits, key=self._may_leave))
+                over.add(r)
+        return over
+
+    def _may_leave(self, x: Value) -> bool:
+        """Whether a value may lie in memory of a result."""
+        return any(y in self._results for y in self._choices.get(x, (x,)))
 
     def _in_order(self, x: Value) -> bool:
         operand = self.low.env.get(x)
@@ -162,7 +190,8 @@ class _Liveness:
         free = self._union(x for block in op.blocks for x in free_values(block))
         collected = self._union(x for x in op.results if x not in results)
         through = (after - self._union(results)) | free | collected | self._union(op.operands[len(inits) + 1 :])
-        self._block(body, through | self._union(body.outs))
+        # What is collected is copied when it is made.
+        self._block(body, through | self._union(body.outs[: len(results)]))
         if op.defn.name == "while":
             self._block(op.blocks[0], through | self._union(args))
         return (after - self._union(op.results)) | free | self._union(op.operands)
@@ -175,6 +204,12 @@ class _Liveness:
                 self._bind(op)
             for inner in op.blocks:
                 self._enter(inner)
+            if op.defn.name == "if":
+                for i, result in enumerate(op.results):
+                    outs = [block.outs[i] for block in op.blocks]
+                    if not any(_writes(out, block) for out, block in zip(outs, op.blocks, strict=True)):
+                        found = [self._choices.get(x, frozenset([x])) for x in self._union(outs)]
+                        self._choices[result] = _NONE.union(*found)
 
     def _bind(self, op: Op) -> None:
         body = op.blocks[-1]
@@ -194,51 +229,25 @@ class _Liveness:
                 self._places[op.blocks[0].args[i]] = self._places[arg]
 
     def _versions(self, arg: Value, out: Value, result: Value) -> None:
-        """Where versions of a carry lie: each in a place of its own, the next one where this one was if it can."""
+        """Where versions of a carry lie: each in a place of its own."""
         operand, last = self.low.env.get(arg), self.low.env.get(result)
         made = roots_of(self.low.env.get(out))
         self._places[arg] = self._places[result] = _NONE
         if not isinstance(operand, Array) or (made and all(r.virtual for r in made)):
             return
         size = aligned(size_of(operand.type))
-        if not self._is_result(last):
-            self._places[arg], self._places[result] = frozenset([arg]), frozenset([result])
-            self._sizes.update({arg: size, result: size})
-        elif not self._over(arg, out):
-            self._places[arg], self._sizes[arg] = frozenset([arg]), size
-        if self._is_result(last):
-            self._places[out] = _NONE
+        self._places[arg], self._places[result] = frozenset([arg]), frozenset([result])
+        self._sizes.update({arg: size, result: size})
+        roots = roots_of(last)
+        if roots and all(map(self._leaves, roots)):
+            self._results[arg] = self._results[result] = {r.result for r in roots}
+            self._turning |= self._results[arg]
 
-    def _is_result(self, operand: object) -> bool:
-        return isinstance(operand, Array) and bool(operand.roots) and all(map(self._leaves, operand.roots))
 
-    def _over(self, arg: Value, out: Value) -> bool:
-        """Whether what makes the next version reads this one element by element or not at all, and nobody later."""
-        maker = out.owner
-        if out is arg or not isinstance(maker, Op) or maker.parent is None:
-            return out is arg
-        steps = self.low.steps.get(maker.parent, ())
-        found = next((n for n, step in enumerate(steps) if maker in step.ops), None)
-        if found is None:
-            return False
-        inside = maker.defn.name == "if" and all(self._over(arg, block.outs[out.index]) for block in maker.blocks)
-        if maker.blocks and not inside:
-            return False
-        read, todo = [arg], [arg]
-        while todo:
-            readers = [user for user, _ in self.low.uses.get(todo.pop(), ())]
-            if any(
-                isinstance(user, Block) and (user.parent is None or user.parent.defn.name != "if") for user in readers
-            ):
-                return False
-            views = [r for op in readers if isinstance(op, Op) and op.defn.name in _SAME for r in op.results]
-            read, todo = read + views, todo + views
-        for step in steps[found + inside :]:
-            needed = [x for op in step.ops for x in (*op.operands, *(y for b in op.blocks for y in free_values(b)))]
-            fine = step is steps[found] and (step.fused or step.ops[0].defn.name in CHANGE)
-            if any(x in needed and not (fine and x is arg) for x in read):
-                return False
-        return True
+def _writes(out: Value, arm: Block) -> bool:
+    """Whether an arm of an `if` writes what it yields."""
+    made = out.owner
+    return isinstance(made, Op) and (made.defn.name == "const" or (out.block is arm and made.defn.name != "undef"))
 
 
 def _carries(op: Op) -> tuple[Sequence[Value], Sequence[Value], Sequence[Value]]:

@@ -27,11 +27,12 @@ from .loops.nontemporal import streamed
 from .loops.transposes import turn, turns
 from .memory.arena import place_buffers
 from .memory.arms import Arms
-from .memory.buffer_plan import BufferPlan, Place, Region, Step
+from .memory.buffer_plan import BufferPlan, Region, Step
 from .memory.last_uses import last_use
 from .memory.poison import Apart, Given, guarded_main, poisoned
 from .memory.sequences import Room, descriptor_type, enter
 from .memory.versions import Versions
+from .memory.wishes import Keeping, Place
 
 __all__ = ["FRAME_START", "OPS", "Lowering"]
 
@@ -64,13 +65,13 @@ class Lowering(BufferPlan):
         self.beside: dict[int, Buffer] = {}
         #: what is to be done as soon as values exist
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
-        self.arms = Arms()
+        self.arms, self.keeping = Arms(), Keeping()
         #: what is to be noted if the next op that an exception can leave is left by one
         self.commits: list[Op] = []
         #: how often the room of the call is used (see `sequences`)
         self.room_uses = 0
-        #: where buffers begin in the frame, and where it ends
-        self.frame_start = self.frame_bytes = 0
+        #: where buffers begin in the frame, where it ends, and where without guards
+        self.frame_start = self.frame_bytes = self.planned = 0
         for i, out in enumerate(self.outs):
             self.results.setdefault(self._shown(out), i)
 
@@ -91,10 +92,16 @@ class Lowering(BufferPlan):
         buffer = buffer or self.buffer(size_of(type))
         return Array(type, buffer.base, row_major(type.shape, type.dtype.itemsize), 0, (buffer,))  # type: ignore[arg-type]
 
-    def target(self, value: Value) -> Array:
-        """Where a value is to be written: the result that it becomes, if it only becomes that."""
+    def target(self, value: Value, *, over: bool = False) -> Array:
+        """Where a value is to be written: the result that it becomes, if it only becomes that.
+
+        `over`: it may be written over the version now of the carry whose next version it is.
+        """
         assert isinstance(value.type, TensorType)
         place = self.wanted.pop(value, None)
+        carried = place.carried if place is not None else None
+        if carried is not None and carried.settle is not None and not (over or last_use(self, carried.arg, ())):
+            place = None
         if place is not None:
             self.env[value] = made = place.array
             if place.carried is not None:
@@ -121,7 +128,8 @@ class Lowering(BufferPlan):
         """Where an array is wanted, for control flow that makes it."""
         place = self.wanted.pop(value, None)
         if place is not None:
-            return place if place.carried is not None and place.carried.changed else place._replace(carried=None)
+            kept = place.carried is not None and (place.carried.changed or place.carried.settle is not None)
+            return place if kept else place._replace(carried=None)
         if isinstance(value.type, TensorType) and value.type.shape and self.depth == 0 and value in self.results:
             return Place(self._new(value), fixed=True)
         return None
@@ -291,11 +299,11 @@ class Lowering(BufferPlan):
                         write_cluster(self, item)
                     else:
                         self._in_order(item)
+                    self.written.update(ops)
                     made = [x for op in ops for x in op.results] if self.pushes else ()
                     for x in made:
                         for push in self.pushes.pop(x, ()):
                             push()
-                self.written.update(ops)
             self.flush_commits()
 
     def _in_order(self, op: Op) -> None:
@@ -346,8 +354,14 @@ class Lowering(BufferPlan):
         OPS["host"](self, op)
 
     # ------------------------------------------------------------------------------------------- the whole
-    def lower(self, in_place: dict[int, int], leave: Callable[[Lowering, Sequence[Value]], None]) -> None:
+    def lower(
+        self,
+        in_place: dict[int, int],
+        leave: Callable[[Lowering, Sequence[Value]], None],
+        keeping: Keeping | None = None,
+    ) -> None:
         """`in_place`: results, by position, that are written over arguments; `leave` hands out sequences."""
+        self.keeping = keeping or self.keeping
         entry = self.module.entry
         numbers = [i for i, out in enumerate(entry.outs) if isinstance(out.type, TensorType)]
         self.versions = Versions({i: in_place[j] for i, j in enumerate(numbers) if j in in_place})
@@ -414,10 +428,10 @@ class Lowering(BufferPlan):
         lines = [f"  %room = getelementptr i8, ptr %frame, i64 {FRAME_START}"] if self.room_uses else []
         apart = Apart(start) if self.poisoned else None
         self.arms.note_unread(self.buffers)
+        places, self.planned = place_buffers(self.buffers, start)
+        self.frame_bytes = self.planned
         if apart is not None:
             places = apart.buffers(self.buffers)
-        else:
-            places, self.frame_bytes = place_buffers(self.buffers, start)
         if lines or apart is not None:
             self.text.head = f"define internal i32 @program({listed}) {{"
             outer = Text("main", params, "i32")

@@ -122,10 +122,6 @@ NETWORKS: dict[str, tuple[Callable[[], nn.Cell], tuple[int, ...]]] = {
 }  # fmt: skip
 
 
-#: What a carry of the way back leaves free for a part of a trip nobody else gets: it has two buffers throughout.
-RECURRENT = 1.13
-
-
 def fits(found: MemoryUse, most: float) -> None:
     assert found.alive is not None
     assert found.alive <= found.arena <= most * found.alive, f"{found.arena} bytes where {found.alive} are alive"
@@ -135,12 +131,11 @@ def fits(found: MemoryUse, most: float) -> None:
 def test_plans_of_networks_take_what_is_alive(name: str) -> None:
     make, shape = NETWORKS[name]
     net, x = make(), tensor(*shape)
-    most = RECURRENT if name == "recurrent" else 1.05
     fits(ms.jit(net).lower(x).memory(), 1.05)
-    fits(derivative(net).lower(x).memory(), most)
-    fits(ms.grad(net).lower(x).memory(), most)
+    fits(derivative(net).lower(x).memory(), 1.05)
+    fits(ms.grad(net).lower(x).memory(), 1.05)
     step = nn.TrainOneStepCell(net, nn.Adam(net.trainable_params(), 1e-3))
-    fits(ms.jit(step).lower(x).memory(), most)
+    fits(ms.jit(step).lower(x).memory(), 1.05)
 
 
 def test_the_report_says_what_is_alive() -> None:
@@ -179,13 +174,9 @@ def both_ways(head: str, body: str) -> Iterator[float]:
 
 
 #: How far the arena may be above what is alive, by what the loop of the matrix of control flow is: value, gradient.
-#: Loops whose length is known are written trip by trip, so that only `if`s are left of them.  Gradients that stop in
-#: the middle of a trip have more `if`s since shares of cotangents are computed in the arm that uses the value.
-UNROLLED = {"plain": (1.05, 1.05), "break_both_arms": (1.05, 1.43), "all": (1.34, 1.5)}
-KEPT = {
-    "plain": (1.05, 1.05), "break": (1.34, 1.6), "break_both_arms": (1.34, 1.34), "continue": (2.0, 1.2),
-    "return": (1.67, 1.88), "else": (1.25, 1.8), "else_return": (1.5, 1.75), "all": (1.5, 1.88),
-}  # fmt: skip
+#: Loops whose length is known are written trip by trip, so that only `if`s are left of them.
+UNROLLED = {"break_both_arms": (1.05, 1.43), "all": (1.34, 1.41)}
+KEPT = {"break_both_arms": (1.05, 1.17), "continue": (1.05, 1.2), "all": (1.05, 1.23)}
 
 
 @pytest.mark.parametrize("body", BODIES)
@@ -209,7 +200,7 @@ def test_early_returns_keep_no_array_each(returns: int) -> None:
 
 
 def test_random_programs_are_near_the_bound() -> None:
-    """All but one in six within 1.05, value and gradients, and none above 1.5."""
+    """All but one in ten within 1.05, value and gradients, and none above 1.25."""
     found = []
     for seed in range(2000, 2020):
         p = program(seed)
@@ -217,5 +208,117 @@ def test_random_programs_are_near_the_bound() -> None:
         args = arguments(p, 0)
         for function in (net, ms.value_and_grad(net.total, (0, 1), weights=(net.w,))):
             found.append(ratio(function, *args))
-    assert max(found) <= 1.5
-    assert sum(x > 1.05 for x in found) <= len(found) // 6
+    assert max(found) <= 1.25
+    assert sum(x > 1.05 for x in found) <= len(found) // 10
+
+
+# ------------------------------------------------------------------------------------------------ carries
+#: Bodies of a loop over `y` and `z`, arrays like `x`, which are the last versions; as NumPy and as MindSpore run them.
+CARRIES = {
+    "either arm writes over it": "if y[0] > 3.0:\n y = y * 0.5 + x\nelse:\n y = y + x",
+    "one arm keeps it": "if y[0] > 3.0:\n z = z + y\nelse:\n y = y * 1.5",
+    "one arm needs two": "if y[0] > 3.0:\n y = y[::-1] * 0.25\nelse:\n y = y + x",
+    "neither arm can": "if y[0] > 3.0:\n y = y[::-1] * 0.25\nelse:\n y = y[::-1] + x",
+    "later readers": "w = y\nif y[0] > 3.0:\n y = y * 0.25\nelse:\n y = y + x\nz = z + w * y",
+    "continue": "if y[0] > 3.0:\n y = y * 0.25\n continue\ny = y + x\nz = z * 0.5 + y",
+    "break": "z = z + y\nif z[0] > 20.0:\n break\ny = y * 1.25",
+    "changed places": "y, z = z, y",
+    "changed places and written": "y, z = z * 0.5, y + z",
+    "one is the other before": "y, z = y + x, y",
+    "turned around": "y, z = z[::-1], y[::-1]",
+    "some elements": "y = y + 1.0\ny[0] = z[1]\nz = z * 0.5 + y",
+    "a loop in it": "for k in range(3):\n y = y * 0.5 + z\nz = z[::-1] + y",
+    "an arm in a loop in it": "for k in range(3):\n if y[0] > 2.0:\n  y = y * 0.25\n else:\n  y = y + z\nz = z + y",
+}
+
+
+#: Bodies in which an arm brings a number for an array (`full`): it goes to the carry's buffer once nobody reads that.
+NUMBERS = {
+    "in an arm": "if y[0] > 3.0:\n y = full\nelse:\n y = y + x",
+    "in both carries": "if y[0] > 3.0:\n y, z = full, full\nelse:\n y, z = y + x, z * 0.5 + y",
+    "while the version is read later": "w = y\nif y[0] > 3.0:\n y = full\nelse:\n y = y * 0.5 + x\nz = z + w",
+    "while the other carry gets the version": "if y[0] > 3.0:\n y, z = full, y\nelse:\n y = y * 0.5 + x",
+    "while the other carry gets a view of it": "if y[0] > 3.0:\n y, z = full, y[::-1]\nelse:\n y = y * 0.5 + x",
+    "while it may be what is read later": (
+        "w = y if z[0] > 2.0 else z\nif y[0] > 3.0:\n y = full\nelse:\n y = y + x\nz = z * 0.5 + w"
+    ),
+    "in an arm of an arm": (
+        "if y[0] > 1.0:\n if z[0] > 3.0:\n  y, z = full, y * 0.25\n else:\n  z = z * 1.5 + y\nelse:\n y, z = y + x, y"
+    ),
+}
+
+
+def over_carries(body: str) -> Callable[..., Any]:
+    inner = "\n".join(f"        {line}" for line in body.splitlines())
+    return define(f"""
+def f(x, n, full=None):
+    y, z = x * 1.0, x + 0.5
+    for i in range(n):
+{inner}
+    return y, z
+""")
+
+
+@pytest.mark.parametrize("length", [3, 4099])
+@pytest.mark.parametrize("name", CARRIES)
+def test_versions_of_carries_are_right_in_one_buffer_or_two(name: str, length: int) -> None:
+    """Large arrays lie elsewhere than small ones, as they are not copied for too long."""
+    function = over_carries(CARRIES[name])
+    x = np.linspace(0.5, 2.0, length)
+    compiled = ms.jit(function)
+    for trips in (0, 1, 2, 7, 8):
+        wanted = function(x, trips)
+        found = compiled(Tensor(x), Tensor(np.array(trips)))
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b, rtol=1e-13)
+
+
+@pytest.mark.parametrize("length", [3, 4099])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_arms_bring_lie_where_nobody_reads(name: str, length: int) -> None:
+    function = over_carries(NUMBERS[name])
+    x, full = np.linspace(0.5, 2.0, length), np.full(length, 0.75)
+    compiled = ms.jit(lambda x, n: function(x, n, ops.full((length,), 0.75, dtype=ms.float64)))
+    for trips in (0, 1, 2, 7, 8):
+        wanted = function(x, trips, full)
+        found = compiled(Tensor(x), Tensor(np.array(trips)))
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b, rtol=1e-13)
+
+
+#: Two arrays that leave, and one that is made beside them where neither can be written over.
+BESIDE = {"later readers", "changed places and written", "turned around", "some elements", "an arm in a loop in it"}
+
+
+@pytest.mark.parametrize("name", CARRIES)
+def test_small_carries_keep_one_buffer(name: str) -> None:
+    args = Tensor(np.linspace(0.5, 2.0, 64)), Tensor(np.array(4))
+    found = ms.jit(over_carries(CARRIES[name])).lower(*args).memory()
+    assert found.alive is not None
+    assert found.arena <= 1.05 * found.alive or name in BESIDE
+    assert found.arena <= 64 + 3 * 8 * 64
+
+
+def test_large_carries_that_only_change_places_are_not_copied() -> None:
+    """A trip that only hands on pointers would be mostly copies; what the trip does with small ones hides them."""
+    function = over_carries("y, z = z, y")
+    moved = {}
+    for length in (64, 1 << 16):
+        args = Tensor(np.ones(length)), Tensor(np.array(4))
+        found = ms.jit(function).lower(*args).memory()
+        moved[length] = found.arena // (8 * length)
+    assert moved[64] <= moved[1 << 16]
+
+
+def test_what_one_arm_reads_keeps_nothing_in_the_other() -> None:
+    """A chain of arms on each of which the array before is read for the last time: one array, two with the result."""
+    lines = ["y = ops.tanh(x)"]
+    for i in range(6):
+        lines += [f"if y[{i}] > 0.5:", "    y = ops.exp(y)", "else:", "    y = ops.sin(y)"]
+    function = define("\n    ".join(["def f(x):", *lines, "return y * 2.0"]), ops=ops)
+    assert ms.jit(function).lower(Tensor(np.ones(64))).memory().arena <= 64 + 8 * 64
+
+
+def test_arrays_without_elements_take_nothing() -> None:
+    found = ms.jit(lambda x: ops.exp(ops.sin(x)[:, :, None]).sum(2) + 1).lower(Tensor(np.ones((0, 3)))).memory()
+    assert found.arena <= 64

@@ -35,6 +35,8 @@ class Emitter:
         self.constants: list[Any] = []
         #: how ops are run, by name
         self.ways: dict[str, str] = {}
+        #: which walks were written, if somebody listens
+        self.told: list[str] = []
         self.context = Context()
         #: the user's line whose ops are being written
         self.loc: Loc | None = module.entry.loc

@@ -26,6 +26,7 @@ __all__ = [
     "Sequence",
     "Spread",
     "Undefined",
+    "joined",
     "part",
     "roots_of",
     "row_major",
@@ -75,6 +76,8 @@ class Buffer:
     gaps: list[tuple[int, int]] = field(default_factory=list)
     #: the first step of a gap that has not ended
     idle: int | None = None
+    #: steps before which it holds nothing, in their arm of an `if`
+    fills: set[int] = field(default_factory=set)
     #: the steps that read or write it
     touches: list[int] = field(default_factory=list)
     #: results of `if`s that may lie here, each as a virtual buffer: needed from the end of the `if` on
@@ -88,6 +91,7 @@ class Buffer:
             if self.idle < tick:
                 self.gaps.append((self.idle, tick - 1))
             self.idle = None
+            self.fills.add(tick)
 
     @property
     def spans(self) -> list[tuple[int, int]]:
@@ -148,6 +152,16 @@ class Array:
     def viewed(self, type: TensorType, strides: tuple[int, ...], offset: Int | None = None) -> Array:
         """Some of the elements, or the elements in another order."""
         return replace(self, type=type, strides=strides, offset=self.offset if offset is None else offset)
+
+
+def joined(array: Array, tick: int) -> Array:
+    """An array in one of several buffers: from a step on each is only needed as far as that is."""
+    if len(array.roots) == 1:
+        return array
+    stands = Buffer("joined", size_of(array.type), tick, tick, virtual=True)
+    for root in array.roots:
+        root.joins.append(stands)
+    return replace(array, joined=stands)
 
 
 def part(array: Array, axis: int, start: int, size: int, step: int = 1) -> Array:

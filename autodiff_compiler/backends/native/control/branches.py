@@ -7,17 +7,16 @@ both arms.  Any other is a pointer: to the one place where arms write what they 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from ....ir.core import Op, Value
+from ....ir.core import Block, Op, Value
 from ....ir.types import TensorType
 from ..codegen.emit import Reg
-from ..codegen.values import Array, Buffer, Operand, Spread, size_of
+from ..codegen.values import Array, Buffer, Operand, Spread, joined
 from ..kernels.interrupts import has_loops
 from ..lower import OPS, Lowering
-from ..memory.buffer_plan import Place
 from ..memory.last_uses import dies
 from ..memory.overwriting import wish_changes
+from ..memory.wishes import Place
 from .registers import Roots, operand_of, registers_of
 
 __all__: list[str] = []
@@ -54,11 +53,7 @@ def _if(low: Lowering, op: Op) -> None:
                         low.wanted[out] = place
                 low.block(block)
                 low.tick += 1  # what is copied now is no part of the last op
-                for i, place in places.items():
-                    out = block.outs[i]
-                    low.wanted.pop(out, None)
-                    if place.fixed and low.env[out] is not place.array:
-                        low.copy_defined(out, place.array)
+                _settle(low, block, places)
                 found: list[Reg] = []
                 for i in merged:
                     operand = _brought(low, block.outs[i], places.get(i))
@@ -77,12 +72,24 @@ def _if(low: Lowering, op: Op) -> None:
     low.fuel = found.pop() if polls else before
     registers = iter(found)
     for i in merged:
-        low.env[op.results[i]] = _joined(low, operand_of(low, op.results[i].type, registers, tuple(roots[i])))
+        found_there = operand_of(low, op.results[i].type, registers, tuple(roots[i]))
+        low.env[op.results[i]] = joined(found_there, low.tick) if isinstance(found_there, Array) else found_there
     for i, constant in same.items():
         low.env[op.results[i]] = constant
     for i, place in places.items():
         if place.fixed:
             low.env[op.results[i]] = place.array
+
+
+def _settle(low: Lowering, block: Block, places: dict[int, Place]) -> None:
+    """Takes what an arm yields to its place, where it has to lie there."""
+    for i, place in places.items():
+        out = block.outs[i]
+        low.wanted.pop(out, None)
+        if place.carried is not None and place.carried.settle is not None and out.block is block:
+            place.carried.settle(out)
+        if place.fixed and low.env[out] is not place.array:
+            low.copy_defined(out, place.array)
 
 
 class _Shared:
@@ -108,16 +115,6 @@ class _Shared:
             self.buffer.idle = self.since
 
 
-def _joined(low: Lowering, result: Operand) -> Operand:
-    """A result; an array in one of several buffers: from now on each is only needed as far as that is."""
-    if not isinstance(result, Array) or len(result.roots) == 1:
-        return result
-    stands = Buffer("joined", size_of(result.type), low.tick, low.tick, virtual=True)
-    for root in result.roots:
-        root.joins.append(stands)
-    return replace(result, joined=stands)
-
-
 def _made(op: Op, i: int) -> TensorType | None:
     """The type of a result that is an array which an arm makes."""
     type = op.results[i].type
@@ -132,8 +129,15 @@ def _brought(low: Lowering, out: Value, place: Place | None) -> Operand:
     """What an arm yields: in the place for it, if it must be written anyway as it lies nowhere in order."""
     operand = low.env[out]
     scattered = isinstance(operand, Spread) or (isinstance(operand, Array) and not operand.contiguous)
-    if place is None or place.carried is not None or not scattered:
+    if place is None or not scattered:
         return operand
+    if place.carried is not None:
+        if place.carried.settle is None:
+            return operand
+        # Others may read the value where it is; the next version is all that is taken there.
+        version = low.stand_in(out.type, operand, out)
+        place.carried.settle(version)
+        return low.env[version]
     low.copy(out, place.array)
     return place.array
 

@@ -14,9 +14,9 @@ from ....ir.types import TensorType, TupleType, Type
 from ..codegen.emit import Reg
 from ..codegen.values import Array, Buffer, Operand, Pack, Sequence, Spread, Undefined, size_of
 from ..lower import Lowering
-from ..memory.buffer_plan import Carried, Place
 from ..memory.overwriting import only_changed, wish_changes
 from ..memory.sequences import NULL
+from ..memory.wishes import Carried, Place
 from .registers import Roots, elements_of, operand_of, registers_of
 from .sequence_ops import anchored
 
@@ -66,9 +66,10 @@ class ArrayCarry(Carry):
         self, low: Lowering, type: TensorType, init: Operand, place: Place | None, arg: Value, free: Buffer | None
     ) -> None:
         """`free`: the buffer of `init`, if it may be written over."""
+        low.keeping.turns = True
         self.low, self.type, self.place, self.arg = low, type, place, arg
         self.roots = Roots()
-        self.nbytes, self.start = size_of(type), low.tick
+        self.nbytes, self.start = size_of(type), low.regions[-1].start
         self.second = free if place is not None else None
         self.one = place.array if place is not None else low.array(type, free)
         self.roots.add(self.one.roots)
@@ -248,15 +249,10 @@ class _TupleCarry(Carry):
         return Pack([elem.end(own) for elem, own in self._each(registers)])
 
 
-def carry_of(
-    low: Lowering, type: Type, init: Operand, arg: Value, result: Value | None = None, free: Buffer | None = None
-) -> Carry:
-    """How a value of this type is carried, from `init` on: in the body as `arg`, to `result` after the loop.
-
-    `free`: the buffer of `init`, if the loop may write over it.
-    """
+def carry_of(low: Lowering, type: Type, init: Operand, arg: Value) -> Carry:
+    """How a value of this type is carried, from `init` on, in the body as `arg`."""
     if isinstance(type, TupleType):
         return _TupleCarry(low, type, init, arg)
     if isinstance(type, TensorType) and type.shape != ():
-        return ArrayCarry(low, type, init, low.wish(result) if result is not None else None, arg, free)
+        return ArrayCarry(low, type, init, None, arg, None)
     return Carry(low, type, init)

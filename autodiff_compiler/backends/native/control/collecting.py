@@ -9,8 +9,8 @@ from ....ir.types import Seq, TensorType, TupleType, Type
 from ..codegen.emit import Int, Reg
 from ..codegen.values import Array, Buffer, Operand, Sequence, Undefined, size_of
 from ..lower import Lowering
-from ..memory.buffer_plan import Place
 from ..memory.sequences import NULL, Record, note_sequence, of_leaves
+from ..memory.wishes import Place
 from .registers import elements_of
 from .sequence_ops import anchored
 

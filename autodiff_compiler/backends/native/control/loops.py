@@ -12,13 +12,14 @@ from ....ir.core import Block, Op, Value
 from ....ir.types import Seq, TensorType
 from ..codegen.emit import Int, Reg, i64, pointer
 from ..codegen.lanes import Lane
-from ..codegen.values import Operand, Sequence, Spread, Undefined
+from ..codegen.values import Buffer, Operand, Sequence, Spread, Undefined, roots_of
 from ..kernels.interrupts import burn, cost_of, has_loops, is_short
 from ..lower import OPS, Lowering
-from ..memory.last_uses import dies
+from ..memory.last_uses import dies, last_read
 from ..memory.sequences import element, leaves
 from .carries import ArrayCarry, Carry, carry_of
 from .collecting import Collected
+from .one_place import OnePlace, next_versions, place_of
 from .sequence_ops import anchored, require_elements
 
 __all__: list[str] = []
@@ -68,6 +69,9 @@ class _Loop:
         self.collected = Collected(low, self.body.outs[k:], self.results[k:], trips)
         first = self.op.defn.name == "scan"  # behind the number of trips
         free = [None if x in low.undefined else dies(low, x, (self.op, i)) for i, x in enumerate(self.inits, first)]
+        for init, args in zip(self.inits, self.args, strict=True):
+            if self._keeps_one(args[0]):
+                low.touch(low.env[init])  # in the loop others stand for where it lies
         self.region = low.open_region(self.collected.records)
         for number, (init, args) in enumerate(zip(self.inits, self.args, strict=True)):
             operand, out, result = low.env[init], self.body.outs[number], self.results[number]
@@ -78,8 +82,27 @@ class _Loop:
                 continue
             if isinstance(operand, Sequence):
                 operand = anchored(low, operand, escapes=False)
-            carry = carry_of(low, args[0].type, operand, args[0], result, free[number])
+            carry = self._carry(number, operand, free[number])
             self.carries.append(_Carried(carry, args, out, result))
+        low.tick += 1  # what stands for versions is of each trip, and not from before the loop
+
+    def _carry(self, number: int, operand: Operand, free: Buffer | None) -> Carry:
+        low, init, arg, result = self.low, self.inits[number], self.args[number][0], self.results[number]
+        type = arg.type
+        if not isinstance(type, TensorType) or type.shape == ():
+            return carry_of(low, type, operand, arg)
+        one = self._keeps_one(arg)
+        place = place_of(low, result, init, one)
+        if one:
+            of_frame = all(root.argument is None and root.result is None for root in roots_of(operand))
+            dying = of_frame and last_read(low, init, (self.op, number + (self.op.defn.name == "scan")))
+            return OnePlace(low, operand, place, arg, self.cost, dying=dying)
+        return ArrayCarry(low, type, operand, place, arg, free)
+
+    def _keeps_one(self, arg: Value) -> bool:
+        """Whether a carry is an array that keeps one buffer."""
+        array = isinstance(arg.type, TensorType) and arg.type.shape != ()
+        return array and self.low.keeping.one and arg not in self.low.keeping.dear
 
     def _see(self, args: tuple[Value, ...], operand: Operand) -> None:
         self.low.env.update(dict.fromkeys(args, operand))
@@ -111,9 +134,9 @@ class _Loop:
         with low.inside():
             low.block(self.body)
         low.tick += 1
-        mine = [c.carry.carried for c in self.carries if isinstance(c.carry, ArrayCarry)]
+        mine = [c.carry.carried for c in self.carries if isinstance(c.carry, ArrayCarry | OnePlace)]
         low.wanted = {v: p for v, p in low.wanted.items() if p.carried is None or p.carried not in mine}
-        found = [r for carry, _, out, _ in self.carries for r in carry.next(low.env[out], out)]
+        found = next_versions(low, [(c.carry, c.out) for c in self.carries])
         if low.room_uses != used and not self._keeps_room():
             mark = pointer(low.text.fresh("mark"))
             room = low.room()

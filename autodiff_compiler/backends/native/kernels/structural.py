@@ -9,7 +9,7 @@ from ....ir.types import TensorType
 from ..codegen.values import Array, Operand, Pack, Spread, Undefined, part, row_major
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
-from ..memory.overwriting import copy_to_change
+from ..memory.overwriting import copy_to_change, target_to_change
 from .products import packs
 
 __all__: list[str] = []
@@ -172,7 +172,7 @@ def _stack(low: BufferPlan, op: Op) -> None:
 
 def _slice_update(low: BufferPlan, op: Op) -> None:
     _, update = op.operands
-    target = low.target(op.results[0])
+    target = target_to_change(low, op)
     copy_to_change(low, op, target)
     strides, offset = list(target.strides), 0
     for axis, start, step in zip(op.attr("axes"), op.attr("starts"), op.attr("steps"), strict=True):

@@ -19,6 +19,7 @@ from ..fusion.clusters import REDUCTIONS, Axes, Cluster, reduced_axes
 from ..fusion.loop_plan import Memory, Passes, Source, collapsed, plan_passes, read_again, reading_passes, row_bytes
 from ..memory.buffer_plan import BufferPlan
 from ..memory.last_uses import last_use
+from ..memory.wishes import Carried
 from .fused_loop import Walk, held_row, vectors_together
 from .nontemporal import close_streams, note_streams
 from .transposes import worth_turning
@@ -46,8 +47,13 @@ def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
         for x in op.operands:
             if x not in cluster.full and x not in cluster.rows and x not in sources:
                 sources[x] = source_of(low, x, cluster)
-    sinks = {x: _sink(low, x, cluster) for op in cluster.ops for x in op.results if x in wanted or x in cluster.ends}
     reads = reading_passes(passes, cluster, elements, held=held)
+    sinks = {
+        x: _sink(low, x, cluster, over=_over_version(low, x, cluster, passes, reads, sources))
+        for op in cluster.ops
+        for x in op.results
+        if x in wanted or x in cluster.ends
+    }
     _note_overwrites(low, cluster, passes, reads, sources, sinks)
     sinks |= _temporaries(low, cluster, passes, reads, sinks)
     passes.again = read_again(cluster, reads, set(sources))
@@ -96,8 +102,8 @@ def memory_of(array: Array, axes: Iterable[int], ndim: int | None = None) -> Mem
     return Memory(array.base, array.offset, tuple(strides), array.dtype, array.counted)
 
 
-def _sink(low: BufferPlan, x: Value, cluster: Cluster) -> tuple[Array, Memory]:
-    made = low.target(x)
+def _sink(low: BufferPlan, x: Value, cluster: Cluster, *, over: bool) -> tuple[Array, Memory]:
+    made = low.target(x, over=over)
     ndim = len(cluster.shape)
     op = x.owner
     assert isinstance(op, Op)
@@ -183,13 +189,10 @@ def _note_overwrites(
     sinks: dict[Value, tuple[Array, Memory]],
 ) -> None:
     """Which results may be written over operands that nobody needs any more: element by element, in their last pass."""
-    numbers = [op for op in cluster.ops if op.results[0] in cluster.rows and op.defn.name not in REDUCTIONS]
-    of_rows = {y for op in numbers for y in op.operands}
     for x, (made, memory) in sinks.items():
         if x not in cluster.full:
             continue
-        last = passes.of[x]
-        read = {y: s for y, s in sources.items() if y not in of_rows and all(n <= last for n in reads.get(y, ()))}
+        read = _read_before(x, cluster, passes, reads, sources)
         for y, source in read.items():
             operand = low.env[y]
             if isinstance(source, Memory) and isinstance(operand, Array) and operand.roots:
@@ -197,23 +200,56 @@ def _note_overwrites(
                 for root in operand.roots if same else ():  # it may be any of them
                     if sum(1 for z in sources if isinstance(o := low.env[z], Array) and root in o.roots) == 1:
                         made.roots[0].over[root, low.tick] = None
-        _note_in_place(low, x, cluster, sources, read, memory)
+        carried = low.carried.get(x)
+        if carried is not None and not carried.in_place:
+            carried.in_place = _in_place(low, carried, cluster, sources, read, memory)
 
 
-def _note_in_place(
-    low: BufferPlan, x: Value, cluster: Cluster, sources: dict[Value, Source], read: dict[Value, Source], memory: Memory
-) -> None:
+def _read_before(
+    x: Value, cluster: Cluster, passes: Passes, reads: dict[Value, list[int]], sources: dict[Value, Source]
+) -> dict[Value, Source]:
+    """What no pass reads after the one that writes a value."""
+    numbers = [op for op in cluster.ops if op.results[0] in cluster.rows and op.defn.name not in REDUCTIONS]
+    of_rows, last = {y for op in numbers for y in op.operands}, passes.of[x]
+    return {y: s for y, s in sources.items() if y not in of_rows and all(n <= last for n in reads.get(y, ()))}
+
+
+def _over_version(
+    low: BufferPlan,
+    x: Value,
+    cluster: Cluster,
+    passes: Passes,
+    reads: dict[Value, list[int]],
+    sources: dict[Value, Source],
+) -> bool:
+    """Whether a value is to be written over this trip's version of the carry whose next version it is, and may be."""
+    place = low.wanted.get(x)
+    if place is None or place.carried is None or x not in cluster.full:
+        return False
+    memory = memory_of(place.array, _axes_of(x, cluster), len(cluster.shape))
+    read = _read_before(x, cluster, passes, reads, sources)
+    return _in_place(low, place.carried, cluster, sources, read, memory)
+
+
+def _in_place(
+    low: BufferPlan,
+    carried: Carried,
+    cluster: Cluster,
+    sources: dict[Value, Source],
+    read: dict[Value, Source],
+    memory: Memory,
+) -> bool:
     """Whether the next version of a carry may be written over this trip's; `read`: what no later pass reads."""
-    carried = low.carried.get(x)
-    if carried is None or carried.in_place:
-        return
-    source, now = read.get(carried.arg), low.env[carried.arg]
-    if not isinstance(source, Memory) or not isinstance(now, Array) or source.strides != memory.strides:
-        return
+    now, following = low.env[carried.arg], carried.following.roots
     # In the first trip it lies where it was before the loop, which is not written over unless a result goes there.
-    mine = {r for r in now.roots if r in carried.following.roots or r.argument is not None or r.virtual}
+    under = {low.versions.next_of.get(r.result) for r in following if r.result is not None}
+    mine = {r for r in roots_of(now) if r in following or (r.argument is not None and r.argument in under) or r.virtual}
     shared = [z for z in sources if z is carried.arg or not mine.isdisjoint(roots_of(low.env[z]))]
-    carried.in_place = shared == [carried.arg] and last_use(low, carried.arg, cluster.ops)
+    if len(shared) != 1 or not isinstance(source := read.get(shared[0]), Memory):
+        return False
+    operand = low.env[shared[0]]
+    same = source.strides == memory.strides and source.offset == 0
+    return same and isinstance(operand, Array) and operand.contiguous and last_use(low, carried.arg, cluster.ops)
 
 
 def _told(name: str, cluster: Cluster) -> str:
@@ -246,8 +282,8 @@ def write_walk(
     )
     loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
     inline = loops == 0 and layout.inner[-1].size <= 2 * lanes
-    if (told := logs.listener("fusion")) is not None and cluster.ops:
-        told.info("%s", _told("" if inline else f"k{len(low.kernels)}", cluster))
+    if logs.listener("fusion") is not None and cluster.ops:
+        low.told.append(_told("" if inline else f"k{len(low.kernels)}", cluster))
     plain = {x: m for x, (_, m) in sinks.items()}
     low.journal.walk(sources, plain, cluster.shape, passes)  # type: ignore[arg-type]
     together = 1 if held else vectors_together(cluster, layout, lanes, low.machine.few_registers)

@@ -69,7 +69,7 @@ def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, i
     """The offset of each buffer that is neither argument nor result, and where the frame ends."""
     mine = [b for b in buffers if b.result is None and b.argument is None and not b.virtual]
     spans = {b: b.spans for b in with_joins(mine)}
-    mine = [b for b in mine if any(map(spans.__getitem__, (b, *b.joins)))]
+    mine = [b for b in mine if b.nbytes and any(map(spans.__getitem__, (b, *b.joins)))]
     holding = {b: _Slot(b, spans) for b in mine}
     in_order = sorted(mine, key=lambda b: b.first)
     _share_results(in_order, holding)
@@ -110,9 +110,11 @@ def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
     steps: dict[Buffer, set[int]] = {}
     for old, tick in new.over:
         steps.setdefault(old, set()).add(tick)
-    begins = {first for first, _ in new.spans}
+    begins = {first for first, _ in new.spans} | new.fills
     tried = {holding[new]}
-    for old, ticks in steps.items():
+    # First those in which the same results of `if`s may lie: others may want the rest.
+    joins = set(new.joins)
+    for old, ticks in sorted(steps.items(), key=lambda item: -len(joins.intersection(item[0].joins))):
         if old not in holding or holding[old] in tried or old.nbytes != new.nbytes:
             continue
         if len(tried) > _TRIES:

@@ -18,27 +18,9 @@ from ..jit.machine import Machine
 from ..measuring.instrumentation import Laps
 from ..measuring.kernel_trace import Journal
 from .versions import Versions
+from .wishes import Carried, Place
 
-__all__ = ["BufferPlan", "Carried", "Place", "Region", "Step"]
-
-
-class Carried:
-    """The next version of a carry that is an array: `arg` is the version now, `following` where the next one goes.
-
-    `in_place`: whoever writes it reads the old version element by element or not at all, and nobody reads that later.
-    `changed`: all that a trip does with it is to change some elements, on each of its paths.
-    """
-
-    def __init__(self, arg: Value, following: Array) -> None:
-        self.arg, self.following, self.changed, self.in_place = arg, following, False, False
-
-
-class Place(NamedTuple):
-    """Where a value is wanted; `fixed`: if it lies elsewhere it will be copied."""
-
-    array: Array
-    fixed: bool
-    carried: Carried | None = None
+__all__ = ["BufferPlan", "Region", "Step"]
 
 
 class Step(NamedTuple):
@@ -107,8 +89,11 @@ class BufferPlan(Emitter, ABC):
         """An array in C order in a buffer of its own."""
 
     @abstractmethod
-    def target(self, value: Value) -> Array:
-        """Where a value is to be written: the result that it becomes, if it only becomes that."""
+    def target(self, value: Value, *, over: bool = False) -> Array:
+        """Where a value is to be written: the result that it becomes, if it only becomes that.
+
+        `over`: it may be written over the version now of the carry whose next version it is.
+        """
 
     @abstractmethod
     def touch(self, operand: Operand) -> None:

@@ -11,7 +11,7 @@ from ..codegen.values import Array, Buffer, roots_of, size_of
 if TYPE_CHECKING:
     from .buffer_plan import BufferPlan
 
-__all__ = ["dies", "last_use"]
+__all__ = ["dies", "last_read", "last_use"]
 
 
 def last_use(low: BufferPlan, arg: Value, ops: Sequence[Op]) -> bool:
@@ -19,9 +19,9 @@ def last_use(low: BufferPlan, arg: Value, ops: Sequence[Op]) -> bool:
     body = arg.owner
     assert isinstance(body, Block)
     for user, i in low.uses.get(arg, ()):
-        if isinstance(user, Block):
+        if user is body:
             # What is collected is copied at the start of the trip.
-            if user is not body or i < _carries(body):
+            if i < _carries(body):
                 return False
         elif user not in ops and not _done(low, user, arg, ops):
             return False
@@ -33,14 +33,32 @@ def _done(low: BufferPlan, user: Op | Block, x: Value, ops: Sequence[Op] = ()) -
 
     A commit reads later, if an exception comes.
     """
-    around: Op | None = user.parent if isinstance(user, Block) else user
-    while around is not None and around not in low.written:
-        around = around.parent.parent if around.parent is not None else None
-    if around is None or around.defn.name == "commit":
+    for around, block in _around(user):
+        if around in low.written:
+            break
+        if block is not None and low.versions.elsewhere(around, around.blocks.index(block)):
+            return True  # what one arm reads the other does not
+    else:
+        return False
+    if around.defn.name == "commit":
         return False
     mine = set(roots_of(low.env.get(x)))
     views = [r for r in around.results if not mine.isdisjoint(roots_of(low.env.get(r)))]
     return all(by in ops or _done(low, by, r, ops) for r in views for by, _ in low.uses.get(r, ()))
+
+
+def last_read(low: BufferPlan, x: Value, last: tuple[Op | Block, int]) -> bool:
+    """Whether nobody reads a value after that use, which comes now."""
+    return all(use == last or _done(low, use[0], x) for use in low.uses.get(x, ()))
+
+
+def _around(user: Op | Block) -> Iterator[tuple[Op, Block | None]]:
+    """The ops around a use, the innermost first, each with the block of it that the use lies in."""
+    block, op = (user, user.parent) if isinstance(user, Block) else (None, user)
+    while op is not None:
+        yield op, block
+        block = op.parent
+        op = block.parent if block is not None else None
 
 
 def dies(low: BufferPlan, x: Value, last: tuple[Op | Block, int]) -> Buffer | None:

@@ -6,10 +6,11 @@ from contextlib import nullcontext
 
 from ....ir.core import Block, Op, Value
 from ..codegen.values import Array
-from .buffer_plan import BufferPlan, Place
+from .buffer_plan import BufferPlan
 from .last_uses import last_use
+from .wishes import Place
 
-__all__ = ["CHANGE", "copy_to_change", "only_changed", "wish_changes"]
+__all__ = ["CHANGE", "copy_to_change", "only_changed", "target_to_change", "wish_changes"]
 
 #: Ops that change some elements of their first operand, where it lies if they can.
 CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_max", "scatter_min", "scatter_mul"})
@@ -60,6 +61,16 @@ def _before(low: BufferPlan, op: Op, number: int) -> tuple[Value, int] | None:
     return None
 
 
+def target_to_change(low: BufferPlan, op: Op) -> Array:
+    """Where the result goes of an op that changes elements of its operand: there, if that is a version of a carry."""
+    x, (result,) = op.operands[0], op.results
+    place = low.wanted.get(result)
+    if place is None or place.carried is None or place.carried.arg is not x:
+        return low.target(result)
+    elsewhere = not any(_read_elsewhere(low, op, root) for root in place.array.roots)
+    return low.target(result, over=elsewhere and last_use(low, x, [op]))
+
+
 def copy_to_change(low: BufferPlan, op: Op, to: Array) -> None:
     """Writes the first operand's elements to `to`, where that is not where they are.
 
@@ -69,7 +80,7 @@ def copy_to_change(low: BufferPlan, op: Op, to: Array) -> None:
     operand = low.env[x]
     carried = low.carried.get(result)
     mine = carried is not None and (carried.changed or (carried.arg is x and last_use(low, x, [op])))
-    if not (isinstance(operand, Array) and operand.contiguous and (mine or _alone(operand))):
+    if not (isinstance(operand, Array) and operand.contiguous and (mine or operand.offset == 0)):
         low.copy(x, to)
         return
     # The first version of a carry may be anybody's: it is only read, and copied.
@@ -80,7 +91,8 @@ def copy_to_change(low: BufferPlan, op: Op, to: Array) -> None:
         assert carried is not None
         carried.in_place = True
     else:
-        to.roots[0].over[operand.roots[0], low.tick] = None
+        for root in operand.roots:  # it may be any of them
+            to.roots[0].over[root, low.tick] = None
     text = low.text
     source, place = text.at(operand.base, operand.offset), text.at(to.base, to.offset)
     elsewhere = text.make("i1", f"icmp ne {source}, {place.text}")
@@ -91,11 +103,6 @@ def copy_to_change(low: BufferPlan, op: Op, to: Array) -> None:
         return ()
 
     text.branch(elsewhere, copy)
-
-
-def _alone(operand: Array) -> bool:
-    """Whether an array is all that lies in its buffer."""
-    return operand.offset == 0 and len(operand.roots) == 1
 
 
 def _read_elsewhere(low: BufferPlan, op: Op, root: object) -> bool:

@@ -60,6 +60,10 @@ class Versions:
     def leave(self) -> None:
         self._blocks = self._blocks[:-1]
 
+    def elsewhere(self, op: object, arm: int) -> bool:
+        """Whether steps now lie in the other arm of an `if`."""
+        return any(block is op and number != arm for block, number in self._blocks)
+
     def touch(self, root: Buffer, tick: int) -> None:
         """A step reads an argument, or writes (or reads) a result."""
         step = _Step(tick, self._blocks)

@@ -1,0 +1,227 @@
+"""Carries that keep one buffer: what cannot be written over the version of this trip is made beside it and copied.
+
+The other way, two buffers that change places, copies nothing, but takes the second one even at steps that need only
+one version.  Which way a program goes is decided by `backend` from what both take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from ....ir.core import Block, Op, Value
+from ....ir.types import TensorType
+from ..codegen.emit import Reg
+from ..codegen.values import Array, Buffer, Operand, Undefined, joined, roots_of, size_of
+from ..lower import Lowering
+from ..memory.last_uses import last_use
+from ..memory.overwriting import only_changed, wish_changes
+from ..memory.sequences import NULL
+from ..memory.wishes import Carried, Place
+from .carries import Carry
+from .registers import Roots
+
+__all__ = ["OnePlace", "next_versions", "place_of"]
+
+#: Bytes that are copied in no time.
+_SMALL = 4096
+#: Of the time of a trip copies take at most one part of so many, where arrays are larger.
+_SHARE = 8
+
+
+class OnePlace(Carry):
+    """An array: its register points to the version of this trip, which is `home`, or where it was before the loop."""
+
+    type: TensorType
+
+    def __init__(
+        self, low: Lowering, init: Operand, place: Place | None, arg: Value, cost: int, *, dying: bool
+    ) -> None:
+        """`place`: where the last version is wanted; `cost`: estimated nanoseconds of a trip.
+
+        `dying`: the loop is the last that reads `init`.
+        """
+        assert isinstance(arg.type, TensorType)
+        self.low, self.type, self.arg, self.cost = low, arg.type, arg, cost
+        self.place, self.nbytes = place, size_of(arg.type)
+        self.home = place.array if place is not None else self._new()
+        self.carried = Carried(arg, self.home, self.settle)
+        self.roots = Roots()
+        #: what stands for the bytes of this version: from where a trip begins to where it is read last
+        self.stands = Buffer("version", self.nbytes, low.tick + 1, low.tick + 1, virtual=True)
+        self._add(self.home.roots)
+        low.regions[-1].moving.update(self.home.roots)
+        if isinstance(init, Undefined):
+            self.first = [NULL]
+        elif isinstance(init, Array) and init.contiguous and not (dying and self._leaves()):
+            self._add(init.roots)
+            self.first = [low.text.at(init.base, init.offset)]
+        else:
+            region = low.regions.pop()  # the copy is made before the loop
+            low.copy_operand(init, self.home)
+            low.regions.append(region)
+            self.first = [low.text.at(self.home.base, self.home.offset)]
+
+    def _leaves(self) -> bool:
+        """Whether home is a result, and none that may lie where an argument is read."""
+        found = [root.result for root in self.home.roots]
+        outermost = len(self.low.regions) == 1
+        return outermost and None not in found and self.low.versions.next_of.keys().isdisjoint(found)
+
+    def _new(self) -> Array:
+        """A buffer that holds nothing yet."""
+        made = self.low.array(self.type)
+        made.roots[0].idle = self.low.tick
+        return made
+
+    def _add(self, roots: Iterable[Buffer]) -> None:
+        """The version now may lie there, too."""
+        for root in roots:
+            if root not in self.roots.found:
+                root.joins.append(self.stands)
+        self.roots.add(roots)
+
+    def begin(self, registers: list[Reg]) -> Operand:
+        (self.now,) = registers
+        return replace(self.low.at_pointer(self.type, self.now, tuple(self.roots)), joined=self.stands)
+
+    def pointers(self) -> list[Reg]:
+        return [self.now]
+
+    def moved(self, pointers: Iterator[Reg], now: Operand) -> Operand:
+        return self.begin([next(pointers)])
+
+    def wish(self, value: Value, body: Block) -> None:
+        low = self.low
+        self.carried.changed = only_changed(low, self.arg, value, body)
+        wish_changes(low, value, body, Place(self.home, fixed=False, carried=self.carried))
+        if value.block is body and isinstance(value.owner, Op):
+            low.pushes.setdefault(value, []).append(lambda: self.settle(value))
+
+    def settle(self, value: Value) -> None:
+        """Copies the next version as soon as nobody needs this one."""
+        if self.needs_copy(self.low.env[value]) and last_use(self.low, self.arg, ()):
+            self._copy(value)
+
+    def needs_copy(self, operand: Operand) -> bool:
+        """Whether a next version lies where it cannot stay, or may."""
+        if isinstance(operand, Undefined):
+            return False
+        if not isinstance(operand, Array) or not operand.contiguous:
+            return True
+        region = self.low.regions[-1]
+        return not all(
+            root in self.roots.found
+            or root in region.records
+            or (root.first < region.start and root not in region.moving)
+            for root in operand.roots
+        )
+
+    def _copy(self, value: Value) -> None:
+        low, text = self.low, self.low.text
+        operand = low.env[value]
+        low.tick += 1  # what is copied now is no part of the last op
+        if self.nbytes > _SMALL and 2 * self.nbytes // low.machine.vector_bytes * _SHARE > self.cost:
+            low.keeping.dear.add(self.arg)
+        if not isinstance(operand, Array) or not operand.contiguous:
+            if not set(roots_of(operand)).isdisjoint(self.home.roots):
+                low.env[value] = low.ordered(operand, self.type)
+            low.copy_defined(value, self.home)
+            self._moved(value, operand)
+            return
+        for root in operand.roots:  # perhaps it is there
+            self.home.roots[0].over[root, low.tick] = None
+        here = low.text.at(self.home.base, self.home.offset)
+        there = text.let("i1", f"icmp eq {text.at(operand.base, operand.offset)}, {here.text}")
+
+        def move() -> tuple[()]:
+            low.copy_defined(value, self.home)
+            return ()
+
+        text.branch(there, lambda: (), move)
+        self._moved(value, operand)
+
+    def _moved(self, value: Value, operand: Operand) -> None:
+        """The value lies at home now, unless it is nowhere."""
+        low, text = self.low, self.low.text
+        found = self.home
+        if value in low.undefined and isinstance(operand, Array):
+            here = text.at(self.home.base, self.home.offset)
+            none = text.let("i1", f"icmp eq {operand.base}, null")
+            chosen = text.let("ptr", f"select {none}, ptr null, {here}")
+            found = low.at_pointer(self.type, chosen, self.home.roots)
+        low.env[value] = found
+
+    def next(self, operand: Operand, value: Value) -> list[Reg]:
+        low = self.low
+        if isinstance(operand, Undefined):
+            return [NULL]
+        if self.needs_copy(operand):
+            stand_in = low.stand_in(self.type, operand, value)
+            self._copy(stand_in)
+            operand = low.env[stand_in]
+        assert isinstance(operand, Array)
+        low.touch(operand)
+        self._add(operand.roots)
+        return [low.text.at(operand.base, operand.offset)]
+
+    def end(self, registers: list[Reg]) -> Operand:
+        low = self.low
+        found = joined(low.at_pointer(self.type, registers[0], tuple(self.roots)), low.tick)
+        low.touch(found)
+        if self.place is None:
+            return found
+        text = low.text
+        here = text.at(self.home.base, self.home.offset)
+        there = text.let("i1", f"icmp eq {registers[0]}, {here.text}")
+
+        def copy() -> tuple[()]:
+            low.copy_defined(low.stand_in(self.type, found, self.arg), self.home)
+            return ()
+
+        text.branch(there, lambda: (), copy)
+        return self.home
+
+
+def place_of(low: Lowering, result: Value, init: Value, one: bool) -> Place | None:
+    """Where the last version of a carry is wanted, if the loop may write there from its beginning on.
+
+    `one`: the carry has one place; one that has two reads the first version elsewhere.
+    """
+    place = low.wish(result)
+    if place is None or place.carried is None or place.carried.settle is None:
+        return place
+    outer, loop = place.carried.arg, result.owner
+    assert isinstance(loop, Op)
+    if not one and not set(roots_of(low.env[init])).isdisjoint(place.array.roots):
+        return None
+    mine = sum(user is loop for user, _ in low.uses.get(outer, ()))
+    if mine == (init is outer) and last_use(low, outer, [loop] if mine else []):
+        return place._replace(carried=None)
+    return None
+
+
+def next_versions(low: Lowering, carries: Sequence[tuple[Carry, Value]]) -> list[Reg]:
+    """The registers of the next trip; what is copied is read before something else is copied there."""
+    # The others write no version over one that somebody reads.
+    found = {carry: carry.next(low.env[x], x) for carry, x in carries if not isinstance(carry, OnePlace)}
+    left = {carry: x for carry, x in carries if isinstance(carry, OnePlace)}
+    while left:
+        carry = next((carry for carry in left if not _readers(low, carry, left)), None)
+        if carry is None:  # they change places
+            carry = next(iter(left))
+            for reader in _readers(low, carry, left):
+                x, kept = left[reader], low.array(reader.type)
+                low.copy_defined(x, kept)
+                left[reader] = low.stand_in(reader.type, kept, x)
+        value = left.pop(carry)
+        found[carry] = carry.next(low.env[value], value)
+    return [r for carry, _ in carries for r in found[carry]]
+
+
+def _readers(low: Lowering, carry: OnePlace, left: dict[OnePlace, Value]) -> list[OnePlace]:
+    """The other carries whose next version may lie where that of this one is going to be copied."""
+    if not carry.needs_copy(low.env[left[carry]]):
+        return []
+    home = set(carry.home.roots)
+    return [other for other, x in left.items() if other is not carry and not home.isdisjoint(roots_of(low.env[x]))]
