@@ -31,8 +31,8 @@ class _Slot:
         self.held = {b: spans[b] for b in (buffer, *buffer.joins)}
         #: when any of that is, and when more than one is
         self.spans, self.crowded = _union([], self.held.values())
-        #: steps at which one is written over another
-        self.changes: set[int] = set()
+        #: steps at which one is written over another, or a carry's next version over this one
+        self.changes = {tick for old, tick in buffer.over if old is buffer}
         self.refused = 0
 
     def meets(self, other: _Slot) -> bool:

@@ -37,7 +37,7 @@ def _done(low: BufferPlan, user: Op | Block, x: Value, ops: Sequence[Op] = ()) -
         if around in low.written:
             break
         if block is not None and low.versions.elsewhere(around, around.blocks.index(block)):
-            return True  # what one arm reads the other does not
+            return not _repeats(around, x.block)  # what one arm reads the other does not, in this trip
     else:
         return False
     if around.defn.name == "commit":
@@ -59,6 +59,15 @@ def _around(user: Op | Block) -> Iterator[tuple[Op, Block | None]]:
         yield op, block
         block = op.parent
         op = block.parent if block is not None else None
+
+
+def _repeats(op: Op, block: Block | None) -> bool:
+    """Whether an op lies in a loop inside a block, so that its other arm may be taken in the next trip."""
+    while op.parent is not block and op.parent is not None and op.parent.parent is not None:
+        op = op.parent.parent
+        if op.defn.name != "if":
+            return True
+    return False
 
 
 def dies(low: BufferPlan, x: Value, last: tuple[Op | Block, int]) -> Buffer | None:
