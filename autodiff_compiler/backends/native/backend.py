@@ -243,8 +243,18 @@ def _written(module: Module, in_place: dict[int, int], **asked: bool) -> Lowerin
     """The program, whose carries keep one buffer where two take too much."""
     low = Lowering(module, machine(), **asked)
     low.lower(in_place, leave)
-    if not low.keeping.turns or low.planned <= _NEAR * most_alive(low):
+    if low.planned <= _NEAR * most_alive(low):
         return low
+    if low.keeping.turns:
+        low = _one(module, low, in_place, **asked)
+    if low.planned <= _NEAR * most_alive(low):
+        return low
+    other = Lowering(module, machine(), **asked)
+    other.lower(in_place, leave, Keeping(one=True, moves=True))
+    return other if other.planned < low.planned else low
+
+
+def _one(module, low, in_place, **asked):
     found = set[Value]()
     while True:
         keeping = Keeping(one=True, dear=set(found))

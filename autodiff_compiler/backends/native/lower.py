@@ -100,7 +100,7 @@ class Lowering(BufferPlan):
         assert isinstance(value.type, TensorType)
         place = self.wanted.pop(value, None)
         carried = place.carried if place is not None else None
-        if carried is not None and carried.settle is not None and not (over or last_use(self, carried.arg, ())):
+        if carried is not None and carried.one is not None and not (over or last_use(self, carried.arg, ())):
             place = None
         if place is not None:
             self.env[value] = made = place.array
@@ -128,7 +128,7 @@ class Lowering(BufferPlan):
         """Where an array is wanted, for control flow that makes it."""
         place = self.wanted.pop(value, None)
         if place is not None:
-            kept = place.carried is not None and (place.carried.changed or place.carried.settle is not None)
+            kept = place.carried is not None and (place.carried.changed or place.carried.one is not None)
             return place if kept else place._replace(carried=None)
         if isinstance(value.type, TensorType) and value.type.shape and self.depth == 0 and value in self.results:
             return Place(self._new(value), fixed=True)
@@ -246,7 +246,7 @@ class Lowering(BufferPlan):
     def copy_defined(self, value: Value, to: Array) -> None:
         """Copies a value, unless it is one that nobody reads."""
         operand, text = self.env[value], self.text
-        if isinstance(operand, Array) and value in self.undefined:
+        if isinstance(operand, Array) and self.may_be_nowhere(value, operand):
 
             def copy() -> tuple[()]:
                 self.copy(value, to)

@@ -101,7 +101,7 @@ class Buffer:
         for first, last in self.gaps:
             found.append((start, first - 1))
             start = last + 1
-        pieces = [(a, b) for a, b in [*found, (start, end)] if a <= b]
+        pieces = [(a, min(b, self.last)) for a, b in [*found, (start, end)] if a <= min(b, self.last)]
         for first, last in self.unread:
             pieces = [(a, b) for x, y in pieces for a, b in ((x, min(y, first - 1)), (max(x, last + 1), y)) if a <= b]
         return pieces

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from ....ir.core import Block, Op, Value
 from ....ir.types import TensorType
 from ..codegen.emit import Reg
-from ..codegen.values import Array, Buffer, Operand, Spread, joined
+from ..codegen.values import Array, Buffer, Operand, Spread, Undefined, joined, roots_of
 from ..kernels.interrupts import has_loops
 from ..lower import OPS, Lowering
 from ..memory.last_uses import dies
 from ..memory.overwriting import wish_changes
 from ..memory.wishes import Place
+from .moves import give_places, move_together
 from .registers import Roots, operand_of, registers_of
 
 __all__: list[str] = []
@@ -32,6 +33,9 @@ def _if(low: Lowering, op: Op) -> None:
     for i in merged:
         if i not in places and (made := _made(op, i)) is not None:
             places[i] = Place(_place(low, op, i, made), fixed=False)
+    if low.keeping.moves:
+        give_places(low, op, merged, places)
+        merged = [i for i in merged if not (i in places and places[i].fixed)]
     shared = [_Shared(b) for place in places.values() for b in place.array.roots if b.idle is not None]
     roots = {i: Roots() for i in merged}
     polls = any(has_loops(low, block) for block in op.blocks)
@@ -53,10 +57,11 @@ def _if(low: Lowering, op: Op) -> None:
                         low.wanted[out] = place
                 low.block(block)
                 low.tick += 1  # what is copied now is no part of the last op
-                _settle(low, block, places)
+                moved = move_together(low, block, places) if low.keeping.moves else {}
+                _settle(low, block, {i: place for i, place in places.items() if i not in moved})
                 found: list[Reg] = []
                 for i in merged:
-                    operand = _brought(low, block.outs[i], places.get(i))
+                    operand = moved[i] if i in moved else _brought(low, block.outs[i], places.get(i))
                     found += registers_of(low, operand, op.results[i].type, roots[i])
             for one in shared:
                 one.end(low.tick)
@@ -65,8 +70,6 @@ def _if(low: Lowering, op: Op) -> None:
         return write
 
     found = text.branch(test, arm(0), arm(1))
-    for one in shared:
-        one.close()
     low.tick += 1  # what is read from now on is no part of an arm
     low.written = written
     low.fuel = found.pop() if polls else before
@@ -79,6 +82,9 @@ def _if(low: Lowering, op: Op) -> None:
     for i, place in places.items():
         if place.fixed:
             low.env[op.results[i]] = place.array
+    alone = {root for r in op.results if len(found := roots_of(low.env.get(r))) == 1 for root in found}
+    for one in shared:
+        one.close(low.tick, alone=one.buffer in alone)
 
 
 def _settle(low: Lowering, block: Block, places: dict[int, Place]) -> None:
@@ -86,9 +92,9 @@ def _settle(low: Lowering, block: Block, places: dict[int, Place]) -> None:
     for i, place in places.items():
         out = block.outs[i]
         low.wanted.pop(out, None)
-        if place.carried is not None and place.carried.settle is not None and out.block is block:
-            place.carried.settle(out)
-        if place.fixed and low.env[out] is not place.array:
+        if place.carried is not None and place.carried.one is not None and out.block is block:
+            place.carried.one.settle(out)
+        if place.fixed and low.env[out] is not place.array and not isinstance(low.env[out], Undefined):
             low.copy_defined(out, place.array)
 
 
@@ -108,11 +114,13 @@ class _Shared:
         else:
             self.buffer.fill(tick + 1)
 
-    def close(self) -> None:
-        """After both arms: if none wrote it, it still holds nothing."""
+    def close(self, tick: int, *, alone: bool) -> None:
+        """After both arms: if none wrote it, it still holds nothing; what lies there or elsewhere has a stand-in."""
         if not self.filled:
             del self.buffer.gaps[self.before :]
             self.buffer.idle = self.since
+        elif not alone and self.buffer.idle is None:
+            self.buffer.idle = tick
 
 
 def _made(op: Op, i: int) -> TensorType | None:
@@ -132,11 +140,11 @@ def _brought(low: Lowering, out: Value, place: Place | None) -> Operand:
     if place is None or not scattered:
         return operand
     if place.carried is not None:
-        if place.carried.settle is None:
+        if place.carried.one is None:
             return operand
         # Others may read the value where it is; the next version is all that is taken there.
         version = low.stand_in(out.type, operand, out)
-        place.carried.settle(version)
+        place.carried.one.settle(version)
         return low.env[version]
     low.copy(out, place.array)
     return place.array

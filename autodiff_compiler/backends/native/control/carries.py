@@ -172,7 +172,7 @@ class ArrayCarry(Carry):
         else:
             found = self.spare
             low.copy_defined(value, self.following)
-            if value in low.undefined and isinstance(operand, Array):
+            if isinstance(operand, Array) and low.may_be_nowhere(value, operand):
                 none = text.let("i1", f"icmp eq {operand.base}, null")
                 found = text.let("ptr", f"select {none}, ptr null, {found}")
         if self.carried.in_place:  # in an arm of an `if`; after the other one it may still be elsewhere

@@ -17,16 +17,11 @@ from ..lower import Lowering
 from ..memory.last_uses import last_use
 from ..memory.overwriting import only_changed, wish_changes
 from ..memory.sequences import NULL
-from ..memory.wishes import Carried, Place
+from ..memory.wishes import Carried, Place, too_dear
 from .carries import Carry
 from .registers import Roots
 
 __all__ = ["OnePlace", "next_versions", "place_of"]
-
-#: Bytes that are copied in no time.
-_SMALL = 4096
-#: Of the time of a trip copies take at most one part of so many, where arrays are larger.
-_SHARE = 8
 
 
 class OnePlace(Carry):
@@ -45,7 +40,7 @@ class OnePlace(Carry):
         self.low, self.type, self.arg, self.cost = low, arg.type, arg, cost
         self.place, self.nbytes = place, size_of(arg.type)
         self.home = place.array if place is not None else self._new()
-        self.carried = Carried(arg, self.home, self.settle)
+        self.carried = Carried(arg, self.home, self)
         self.roots = Roots()
         #: what stands for the bytes of this version: from where a trip begins to where it is read last
         self.stands = Buffer("version", self.nbytes, low.tick + 1, low.tick + 1, virtual=True)
@@ -121,7 +116,7 @@ class OnePlace(Carry):
         low, text = self.low, self.low.text
         operand = low.env[value]
         low.tick += 1  # what is copied now is no part of the last op
-        if self.nbytes > _SMALL and 2 * self.nbytes // low.machine.vector_bytes * _SHARE > self.cost:
+        if too_dear(low.machine, self.nbytes, self.cost):
             low.keeping.dear.add(self.arg)
         if not isinstance(operand, Array) or not operand.contiguous:
             if not set(roots_of(operand)).isdisjoint(self.home.roots):
@@ -145,7 +140,7 @@ class OnePlace(Carry):
         """The value lies at home now, unless it is nowhere."""
         low, text = self.low, self.low.text
         found = self.home
-        if value in low.undefined and isinstance(operand, Array):
+        if isinstance(operand, Array) and low.may_be_nowhere(value, operand):
             here = text.at(self.home.base, self.home.offset)
             none = text.let("i1", f"icmp eq {operand.base}, null")
             chosen = text.let("ptr", f"select {none}, ptr null, {here}")
@@ -167,6 +162,10 @@ class OnePlace(Carry):
 
     def end(self, registers: list[Reg]) -> Operand:
         low = self.low
+        if self.place is None and all(root.idle is not None and not root.fills for root in self.home.roots):
+            for root in self.home.roots:  # all versions lie elsewhere
+                root.virtual = True
+                del self.roots.found[root]
         found = joined(low.at_pointer(self.type, registers[0], tuple(self.roots)), low.tick)
         low.touch(found)
         if self.place is None:
@@ -189,7 +188,7 @@ def place_of(low: Lowering, result: Value, init: Value, one: bool) -> Place | No
     `one`: the carry has one place; one that has two reads the first version elsewhere.
     """
     place = low.wish(result)
-    if place is None or place.carried is None or place.carried.settle is None:
+    if place is None or place.carried is None or place.carried.one is None:
         return place
     outer, loop = place.carried.arg, result.owner
     assert isinstance(loop, Op)

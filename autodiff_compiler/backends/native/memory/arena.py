@@ -31,8 +31,10 @@ class _Slot:
         self.held = {b: spans[b] for b in (buffer, *buffer.joins)}
         #: when any of that is, and when more than one is
         self.spans, self.crowded = _union([], self.held.values())
-        #: steps at which one is written over another, or a carry's next version over this one
-        self.changes = {tick for old, tick in buffer.over if old is buffer}
+        #: steps at which one is written over another
+        self.changes: set[int] = set()
+        #: steps at which a carry's next version is written over this one, in the same buffer
+        self.renewals = {tick for old, tick in buffer.over if old is buffer}
         self.refused = 0
 
     def meets(self, other: _Slot) -> bool:
@@ -45,7 +47,7 @@ class _Slot:
         """Takes in the buffers of a slot, if both are needed together never, or only at steps that hand over."""
         steps = set()
         for first, last in self._together(other):
-            if first != last or first not in over or first in self.changes | other.changes:
+            if first != last or first not in over or first in self.changes | self.renewals | other.changes:
                 return False
             steps.add(first)
         more = [spans for b, spans in other.held.items() if b not in self.held]
@@ -54,6 +56,7 @@ class _Slot:
         self.buffers += other.buffers
         self.held |= other.held
         self.changes |= other.changes | steps
+        self.renewals |= other.renewals
         return True
 
     def _together(self, other: _Slot) -> Iterator[tuple[int, int]]:

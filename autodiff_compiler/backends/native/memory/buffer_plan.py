@@ -142,6 +142,12 @@ class BufferPlan(Emitter, ABC):
         place = self.text.at(operand.base, operand.offset)
         return self.one.counted(place, type.dtype, 0) if operand.counted else self.one.load(place, type.dtype)
 
+    def may_be_nowhere(self, value: Value, operand: Operand) -> bool:
+        """Whether a value is an array that may be a null pointer, as nobody reads it then."""
+        if value not in self.undefined or not isinstance(operand, Array):
+            return False
+        return all(root.base != operand.base for root in operand.roots)
+
     def stand_in(self, type: Type, operand: Operand, like: Value | None = None) -> Value:
         """A value for an operand that is none of the module; it may be undefined if the one it is `like` may be."""
         value = Value(type, Block(), 0)

@@ -1,0 +1,98 @@
+"""What arms of an `if` yield, in one buffer for each result: what lies elsewhere when an arm ends is copied there.
+
+A pointer to what an arm hands on costs no copy, but after the `if` nobody knows in which buffer the result lies, so that
+each of them is taken for it.  Which way a program goes is decided by `backend` from what both take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ....ir.core import Block, Op
+from ....ir.types import TensorType
+from ..codegen.values import Array, roots_of, size_of
+from ..fusion.clusters import Axes, Cluster
+from ..fusion.loop_plan import Passes
+from ..kernels.interrupts import cost_of
+from ..loops.fusing import memory_of, source_of, write_walk
+from ..lower import Lowering
+from ..memory.last_uses import last_read, last_use
+from ..memory.wishes import Place, too_dear
+
+__all__ = ["give_places", "move_together"]
+
+
+def give_places(low: Lowering, op: Op, merged: Sequence[int], places: dict[int, Place]) -> None:
+    """Gives each array that an `if` yields a buffer, unless it is handed on by arms and needed afterwards, too."""
+    cost = sum(cost_of(block, low.machine.vector_bytes) for block in op.blocks)
+    for i in merged:
+        type = op.results[i].type
+        if not isinstance(type, TensorType) or type.shape == () or (i in places and places[i].carried is not None):
+            continue
+        if too_dear(low.machine, size_of(type), cost):
+            continue
+        if i in places or any(last_read(low, block.outs[i], (block, i)) for block in op.blocks):
+            made = low.array(type)
+            made.roots[0].idle = low.tick
+            places[i] = Place(made, fixed=True)
+
+
+def move_together(low: Lowering, block: Block, places: Mapping[int, Place]) -> dict[int, Array]:
+    """Takes what an arm yields to its places, those of one type in one loop, so that arrays can change places."""
+    moved: dict[int, Array] = {}
+    found = {i: array for i, array in _found(low, block, places).items()}
+    for type in dict.fromkeys(array.type for array in found.values()):
+        together = {i: array for i, array in found.items() if array.type == type}
+        while stays := [i for i in together if not _may_move(low, block, i, places[i], together)]:
+            for i in stays:
+                del together[i]
+        if together:
+            _move(low, block, together)
+            moved |= together
+    return moved
+
+
+def _found(low: Lowering, block: Block, places: Mapping[int, Place]) -> dict[int, Array]:
+    """By results the places of arrays that lie elsewhere."""
+    found = {}
+    for i, place in places.items():
+        out = block.outs[i]
+        operand = low.env[out]
+        if not isinstance(operand, Array) or not operand.contiguous or 0 in operand.shape or low.may_be_nowhere(out, operand):
+            continue
+        one = place.carried.one if place.carried is not None else None
+        if (one is not None and one.needs_copy(operand)) or (place.fixed and operand is not place.array):
+            found[i] = place.array
+    return found
+
+
+def _may_move(low: Lowering, block: Block, i: int, place: Place, together: Mapping[int, Array]) -> bool:
+    """Whether nobody reads this version of a carry after the move."""
+    if place.carried is None:
+        return True
+    home = set(place.array.roots)
+    others = (low.env[out] for j, out in enumerate(block.outs) if j not in together)
+    return last_use(low, place.carried.arg, [block]) and all(home.isdisjoint(roots_of(other)) for other in others)
+
+
+def _move(low: Lowering, block: Block, together: Mapping[int, Array]) -> None:
+    """One loop that reads each element of all arrays before it writes them."""
+    low.tick += 1
+    arrays = {low.stand_in(to.type, low.env[block.outs[i]]): to for i, to in together.items()}
+    shape = next(iter(together.values())).shape
+    axes = range(len(shape))
+    cluster = Cluster(shape, Axes((), (), tuple(axes)))
+    sources = {x: source_of(low, x, cluster) for x in arrays}
+    for to in arrays.values():
+        low.touch(to)
+        for x in arrays:
+            for root in roots_of(low.env[x]):
+                if all(_in_step(operand, root) for operand in map(low.env.__getitem__, arrays)):
+                    to.roots[0].over[root, low.tick] = None
+    passes = Passes(dict.fromkeys(arrays, 0), [[]], [list(arrays)])
+    write_walk(low, cluster, passes, sources, {x: (to, memory_of(to, axes)) for x, to in arrays.items()})
+
+
+def _in_step(operand: object, root: object) -> bool:
+    """Whether an array begins where the buffer does, if it lies there."""
+    return not isinstance(operand, Array) or root not in operand.roots or operand.offset == 0
