@@ -7,10 +7,11 @@ each of them is taken for it.  Which way a program goes is decided by `backend` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from ....ir.core import Block, Op
+from ....ir.core import Block, Op, Value
 from ....ir.types import TensorType
-from ..codegen.values import Array, roots_of, size_of
+from ..codegen.values import Array, Operand, roots_of, size_of
 from ..fusion.clusters import Axes, Cluster
 from ..fusion.loop_plan import Passes
 from ..kernels.interrupts import cost_of
@@ -19,7 +20,7 @@ from ..lower import Lowering
 from ..memory.last_uses import last_read, last_use
 from ..memory.wishes import Place, too_dear
 
-__all__ = ["give_places", "move_together"]
+__all__ = ["can_move", "copy_together", "give_places", "move_together"]
 
 
 def give_places(low: Lowering, op: Op, merged: Sequence[int], places: dict[int, Place]) -> None:
@@ -47,7 +48,8 @@ def move_together(low: Lowering, block: Block, places: Mapping[int, Place]) -> d
             for i in stays:
                 del together[i]
         if together:
-            _move(low, block, together)
+            copy_together(low, [(block.outs[i], array) for i, array in together.items()])
+            low.tick += 1  # at the end of the arm nobody needs what was moved
             moved |= together
     return moved
 
@@ -58,7 +60,7 @@ def _found(low: Lowering, block: Block, places: Mapping[int, Place]) -> dict[int
     for i, place in places.items():
         out = block.outs[i]
         operand = low.env[out]
-        if not isinstance(operand, Array) or not operand.contiguous or 0 in operand.shape or low.may_be_nowhere(out, operand):
+        if not can_move(low, out):
             continue
         one = place.carried.one if place.carried is not None else None
         if (one is not None and one.needs_copy(operand)) or (place.fixed and operand is not place.array):
@@ -75,11 +77,17 @@ def _may_move(low: Lowering, block: Block, i: int, place: Place, together: Mappi
     return last_use(low, place.carried.arg, [block]) and all(home.isdisjoint(roots_of(other)) for other in others)
 
 
-def _move(low: Lowering, block: Block, together: Mapping[int, Array]) -> None:
-    """One loop that reads each element of all arrays before it writes them."""
+def can_move(low: Lowering, value: Value) -> bool:
+    """Whether a value is an array in memory, in C order."""
+    operand = low.env[value]
+    return isinstance(operand, Array) and operand.contiguous and 0 not in operand.shape
+
+
+def copy_together(low: Lowering, pairs: Sequence[tuple[Value, Array]]) -> None:
+    """Copies arrays of one type in one loop, which reads an element of each before it writes any of these."""
     low.tick += 1
-    arrays = {low.stand_in(to.type, low.env[block.outs[i]]): to for i, to in together.items()}
-    shape = next(iter(together.values())).shape
+    arrays = {low.stand_in(to.type, _somewhere(low, value, to)): to for value, to in pairs}
+    shape = pairs[0][1].shape
     axes = range(len(shape))
     cluster = Cluster(shape, Axes((), (), tuple(axes)))
     sources = {x: source_of(low, x, cluster) for x in arrays}
@@ -91,6 +99,16 @@ def _move(low: Lowering, block: Block, together: Mapping[int, Array]) -> None:
                     to.roots[0].over[root, low.tick] = None
     passes = Passes(dict.fromkeys(arrays, 0), [[]], [list(arrays)])
     write_walk(low, cluster, passes, sources, {x: (to, memory_of(to, axes)) for x, to in arrays.items()})
+
+
+def _somewhere(low: Lowering, value: Value, to: Array) -> Operand:
+    """A value, or for one that is nowhere, as nobody reads it, the place it is to be copied to."""
+    operand = low.env[value]
+    if not isinstance(operand, Array) or not low.may_be_nowhere(value, operand):
+        return operand
+    none = low.text.let("i1", f"icmp eq {operand.base}, null")
+    here, there = low.text.at(to.base, to.offset), low.text.at(operand.base, operand.offset)
+    return replace(operand, base=low.text.let("ptr", f"select {none}, {here}, {there}"), offset=0)
 
 
 def _in_step(operand: object, root: object) -> bool:

@@ -19,6 +19,7 @@ from ..memory.overwriting import only_changed, wish_changes
 from ..memory.sequences import NULL
 from ..memory.wishes import Carried, Place, too_dear
 from .carries import Carry
+from .moves import can_move, copy_together
 from .registers import Roots
 
 __all__ = ["OnePlace", "next_versions", "place_of"]
@@ -112,12 +113,16 @@ class OnePlace(Carry):
             for root in operand.roots
         )
 
+    def note_copy(self) -> None:
+        """A version is copied in each trip."""
+        if too_dear(self.low.machine, self.nbytes, self.cost):
+            self.low.keeping.dear.add(self.arg)
+
     def _copy(self, value: Value) -> None:
         low, text = self.low, self.low.text
         operand = low.env[value]
         low.tick += 1  # what is copied now is no part of the last op
-        if too_dear(low.machine, self.nbytes, self.cost):
-            low.keeping.dear.add(self.arg)
+        self.note_copy()
         if not isinstance(operand, Array) or not operand.contiguous:
             if not set(roots_of(operand)).isdisjoint(self.home.roots):
                 low.env[value] = low.ordered(operand, self.type)
@@ -205,6 +210,11 @@ def next_versions(low: Lowering, carries: Sequence[tuple[Carry, Value]]) -> list
     # The others write no version over one that somebody reads.
     found = {carry: carry.next(low.env[x], x) for carry, x in carries if not isinstance(carry, OnePlace)}
     left = {carry: x for carry, x in carries if isinstance(carry, OnePlace)}
+    for together in _together(low, left):
+        copy_together(low, [(left[one], one.home) for one in together])
+        for one in together:
+            one.note_copy()
+            found[one] = one.next(one.home, left.pop(one))
     while left:
         carry = next((carry for carry in left if not _readers(low, carry, left)), None)
         if carry is None:  # they change places
@@ -216,6 +226,17 @@ def next_versions(low: Lowering, carries: Sequence[tuple[Carry, Value]]) -> list
         value = left.pop(carry)
         found[carry] = carry.next(low.env[value], value)
     return [r for carry, _ in carries for r in found[carry]]
+
+
+def _together(low: Lowering, left: dict[OnePlace, Value]) -> Iterator[list[OnePlace]]:
+    """Carries of one type that are copied in one loop, so that they can change places."""
+    copied = [one for one, x in left.items() if one.needs_copy(low.env[x]) and can_move(low, x)]
+    for type in dict.fromkeys(one.type for one in copied):
+        found = [one for one in copied if one.type == type]
+        while lost := [one for one in found if not set(found).issuperset(_readers(low, one, left))]:
+            found = [one for one in found if one not in lost]
+        if len(found) > 1:
+            yield found
 
 
 def _readers(low: Lowering, carry: OnePlace, left: dict[OnePlace, Value]) -> list[OnePlace]:

@@ -43,11 +43,14 @@ class _Slot:
             return False
         return len(self.held) > _MANY or any(self._together(other))
 
-    def takes(self, other: _Slot, over: Set[int] = frozenset()) -> bool:
-        """Takes in the buffers of a slot, if both are needed together never, or only at steps that hand over."""
-        steps = set()
+    def takes(self, other: _Slot, over: Set[int] = frozenset(), under: Set[int] = frozenset()) -> bool:
+        """Takes in the buffers of a slot, if both are needed together never, or only at steps that hand over.
+
+        `over`: steps at which what the other slot holds is written over what this one does; `under`: the other way.
+        """
+        steps, handed = set(), ((over - self.renewals) | (under - other.renewals)) - self.changes - other.changes
         for first, last in self._together(other):
-            if first != last or first not in over or first in self.changes | self.renewals | other.changes:
+            if first != last or first not in handed:
                 return False
             steps.add(first)
         more = [spans for b, spans in other.held.items() if b not in self.held]
@@ -122,10 +125,9 @@ def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
             continue
         if len(tried) > _TRIES:
             return
-        held = holding[old].held
-        ends = {last for b in (old, *old.joins) for _, last in held[b]}
-        over = ticks & begins & ends
-        if over and holding[old].takes(holding[new], over):
+        over = ticks & begins & _ends(old, holding[old])
+        back = {tick for buffer, tick in old.over if buffer is new} & _ends(new, holding[new])
+        if over and holding[old].takes(holding[new], over, back & ({first for first, _ in old.spans} | old.fills)):
             for buffer in holding[new].buffers:
                 holding[buffer] = holding[old]
             if len(new.spans) == len(over):
@@ -133,6 +135,11 @@ def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
             tried.add(holding[old])
         elif over:
             tried.add(holding[old])
+
+
+def _ends(buffer: Buffer, slot: _Slot) -> set[int]:
+    """The last steps at which a buffer, or what may lie there, is needed."""
+    return {last for b in (buffer, *buffer.joins) for _, last in slot.held[b]}
 
 
 def _union(
