@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import escape, logs
 from ...ir.build import Builder
-from ...ir.core import Block, Function, Module, Op, Value
+from ...ir.core import Block, Function, Module, Op
 from ...ir.primitive import F
 from ...ir.types import MOST_BYTES, Dim, TensorType
 from ...ir.verify import uncountable
@@ -240,29 +240,28 @@ class NativeBackend:
 
 
 def _written(module: Module, in_place: dict[int, int], **asked: bool) -> Lowering:
-    """The program, whose carries keep one buffer where two take too much."""
-    low = Lowering(module, machine(), **asked)
-    low.lower(in_place, leave)
-    if low.planned <= _NEAR * most_alive(low):
-        return low
-    if low.keeping.turns:
-        low = _one(module, low, in_place, **asked)
-    if low.planned <= _NEAR * most_alive(low):
-        return low
-    other = Lowering(module, machine(), **asked)
-    other.lower(in_place, leave, Keeping(one=True, moves=True))
-    return other if other.planned < low.planned else low
+    """The program in the first way that takes about what is alive, or in the one that takes least."""
+    best = Lowering(module, machine(), **asked)
+    best.lower(in_place, leave)
+    ways = [Keeping(one=True)] if best.keeping.turns else []
+    if any(op.blocks for op in ops_of(module.entry.body)):
+        ways.append(Keeping(one=True, moves=True))
+    for way in ways:
+        if best.planned <= _NEAR * most_alive(best):
+            break
+        low = _kept(module, in_place, way, **asked)
+        best = low if low.planned < best.planned else best
+    return best
 
 
-def _one(module, low, in_place, **asked):
-    found = set[Value]()
+def _kept(module: Module, in_place: dict[int, int], way: Keeping, **asked: bool) -> Lowering:
+    """The program in a way; once more, without the carries that turned out to be copied for too long."""
     while True:
-        keeping = Keeping(one=True, dear=set(found))
-        other = Lowering(module, machine(), **asked)
-        other.lower(in_place, leave, keeping)
-        if keeping.dear == found:
-            return other if other.planned < low.planned else low
-        found = keeping.dear
+        dear = set(way.dear)
+        low = Lowering(module, machine(), **asked)
+        low.lower(in_place, leave, way)
+        if way.dear == dear:
+            return low
 
 
 def _alone(op: Op) -> Module:

@@ -1,7 +1,8 @@
 """`if` as a branch of the driver.
 
 Results that are numbers or constants are registers; an array that is wanted in a place of its own is written there by
-both arms.  Any other is a pointer: to the one place where arms write what they make, or to what an arm hands on.
+both arms.  Any other is a pointer: to the one place where arms write what they make, or to what an arm hands on; if
+that takes too much, what arms hand on is copied to one place (`moves`).
 """
 
 from __future__ import annotations
@@ -49,12 +50,7 @@ def _if(low: Lowering, op: Op) -> None:
             for one in shared:
                 one.begin(low.tick + 1)
             with low.inside(op, number), low.arms.arm(number, low):
-                for i, place in places.items():
-                    out = block.outs[i]
-                    if place.carried is not None:
-                        wish_changes(low, out, block, place)
-                    elif out.block is block and isinstance(out.owner, Op) and out not in low.wanted:
-                        low.wanted[out] = place
+                _wish(low, block, places)
                 low.block(block)
                 low.tick += 1  # what is copied now is no part of the last op
                 moved = move_together(low, block, places) if low.keeping.moves else {}
@@ -82,9 +78,19 @@ def _if(low: Lowering, op: Op) -> None:
     for i, place in places.items():
         if place.fixed:
             low.env[op.results[i]] = place.array
-    alone = {root for r in op.results if len(found := roots_of(low.env.get(r))) == 1 for root in found}
+    alone = {root for r in op.results if len(mine := roots_of(low.env.get(r))) == 1 for root in mine}
     for one in shared:
         one.close(low.tick, alone=one.buffer in alone)
+
+
+def _wish(low: Lowering, block: Block, places: dict[int, Place]) -> None:
+    """Lets an arm write what it yields to its places."""
+    for i, place in places.items():
+        out = block.outs[i]
+        if place.carried is not None:
+            wish_changes(low, out, block, place)
+        elif out.block is block and isinstance(out.owner, Op) and out not in low.wanted:
+            low.wanted[out] = place
 
 
 def _settle(low: Lowering, block: Block, places: dict[int, Place]) -> None:

@@ -73,8 +73,12 @@ class _Loop:
             if self._keeps_one(args[0]):
                 low.touch(low.env[init])  # in the loop others stand for where it lies
         self.region = low.open_region(self.collected.records)
-        for number, (init, args) in enumerate(zip(self.inits, self.args, strict=True)):
-            operand, out, result = low.env[init], self.body.outs[number], self.results[number]
+        # Those that are copied may end what they are copied from: numbers that fill arrays come last.
+        for number in sorted(range(k), key=lambda i: isinstance(low.env[self.inits[i]], Spread)):
+            args, out, result = self.args[number], self.body.outs[number], self.results[number]
+            operand = low.env[self.inits[number]]
+            if isinstance(operand, Spread) and operand.type.shape and self.carries and low.keeping.one:
+                low.tick += 1
             if out is args[0]:
                 low.env[result] = operand
                 low.touch(operand)
@@ -95,8 +99,10 @@ class _Loop:
         place = place_of(low, result, init, one)
         if one:
             of_frame = all(root.argument is None and root.result is None for root in roots_of(operand))
-            dying = of_frame and last_read(low, init, (self.op, number + (self.op.defn.name == "scan")))
-            return OnePlace(low, operand, place, arg, self.cost, dying=dying)
+            use = self.op, number + (self.op.defn.name == "scan")
+            dying = of_frame and last_read(low, init, use)
+            kept = low.keeping.moves and of_frame and not dying
+            return OnePlace(low, operand, place, arg, self.cost, dying=dying, kept=kept)
         return ArrayCarry(low, type, operand, place, arg, free)
 
     def _keeps_one(self, arg: Value) -> bool:

@@ -1,6 +1,6 @@
 """What arms of an `if` yield, in one buffer for each result: what lies elsewhere when an arm ends is copied there.
 
-A pointer to what an arm hands on costs no copy, but after the `if` nobody knows in which buffer the result lies, so that
+A pointer to what an arm hands on costs no copy, but after the `if` nobody knows in which buffer the result lies, so
 each of them is taken for it.  Which way a program goes is decided by `backend` from what both take.
 """
 
@@ -41,7 +41,7 @@ def give_places(low: Lowering, op: Op, merged: Sequence[int], places: dict[int, 
 def move_together(low: Lowering, block: Block, places: Mapping[int, Place]) -> dict[int, Array]:
     """Takes what an arm yields to its places, those of one type in one loop, so that arrays can change places."""
     moved: dict[int, Array] = {}
-    found = {i: array for i, array in _found(low, block, places).items()}
+    found = _found(low, block, places)
     for type in dict.fromkeys(array.type for array in found.values()):
         together = {i: array for i, array in found.items() if array.type == type}
         while stays := [i for i in together if not _may_move(low, block, i, places[i], together)]:

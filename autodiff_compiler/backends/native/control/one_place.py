@@ -31,11 +31,11 @@ class OnePlace(Carry):
     type: TensorType
 
     def __init__(
-        self, low: Lowering, init: Operand, place: Place | None, arg: Value, cost: int, *, dying: bool
+        self, low: Lowering, init: Operand, place: Place | None, arg: Value, cost: int, *, dying: bool, kept: bool
     ) -> None:
         """`place`: where the last version is wanted; `cost`: estimated nanoseconds of a trip.
 
-        `dying`: the loop is the last that reads `init`.
+        `dying`: the loop is the last that reads `init`.  `kept`: others read it, from other bytes than these versions.
         """
         assert isinstance(arg.type, TensorType)
         self.low, self.type, self.arg, self.cost = low, arg.type, arg, cost
@@ -49,13 +49,15 @@ class OnePlace(Carry):
         low.regions[-1].moving.update(self.home.roots)
         if isinstance(init, Undefined):
             self.first = [NULL]
-        elif isinstance(init, Array) and init.contiguous and not (dying and self._leaves()):
+        elif isinstance(init, Array) and init.contiguous and not (kept or (dying and self._leaves())):
             self._add(init.roots)
             self.first = [low.text.at(init.base, init.offset)]
         else:
             region = low.regions.pop()  # the copy is made before the loop
             low.copy_operand(init, self.home)
             low.regions.append(region)
+            for root in self.home.roots:  # from now on `stands` says when it holds a version
+                root.idle = low.tick + 1
             self.first = [low.text.at(self.home.base, self.home.offset)]
 
     def _leaves(self) -> bool:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["dies", "last_read", "last_use"]
 
 
-def last_use(low: BufferPlan, arg: Value, ops: Sequence[Op]) -> bool:
-    """Whether nobody reads a carry after these ops."""
+def last_use(low: BufferPlan, arg: Value, ops: Sequence[Op | Block]) -> bool:
+    """Whether nobody reads a carry after these ops, or after what an arm yields."""
     body = arg.owner
     assert isinstance(body, Block)
     for user, i in low.uses.get(arg, ()):
@@ -28,7 +28,7 @@ def last_use(low: BufferPlan, arg: Value, ops: Sequence[Op]) -> bool:
     return True
 
 
-def _done(low: BufferPlan, user: Op | Block, x: Value, ops: Sequence[Op] = ()) -> bool:
+def _done(low: BufferPlan, user: Op | Block, x: Value, ops: Sequence[Op | Block] = ()) -> bool:
     """Whether a reader of a value is written, and all that reads the same bytes because of it, or is one of `ops`.
 
     A commit reads later, if an exception comes.

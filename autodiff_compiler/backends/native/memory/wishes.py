@@ -24,10 +24,11 @@ def too_dear(machine: Machine, nbytes: int, cost: int) -> bool:
 
 @dataclass
 class Keeping:
-    """What is decided for the whole program about carries that are arrays.
+    """What is decided for the whole program about arrays that control flow hands on.
 
-    `moves`: what arms of `if`s yield is copied to one buffer for each result, but for `dear` ones.  `one`: they keep one buffer (see `one_place`), but for `dear` ones, which would be copied for too long.  `turns`:
-    whether there are some with two buffers that change places.
+    `one`: carries keep one buffer (see `one_place`), but for `dear` ones, which would be copied for too long.
+    `moves`: what arms of `if`s yield is copied to one buffer for each result (see `moves`).  `turns`: whether there are
+    carries with two buffers that change places.
     """
 
     one: bool = False
