@@ -109,15 +109,16 @@ class _Shared:
 
     def __init__(self, buffer: Buffer) -> None:
         self.buffer, self.since, self.before, self.filled = buffer, buffer.idle, len(buffer.gaps), False
+        self.touched = 0
 
     def begin(self, tick: int) -> None:
+        self.touched = len(self.buffer.touches)
         if self.buffer.idle is None:
             self.buffer.idle = tick
 
     def end(self, tick: int) -> None:
-        if self.buffer.idle is None:
-            self.filled = True
-        else:
+        self.filled = self.filled or len(self.buffer.touches) > self.touched
+        if self.buffer.idle is not None:
             self.buffer.fill(tick + 1)
 
     def close(self, tick: int, *, alone: bool) -> None:
