@@ -207,9 +207,16 @@ class _Liveness:
             if op.defn.name == "if":
                 for i, result in enumerate(op.results):
                     outs = [block.outs[i] for block in op.blocks]
-                    if not any(_writes(out, block) for out, block in zip(outs, op.blocks, strict=True)):
+                    if not any(self._writes(out, block) for out, block in zip(outs, op.blocks, strict=True)):
                         found = [self._choices.get(x, frozenset([x])) for x in self._union(outs)]
                         self._choices[result] = _NONE.union(*found)
+
+    def _writes(self, out: Value, arm: Block) -> bool:
+        """Whether an arm of an `if` writes what it yields: neither a view nor what is one of several values."""
+        made = out.owner
+        if not isinstance(made, Op) or made.defn.name in ("const", "undef"):
+            return isinstance(made, Op) and made.defn.name == "const"
+        return out.block is arm and out not in self._choices and self.places(out) <= {out}
 
     def _bind(self, op: Op) -> None:
         body = op.blocks[-1]
@@ -242,12 +249,6 @@ class _Liveness:
         if roots and all(map(self._leaves, roots)):
             self._results[arg] = self._results[result] = {r.result for r in roots}
             self._turning |= self._results[arg]
-
-
-def _writes(out: Value, arm: Block) -> bool:
-    """Whether an arm of an `if` writes what it yields."""
-    made = out.owner
-    return isinstance(made, Op) and (made.defn.name == "const" or (out.block is arm and made.defn.name != "undef"))
 
 
 def _carries(op: Op) -> tuple[Sequence[Value], Sequence[Value], Sequence[Value]]:

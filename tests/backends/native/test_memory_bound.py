@@ -173,19 +173,11 @@ def both_ways(head: str, body: str) -> Iterator[float]:
     yield ratio(ms.grad(total(function)), *args)
 
 
-#: How far the arena may be above what is alive, by what the loop of the matrix of control flow is: value, gradient.
-#: Loops whose length is known are written trip by trip, so that only `if`s are left of them.
-UNROLLED = {"break_both_arms": (1.05, 1.43), "all": (1.34, 1.41)}
-KEPT = {"break_both_arms": (1.05, 1.17), "continue": (1.05, 1.2), "all": (1.05, 1.23)}
-
-
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("head", HEADS)
-def test_control_flow_is_as_near_the_bound_as_it_was(head: str, body: str) -> None:
+def test_control_flow_takes_what_is_alive(head: str, body: str) -> None:
     """With gradients; `if`s that come of loops written trip by trip, and `if`s inside of loops."""
-    allowed = (UNROLLED if head in ("unrolled", "tensor") else KEPT).get(body, (1.05, 1.05))
-    for found, most in zip(both_ways(head, body), allowed, strict=True):
-        assert found <= most
+    assert max(both_ways(head, body)) <= 1.05
 
 
 @pytest.mark.parametrize("returns", [3, 30, 60])
@@ -286,8 +278,8 @@ def test_numbers_that_arms_bring_lie_where_nobody_reads(name: str, length: int) 
             np.testing.assert_allclose(a.asnumpy(), b, rtol=1e-13)
 
 
-#: Two arrays that leave, and one that is made beside them where neither can be written over.
-BESIDE = {"later readers", "changed places and written", "turned around", "some elements", "an arm in a loop in it"}
+#: Two arrays that leave, and one of which some elements are read and others written.
+BESIDE = {"some elements"}
 
 
 @pytest.mark.parametrize("name", CARRIES)
