@@ -103,7 +103,7 @@ class NativeProgram(SilentExecutable):
     def of(cls, low: Lowering, name: str) -> NativeProgram:
         """The program of a module that was lowered."""
         text, recipe, made = written(low)
-        times = None if low.laps is None else low.laps.times(low.frame_bytes)
+        times = None if low.timers is None else low.timers.times(low.frame_bytes)
         return cls(recipe, made, load(text, context_size=len(low.context)), lambda: text, name, times)
 
     @classmethod
@@ -213,8 +213,8 @@ class NativeBackend:
         except NotNativeError:
             return self.fallback.work(module, in_place=in_place)
         constants = sum(np.asarray(x).nbytes for x in low.constants)
-        storage = Storage(constants, low.frame_bytes, low.journal.stacks(), most_alive(low))
-        return Work("native", low.journal.end(), storage)
+        storage = Storage(constants, low.frame_bytes, low.trace.stacks(), most_alive(low))
+        return Work("native", low.trace.end(), storage)
 
     def _lowered(
         self, module: Module, in_place: Collection[str] = (), *, records: bool = False, timed: bool = False

@@ -105,7 +105,7 @@ class _Liveness:
         return frozenset([x])
 
     def _leaves(self, root: Buffer) -> bool:
-        return root.result is not None and root.result not in self.low.beside
+        return root.result is not None and root.result not in self.low.shadows
 
     def _bytes(self, live: _Live) -> int:
         return sum(self._sizes[x] for x in live)

@@ -28,7 +28,7 @@ from ...version import __version__
 from .callpath.choose import call_path
 from .callpath.signature import Argument, Result, Signature
 from .codegen.context import Context
-from .jit.engine import Loaded, load_kept
+from .jit.engine import Loaded, load_cached
 from .jit.machine import machine, versions
 from .lower import Lowering
 from .memory.sequences import descriptor_type
@@ -125,7 +125,7 @@ class Recipe:
     def again(cls, data: dict[str, Any]) -> tuple[Recipe, Loaded] | None:
         """What `data` of this `FORM` gave, with its code, if that is still there and was made with it."""
         context = Context(data["context"])
-        loaded = load_kept(data["code"], context_size=len(context))
+        loaded = load_cached(data["code"], context_size=len(context))
         constants = [_array(x) for x in data["constants"]]
         facts = {name: data[name] for name in ("arguments", "results", "numbers", "context")}
         if loaded is None or not loaded.has(_MADE_WITH) or any(x is None for x in constants):

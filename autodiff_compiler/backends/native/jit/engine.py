@@ -19,7 +19,7 @@ from .cache import cached, keep, key_of
 from .machine import Machine, binding, machine
 from .symbols import addresses, symbols
 
-__all__ = ["CONTEXT", "LARGE", "Loaded", "assembly", "emit", "level_for", "load", "load_kept"]
+__all__ = ["CONTEXT", "LARGE", "Loaded", "assembly", "emit", "level_for", "load", "load_cached"]
 
 #: The global of a module through which it reaches objects of this process: an array of pointers, filled by the loader.
 CONTEXT = "context"
@@ -90,7 +90,7 @@ def load(text: str, *, level: int | None = None, context_size: int = 0) -> Loade
     return Loaded(key, code, context_size)
 
 
-def load_kept(key: str, *, context_size: int) -> Loaded | None:
+def load_cached(key: str, *, context_size: int) -> Loaded | None:
     """The functions of a module that was loaded before, if they are still in the cache under its `Loaded.key`."""
     code = cached(key)
     return None if code is None else Loaded(key, code, context_size)

@@ -17,11 +17,11 @@ import numpy as np
 from ....dtypes import DType, bfloat16, float16, float32, uint8
 from ....ir.core import Op, Value
 from ....ir.types import tensor
-from ..codegen.arithmetic import Kernels, joined
+from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, i64
 from ..codegen.lanes import Lane, NotNativeError
 from ..codegen.values import Array, part, row_major
-from ..loops.loop_nest import Nest
+from ..loops.loop_nest import LoopNest
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .interrupts import burn_inside, is_long, with_fuel
@@ -165,7 +165,7 @@ class _Correlation:
     def write(self) -> None:
         low, size = self.low, self.size
         sums = low.array(tensor(self.dtype, (self.block * self.positions,)))
-        nest = self.nest = Nest(low, [self.image.array, self.weights, sums, self.target])
+        nest = self.nest = LoopNest(low, [self.image.array, self.weights, sums, self.target])
         if self.looks:
             with_fuel(nest)
         plane = self.image.plane * size
@@ -217,7 +217,7 @@ class _Correlation:
                         k.load(text.at(x_at, (offset + n * self.width) * size), self.dtype) for n in range(self.vectors)
                     ]
                     for r in range(count):
-                        w = k.spread(self.nest.one.load(text.at(w_at, r * line + tap * size), self.dtype))
+                        w = k.broadcast(self.nest.one.load(text.at(w_at, r * line + tap * size), self.dtype))
                         for n, x in enumerate(xs):
                             at = r * self.vectors + n
                             after[at] = v.fma(x.reg, w.reg, after[at])
@@ -388,7 +388,7 @@ class _Filters:
         self.groups, self.channels, self.taps = found.groups, target.shape[1], prod(found.kernel)
         self.lines = target.shape[0] // found.groups
         self.offsets = found.offsets(image)
-        self.nest = Nest(low, [image.array, above.array, mask, target])
+        self.nest = LoopNest(low, [image.array, above.array, mask, target])
         if looks:
             with_fuel(self.nest)
         budget = _registers(low) + 3
@@ -461,7 +461,7 @@ class _Filters:
         for r in range(count):
             for n, tap in enumerate(taps):
                 x = Lane(k, totals[r * len(taps) + n], self.dtype)
-                nest.one.store(joined(x, Kernels.add), text.at(to, r * line + tap * size))
+                nest.one.store(reduce_lanes(x, Kernels.add), text.at(to, r * line + tap * size))
 
     def _mask(self, at: Reg) -> Reg:
         text, width = self.nest.text, self.width

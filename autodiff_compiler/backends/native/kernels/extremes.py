@@ -10,10 +10,10 @@ from math import prod
 
 from ....dtypes import DType, bool_, int32, int64, uint8
 from ....ir.core import Op
-from ..codegen.arithmetic import Kernels, joined
+from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, i64
 from ..codegen.lanes import Lane
-from ..loops.loop_nest import Nest, row_of
+from ..loops.loop_nest import LoopNest, row_of
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .indexing import rows_before
@@ -40,7 +40,7 @@ class _Search:
         self.source, self.target = source, low.target(result)
         self.dtype: DType = uint8 if source.dtype is bool_ else source.dtype
         self.size = source.shape[self.axis]
-        self.nest = Nest(low, [source, self.target])
+        self.nest = LoopNest(low, [source, self.target])
         self.lanes = self.nest.lanes(self.dtype)
 
     def write(self) -> None:
@@ -109,7 +109,7 @@ class _Search:
         total = found[0]
         for x in found[1:]:
             total = self._join(k, total, x)
-        return Lane(self.nest.one, joined(total, self._join).reg, self.dtype)
+        return Lane(self.nest.one, reduce_lanes(total, self._join).reg, self.dtype)
 
     def _first(self, at: Reg, count: int, best: Lane) -> Reg:
         """The first element that is the extreme; there is one."""
@@ -117,7 +117,7 @@ class _Search:
         k, last = self.nest.kernels(width), count - width
         if width == 1:
             return i64(0)
-        wanted = k.spread(best)
+        wanted = k.broadcast(best)
 
         def begin(i: Reg) -> Int:
             return text.call("i64", "llvm.smin.i64", i, i64(last)) if count % width else i
@@ -155,7 +155,7 @@ class _Search:
                 x = k.load(text.at(place, text.mul(i, step)), self.dtype)
                 better = self._better(k, x, best)
                 here = Lane(self.nest.one, text.whole(i), int64)
-                here = k.spread(self.nest.one.cast(here, counted))
+                here = k.broadcast(self.nest.one.cast(here, counted))
                 return [k.where(better, x, best).reg, k.where(better, here, where).reg]
 
             start = [k.load(place, self.dtype).reg, k.number(0, counted).reg]

@@ -15,7 +15,7 @@ from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Int, Reg, Text
 from ..codegen.lanes import Lane
 from ..codegen.values import Array, Spread
-from ..loops.loop_nest import Nest, row_of
+from ..loops.loop_nest import LoopNest, row_of
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .host_calls import call_python
@@ -89,7 +89,7 @@ def _refuse(low: BufferPlan, op: Op, source: Array | None, bad: Reg) -> None:
 def _found(low: BufferPlan, source: Array, size: int, negative: bool) -> tuple[Reg, Reg]:
     """Whether one of the positions does not exist, and whether one is negative (or does not exist)."""
     flags = low.array(tensor(int64, (2,)))
-    nest = Nest(low, [flags, source])
+    nest = LoopNest(low, [flags, source])
     text, one = nest.text, nest.one
     for i in range(2):
         one.store(one.number(0, int64), text.at(nest.places[0], 8 * i))
@@ -158,7 +158,7 @@ def _gather(low: BufferPlan, op: Op) -> None:
     count, step = prod(places.shape), source.strides[axis]
     size = int(source.shape[axis])
     nbytes = prod(source.shape[axis + 1 :]) * source.dtype.itemsize
-    nest = Nest(low, [source, places, target])
+    nest = LoopNest(low, [source, places, target])
     text = nest.text
     outer = rows_before([*source.shape[:axis], count * nbytes])
 
@@ -246,7 +246,7 @@ def _take_along_axis(low: BufferPlan, op: Op) -> None:
     source, places = low.in_memory(x, ordered=False), low.in_memory(index, ordered=False)
     axis = op.attr("axis") % len(x.shape)
     target = low.target(op.results[0])
-    nest = Nest(low, [source, places, target])
+    nest = LoopNest(low, [source, places, target])
     text, kind = nest.text, f"i{8 * source.dtype.itemsize}"
     own = [0 if a == axis else s for a, s in enumerate(source.strides)]
 
@@ -258,7 +258,7 @@ def _take_along_axis(low: BufferPlan, op: Op) -> None:
             text.store(x, to, source.dtype.itemsize)
 
     strides = [own, places.strides, target.strides]
-    nest.over_several(target.shape, strides, nest.places, TOGETHER, elements)
+    nest.over_unrolled(target.shape, strides, nest.places, TOGETHER, elements)
     nest.call()
 
 

@@ -20,7 +20,7 @@ from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 
 if TYPE_CHECKING:
-    from ..loops.loop_nest import Nest
+    from ..loops.loop_nest import LoopNest
 
 __all__ = ["burn", "burn_inside", "cost_of", "has_loops", "is_long", "is_short", "with_fuel"]
 
@@ -111,14 +111,14 @@ def burn(low: BufferPlan, cost: int) -> None:
 _FUEL = Reg("%fuel", "ptr")
 
 
-def with_fuel(nest: Nest) -> Nest:
+def with_fuel(nest: LoopNest) -> LoopNest:
     """A function of its own that nothing is written of yet, with fuel."""
     nest.text.do(f"{_FUEL.text} = alloca i64, align 8")
     nest.text.store(i64(_PATIENCE), _FUEL, 8)
     return nest
 
 
-def burn_inside(nest: Nest, cost: int) -> None:
+def burn_inside(nest: LoopNest, cost: int) -> None:
     """At the end of a tile in a function `with_fuel`: the same."""
     text, fuel = nest.text, _FUEL
     text.store(_burnt(nest.low, text, text.load("i64", fuel, 8), cost), fuel, 8)

@@ -1,7 +1,7 @@
 """Ops that know where an element stands: counting, triangles, one-hot rows, places of extremes.
 
 Nothing lies in memory for the numbers of places: walks make them of the addresses they go over anyway (see
-`Array.counted`), and the ops become comparisons with such numbers, which join the walks of what they read.
+`Array.is_iota`), and the ops become comparisons with such numbers, which join the walks of what they read.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _counted(low: BufferPlan, op: Op) -> None:
     result = op.results[0]
     assert isinstance(result.type, TensorType)
     step, start = int(op.attr("step")), int(op.attr("start"))
-    low.env[result] = Array(result.type, pointer("null"), (step,), start, (), counted=True)
+    low.env[result] = Array(result.type, pointer("null"), (step,), start, (), is_iota=True)
 
 
 OPS["iota"] = _counted

@@ -11,11 +11,11 @@ from math import prod
 from ....dtypes import DType, bfloat16, float16, float32, float64
 from ....ir.core import Op
 from ....ir.types import TensorType, tensor
-from ..codegen.arithmetic import Kernels, joined
+from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, float_text, i64
 from ..codegen.lanes import Lane, NotNativeError
 from ..codegen.values import Array
-from ..loops.loop_nest import Nest
+from ..loops.loop_nest import LoopNest
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .blas import SMALL_PRODUCT, gemm
@@ -125,7 +125,7 @@ class _Product:
 
     def write(self) -> None:
         """The product in a function of its own."""
-        nest = Nest(self.low, [self.a, self.b, self.c])
+        nest = LoopNest(self.low, [self.a, self.b, self.c])
         self.text = nest.text
         batch = [
             (d, [x.strides[i] for x in (self.a, self.b, self.c)]) for i, d in enumerate(self.c.shape[:-2]) if d != 1
@@ -200,7 +200,7 @@ def _tile(p: _Product, a: Reg, b: Reg, c: Reg, rows: int, vectors: int, rest: in
         after = []
         for r in range(rows):
             place = text.at(a, text.add(text.mul(i, p.a.strides[-1]), r * p.a.strides[-2]))
-            x = k.spread(one.load(place, dtype))
+            x = k.broadcast(one.load(place, dtype))
             after += [p.join(k, x, columns[v], now[r * vectors + v]) for v in range(vectors)]
         return after
 
@@ -239,7 +239,7 @@ def _along_k(p: _Product, at: list[Reg]) -> None:
         totals = text.loop(0, whole, width, [zero] * (p.m * count), dot)
         for at_c, total in zip(places, totals, strict=True):
             r, c = at_c
-            found = joined(Lane(k, total, dtype), Kernels.add)
+            found = reduce_lanes(Lane(k, total, dtype), Kernels.add)
             for i in range(whole, p.k):
                 x = one.load(text.at(at[0], r * p.a.strides[-2] + i * size), dtype)
                 y = one.load(text.at(b, c * p.b.strides[-1] + i * size), dtype)

@@ -15,7 +15,7 @@ from ....ir.types import TensorType
 from ..codegen.emit import Int, Reg, Text, float_text, i64
 from ..codegen.lanes import Lane
 from ..codegen.values import Array, Spread
-from ..loops.loop_nest import Nest
+from ..loops.loop_nest import LoopNest
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .indexing import in_order
@@ -74,7 +74,7 @@ class _Philox:
 
 
 # ------------------------------------------------------------------------------------------------ uniform
-def _uniform(nest: Nest, word: Reg, dtype: DType) -> Lane:
+def _uniform(nest: LoopNest, word: Reg, dtype: DType) -> Lane:
     """A number of [0, 1) from a word (f64) or half of one."""
     text, k = nest.text, nest.one
     if dtype is float64:
@@ -109,15 +109,15 @@ def _random_uniform(low: BufferPlan, op: Op) -> None:
     _end(low, op, nest, target)
 
 
-def _begin(low: BufferPlan, op: Op) -> tuple[Nest, Array, int]:
+def _begin(low: BufferPlan, op: Op) -> tuple[LoopNest, Array, int]:
     result = op.results[0]
     assert isinstance(result.type, TensorType)
     state = in_order(low, op.operands[0])
     target = low.array(result.type) if result.type.shape == () else low.target(result)
-    return Nest(low, [state, target]), target, prod(target.shape)
+    return LoopNest(low, [state, target]), target, prod(target.shape)
 
 
-def _end(low: BufferPlan, op: Op, nest: Nest, target: Array) -> None:
+def _end(low: BufferPlan, op: Op, nest: LoopNest, target: Array) -> None:
     nest.call()
     if target.shape == ():
         low.env[op.results[0]] = Spread(target.type, low.one.load(target.base, target.dtype))

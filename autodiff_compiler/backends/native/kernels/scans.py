@@ -16,7 +16,7 @@ from ..codegen.emit import Int, Reg
 from ..codegen.lanes import Lane, NotNativeError
 from ..codegen.maths import FUNCTIONS
 from ..codegen.values import Array
-from ..loops.loop_nest import Nest, row_of
+from ..loops.loop_nest import LoopNest, row_of
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 
@@ -39,7 +39,7 @@ class _Scan:
     ) -> None:
         self.sources, self.targets, self.axis = sources, targets, axis
         self.shape, self.reverse = targets[0].shape, reverse
-        self.nest = Nest(low, [*sources, *targets])
+        self.nest = LoopNest(low, [*sources, *targets])
         self.arrays = [*sources, *targets]
 
     def write(self, first: First, step: Step, read: Callable[[Lane], Lane]) -> None:
@@ -213,7 +213,7 @@ def _extremes(low: BufferPlan, op: Op) -> None:
         number = text.whole(i)
         if counted is int32 and isinstance(i, Reg):
             number = text.let("i32", f"trunc {i} to i32")
-        here = k.spread(Lane(k, number, counted)) if isinstance(i, Reg) else k.number(i, counted)
+        here = k.broadcast(Lane(k, number, counted)) if isinstance(i, Reg) else k.number(i, counted)
         after = [best, k.where(reached, here, so_far[1])]
         return after, after
 

@@ -11,7 +11,7 @@ from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Int, Reg
 from ..codegen.lanes import Lane
 from ..codegen.values import Spread
-from ..loops.loop_nest import Nest
+from ..loops.loop_nest import LoopNest
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from ..memory.overwriting import copy_to_change
@@ -66,7 +66,7 @@ def _scatter(low: BufferPlan, op: Op) -> None:
     if not (count and prod(into.shape)):
         start.finish()
         return
-    nest = Nest(low, [into, places, *([] if new is None else [new])])
+    nest = LoopNest(low, [into, places, *([] if new is None else [new])])
     text, size, read = nest.text, dtype.itemsize, updates.dtype.itemsize
     lanes = nest.lanes(dtype)
 
@@ -117,7 +117,7 @@ def _add_along_axis(low: BufferPlan, op: Op) -> None:
     if 0 in places.shape or 0 in into.shape:
         start.finish()
         return
-    nest = Nest(low, [into, places, new])
+    nest = LoopNest(low, [into, places, new])
     text, k = nest.text, nest.one
     own = [0 if a == axis else s for a, s in enumerate(into.strides)]
 
@@ -128,7 +128,7 @@ def _add_along_axis(low: BufferPlan, op: Op) -> None:
             here = text.at(row, text.mul(n, into.strides[axis]))
             k.store(k.add(k.load(here, dtype), _in_dtype(k.load(update, new.dtype), dtype)), here)
 
-    nest.over_several(places.shape, [own, places.strides, new.strides], nest.places, TOGETHER, elements)
+    nest.over_unrolled(places.shape, [own, places.strides, new.strides], nest.places, TOGETHER, elements)
     nest.call()
     start.finish()
 

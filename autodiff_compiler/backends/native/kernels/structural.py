@@ -63,7 +63,7 @@ def _reshape(low: BufferPlan, op: Op) -> None:
     if isinstance(operand, Array) and op.defn.name != "reshape" and 0 not in operand.shape:
         low.env[result] = _with_ones(operand, result.type)
         return
-    if isinstance(operand, Array) and not operand.counted and (divided := _divided(operand, result.type.shape)):  # type: ignore[arg-type]
+    if isinstance(operand, Array) and not operand.is_iota and (divided := _divided(operand, result.type.shape)):  # type: ignore[arg-type]
         low.env[result] = operand.viewed(result.type, divided)
         return
     source = low.in_memory(x)

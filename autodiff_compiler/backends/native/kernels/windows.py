@@ -20,7 +20,7 @@ from ..codegen.emit import pointer
 from ..codegen.values import Array, part
 from ..fusion.clusters import Axes, Cluster
 from ..fusion.loop_plan import Passes, Source
-from ..loops.fusing import memory_of, write_walk
+from ..loops.fusing import memory_of, write_fused_loop
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .rearrangements import fill
@@ -56,7 +56,7 @@ def compute(
     for value, target in zip(results, targets, strict=True):
         low.touch(target)
         sinks[value] = (target, memory_of(target, axes))
-    write_walk(low, cluster, passes, read, sinks)
+    write_fused_loop(low, cluster, passes, read, sinks)
 
 
 def _numbers(low: BufferPlan, op: Op) -> Array:
@@ -199,7 +199,7 @@ def _greatest_places(low: BufferPlan, op: Op) -> None:
     for i in reversed(range(slide.n)):
         steps[lead + i], step = step, step * sizes[i]
     dtype = int32 if step < 2**31 else int64
-    where = Array(tensor(dtype, x.shape), pointer("null"), tuple(steps), 0, (), counted=True)
+    where = Array(tensor(dtype, x.shape), pointer("null"), tuple(steps), 0, (), is_iota=True)
     target = low.target(result)
     for i in reversed(range(slide.n)):
         axis = lead + i

@@ -21,7 +21,7 @@ from ...timed import Counted, Span, Table, Times, Waiting, alone, counted, may_l
 from ..codegen.emitter import Emitter
 from ..jit.engine import load
 
-__all__ = ["Laps"]
+__all__ = ["Timers"]
 
 #: A row of the table: how often, and nanoseconds.
 _ROW = 16
@@ -140,7 +140,7 @@ class _Compiling:
         return left
 
 
-class Laps:
+class Timers:
     """Writes the readings while the driver is written, and notes what lies between them.
 
     Row 0 of the table is what follows the last op: results that are handed out.

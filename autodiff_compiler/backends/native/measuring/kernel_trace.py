@@ -16,9 +16,9 @@ from ...stacks import Bytes, Stacks
 from ..codegen.emit import Text
 from ..codegen.values import HOST, Array, Buffer, Operand, Spread, size_of
 from ..fusion.loop_plan import Memory, Passes, Source
-from .instrumentation import Laps
+from .instrumentation import Timers
 
-__all__ = ["Journal"]
+__all__ = ["KernelTrace"]
 
 
 @dataclass
@@ -36,7 +36,7 @@ class _Entry:
         return Piece(self.ops, tuple(self.moves), self.calls, scalar, tuple(self.blocks))
 
 
-class Journal:
+class KernelTrace:
     """`pieces`: those of the block that was written last, in the end the program's.
 
     `records`: whether somebody will ask for them; otherwise only kernels learn which ops they run.
@@ -48,11 +48,11 @@ class Journal:
         env: Mapping[Value, Operand],
         ways: Mapping[str, str],
         kernels: Sequence[Text],
-        laps: Laps | None,
+        timers: Timers | None,
         *,
         records: bool,
     ) -> None:
-        self._module, self._env, self._ways, self._kernels, self._laps = module, env, ways, kernels, laps
+        self._module, self._env, self._ways, self._kernels, self._laps = module, env, ways, kernels, timers
         self.records = records
         self.pieces: tuple[Piece, ...] = ()
         #: of sequences that loops collect, the bytes of one element; those without room of their own are missing
@@ -101,16 +101,16 @@ class Journal:
         entry = self._open[-1] if self._open else None
         ops, found = entry.ops if entry else (), dict[Op | None, list[int]]()
         for x, source in sources.items():
-            if isinstance(source, Memory) and not source.counted:
+            if isinstance(source, Memory) and not source.is_iota:
                 reader = next((op for op in ops if x in op.operands), None)
-                found.setdefault(reader, [0, 0])[0] += _bytes(source, shape) * (1 + passes.again.get(x, 0))
+                found.setdefault(reader, [0, 0])[0] += _bytes(source, shape) * (1 + passes.rereads.get(x, 0))
         for x, sink in sinks.items():
             kept = x in passes.temporaries
-            if not kept or x in passes.again:
+            if not kept or x in passes.rereads:
                 maker = x.owner if isinstance(x.owner, Op) and x.owner in ops else None
                 nbytes = size_of(x.type) if kept else _bytes(sink, shape)
                 count = found.setdefault(maker, [0, 0])
-                count[0] += nbytes * passes.again.get(x, 0)
+                count[0] += nbytes * passes.rereads.get(x, 0)
                 count[1] += nbytes
         moves = [Move(op, *both) for op, both in found.items()]
         if entry is None:
@@ -191,7 +191,7 @@ def _bytes(memory: Memory, shape: tuple[int, ...]) -> int:
 
 
 def _size(operand: object) -> int:
-    return size_of(operand.type) if isinstance(operand, Array) and not operand.counted else 0
+    return size_of(operand.type) if isinstance(operand, Array) and not operand.is_iota else 0
 
 
 def _roots(operand: object) -> tuple[Buffer, ...]:
