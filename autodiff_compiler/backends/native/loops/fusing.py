@@ -249,7 +249,7 @@ def write_fused_loop(
     if (told := logs.listener("fusion")) is not None and cluster.ops:
         told.info("%s", _told("" if inline else f"k{len(low.kernels)}", cluster))
     plain = {x: m for x, (_, m) in sinks.items()}
-    low.trace.walk(sources, plain, cluster.shape, passes)  # type: ignore[arg-type]
+    low.trace.fused_loop(sources, plain, cluster.shape, passes)  # type: ignore[arg-type]
     together = 1 if held else vectors_together(cluster, layout, lanes, low.machine.few_registers)
     more: dict[str, Any] = {"lanes": together * lanes, "masked": low.machine.masked, "held": held}
     if inline:

@@ -1,6 +1,7 @@
 """sin, cos and tan.
 
-sin and cos are sin(r) up to the sign, |r| <= pi/2; tan is tan(r) or -1 / tan(r), |r| <= pi/4.  r is a sum of two floats.
+sin and cos are sin(r) up to the sign, |r| <= pi/2; tan is tan(r) or -1 / tan(r), |r| <= pi/4.  r is a sum of two
+floats.
 """
 
 from __future__ import annotations
