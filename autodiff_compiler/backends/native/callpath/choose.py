@@ -12,6 +12,7 @@ from .machine_path import MachinePath
 from .memory_guards import fields_are_known, lists_are_known, locks_are_known
 from .plain import PlainPath
 from .protocol import CallPath
+from .vectorcall import vectorcall_is_known
 
 __all__ = ["call_path", "unknown_layouts", "why_plain"]
 
