@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from autodiff_compiler.backends.native.backend import NativeBackend  # noqa: E402
-from autodiff_compiler.backends.native.codegen.values import HOST, NATIVE, WALK  # noqa: E402
+from autodiff_compiler.backends.native.codegen.values import FUSED, HOST, NATIVE  # noqa: E402
 from autodiff_compiler.backends.native.lower import OPS  # noqa: E402
 from autodiff_compiler.backends.numpy import NumpyBackend  # noqa: E402
 from autodiff_compiler.dtypes import (  # noqa: E402
@@ -84,7 +84,7 @@ def ways(name: str) -> dict[str, list[DType]]:
             if made is not None:
                 seen = usual if all(x.size and x.ndim for x in xs) else small  # numbers are registers
                 seen.add(backend.coverage(made[0]).ways[name])
-        way = next((w for w in (HOST, NATIVE, WALK) if w in (usual or small)), None)
+        way = next((w for w in (HOST, NATIVE, FUSED) if w in (usual or small)), None)
         if way is not None:
             found[way].append(dtype)
     return found
@@ -92,7 +92,7 @@ def ways(name: str) -> dict[str, list[DType]]:
 
 def _row(name: str) -> str:
     found = ways(name)
-    cells = [" ".join(d.short for d in found.get(way, ())) for way in (WALK, NATIVE, HOST)]
+    cells = [" ".join(d.short for d in found.get(way, ())) for way in (FUSED, NATIVE, HOST)]
     return f"| {name} | {' | '.join(cells)} |"
 
 

@@ -23,7 +23,7 @@ from .callpath.choose import call_path
 from .callpath.protocol import Entry
 from .callpath.signature import Argument, Signature
 from .codegen.lanes import NotNativeError
-from .codegen.values import HOST, NATIVE, WALK
+from .codegen.values import FUSED, HOST, NATIVE
 from .control import branches, effects, loops, sequence_ops  # noqa: F401  (they enter how they lower ops)
 from .control.sequence_arguments import leave, with_sequences
 from .jit.engine import Loaded, assembly, load
@@ -202,7 +202,7 @@ class NativeBackend:
             for op in ops_of(function.body):
                 if op.defn.name not in ways:  # it was decomposed
                     parts = self._lowered(_alone(op)).ways.values()
-                    ways[op.defn.name] = HOST if HOST in parts else WALK if WALK in parts else NATIVE
+                    ways[op.defn.name] = HOST if HOST in parts else FUSED if FUSED in parts else NATIVE
         named = {op.defn.name for function in module for op in ops_of(function.body)}
         return Coverage({name: ways[name] for name in sorted(named)}, {})
 

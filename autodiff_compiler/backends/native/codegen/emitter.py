@@ -33,7 +33,7 @@ class Emitter:
         self.hosts: list[Any] = []
         #: arrays of the module that the code reads
         self.constants: list[Any] = []
-        #: how each op is run, by name: `NATIVE`, `WALK` or `HOST`
+        #: how each op is run, by name: `NATIVE`, `FUSED` or `HOST`
         self.ways: dict[str, str] = {}
         self.context = Context()
         #: the user's line of the op that is being written

@@ -13,9 +13,9 @@ from .emit import Int, Reg
 from .lanes import Lane
 
 __all__ = [
+    "FUSED",
     "HOST",
     "NATIVE",
-    "WALK",
     "Array",
     "Buffer",
     "Operand",
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 #: How an op is run: by a kernel of its own, in a fused loop, by NumPy.
-NATIVE, WALK, HOST = "native", "inside walks", "NumPy kernel"
+NATIVE, FUSED, HOST = "native", "inside walks", "NumPy kernel"
 
 
 def size_of(type: Type) -> int:
@@ -176,7 +176,7 @@ class Pack:
 
 
 class Undefined:
-    """A value that nobody reads."""
+    """An undefined value (`undef`): of a path that is not taken."""
 
 
 @dataclass(eq=False)

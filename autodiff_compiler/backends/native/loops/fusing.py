@@ -14,7 +14,7 @@ from ....ir.types import TensorType, tensor
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Reg, Text
 from ..codegen.lanes import Lane
-from ..codegen.values import HOST, WALK, Array, Spread, Undefined, roots_of
+from ..codegen.values import FUSED, HOST, Array, Spread, Undefined, roots_of
 from ..fusion.clusters import REDUCTIONS, Axes, Cluster, reduced_axes
 from ..fusion.loop_plan import Memory, Passes, Source, collapsed, count_rereads, plan_passes, reading_passes, row_bytes
 from ..memory.buffer_plan import BufferPlan
@@ -30,7 +30,7 @@ def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
     shape = cluster.shape
     for op in cluster.ops:
         if low.ways.get(op.defn.name) != HOST:
-            low.ways[op.defn.name] = WALK
+            low.ways[op.defn.name] = FUSED
     if cluster.axes is None:
         cluster.axes = Axes((), (), tuple(range(len(shape))))
     members = set(cluster.ops)
