@@ -118,10 +118,8 @@ class GuardTable:
             found_there = None if expected.stored is None else call_path().array(now, expected.stored)
             yield from [None] if found_there is None else [(place, id(now)), *found_there]
         elif isinstance(expected, Content) or (type(expected) is tuple and now is not expected):
-            found, items = (
-                call_path().element_places(now),
-                expected.items if isinstance(expected, Content) else expected,
-            )
+            found = call_path().element_places(now)
+            items = expected.items if isinstance(expected, Content) else expected
             if found is None:
                 yield None
                 return
