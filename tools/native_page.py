@@ -65,9 +65,9 @@ HEAD = """# Operators of the native CPU backend
 Written by `python tools/native_page.py` from what the backend makes of the samples of the primitives; do not edit by
 hand. `NativeBackend.coverage(module)` says the same of one module.
 
-* *inside walks*: part of loops that compute many ops at once, in one pass over memory, without arrays in between;
-* *native*: code of its own: loops, copies, or only another view of the same bytes;
-* *NumPy kernel*: Python runs it, between the parts of machine code, on the same memory.
+* *inside walks*: in a fused loop, which computes many ops in one pass over memory, without arrays in between;
+* *native*: a kernel of its own, a copy, or a view;
+* *NumPy kernel*: run by Python, which machine code calls, on the same memory.
 """
 
 
