@@ -40,9 +40,9 @@ SUSPECTS = 8
 
 
 # ------------------------------------------------------------------------------------------------ running a function
-def module(names: Iterable[str], width: int, *, single: bool, quick: bool | None = None) -> str:
+def module(names: Iterable[str], width: int, *, single: bool, low_latency: bool | None = None) -> str:
     """A module whose functions apply those of the same name to n elements: name(n, out, x, ...), n a multiple of W."""
-    texts = [_kernel(name, width, single, quick) for name in names]
+    texts = [_kernel(name, width, single, low_latency) for name in names]
     needs: dict[str, str] = {}
     for text in texts:
         needs |= text.needs
@@ -50,10 +50,10 @@ def module(names: Iterable[str], width: int, *, single: bool, quick: bool | None
     return "\n".join([*needs.values(), *map(str, texts), *declares])
 
 
-def _kernel(name: str, width: int, single: bool, quick: bool | None) -> Text:
+def _kernel(name: str, width: int, single: bool, low_latency: bool | None) -> Text:
     pointers = [f"x{k}" for k in range(2 if name in BINARY else 1)]
     text = Text(f"each_{name}", [("i64", "n"), ("ptr", "out"), *[("ptr", x) for x in pointers]])
-    v, size = Vectors(text, width, single=single, quick=quick), 4 if single else 8
+    v, size = Vectors(text, width, single=single, low_latency=low_latency), 4 if single else 8
 
     def trip(i: Int, _: list[Reg]) -> list[Reg]:
         place = text.mul(i, size)
@@ -67,22 +67,22 @@ def _kernel(name: str, width: int, single: bool, quick: bool | None) -> Text:
 
 
 @cache
-def _loaded(width: int, single: bool, quick: bool | None) -> Any:
-    return load(module(FUNCTIONS, width, single=single, quick=quick))
+def _loaded(width: int, single: bool, low_latency: bool | None) -> Any:
+    return load(module(FUNCTIONS, width, single=single, low_latency=low_latency))
 
 
-def kernel(name: str, width: int, *, single: bool, quick: bool | None = None) -> Callable[..., None]:
+def kernel(name: str, width: int, *, single: bool, low_latency: bool | None = None) -> Callable[..., None]:
     """The compiled loop itself, over addresses."""
     pointers = [ctypes.c_void_p] * (3 if name in BINARY else 2)
     made: Callable[..., None] = ctypes.CFUNCTYPE(None, ctypes.c_int64, *pointers)(
-        _loaded(width, single, quick).address(f"each_{name}")
+        _loaded(width, single, low_latency).address(f"each_{name}")
     )
     return made
 
 
-def compiled(name: str, width: int, *, single: bool, quick: bool | None = None) -> Callable[..., np.ndarray]:
+def compiled(name: str, width: int, *, single: bool, low_latency: bool | None = None) -> Callable[..., np.ndarray]:
     """The function over NumPy arrays of any length."""
-    run, dtype = kernel(name, width, single=single, quick=quick), np.float32 if single else np.float64
+    run, dtype = kernel(name, width, single=single, low_latency=low_latency), np.float32 if single else np.float64
 
     def function(*arrays: Any) -> np.ndarray:
         given = [np.asarray(a, dtype) for a in arrays]

@@ -59,7 +59,7 @@ HEAD = """# Operators of the Ascend backend
 Written by `python tools/ascend_page.py` from the rules of the primitives; do not edit by hand.
 
 What each primitive becomes on the device, by the dtypes that its samples can have: dtypes on the fast cores (AI Core),
-on the slow ones (AI CPU, as far as CANN's texts tell), and on the host. What the host computes is refused when a
+on the slow ones (AI CPU, as far as it is documented), and on the host. What the host computes is refused when a
 program is compiled, unless `set_context(ascend_fallback="host")` allows it. The operators are those of all samples
 together; `InplaceCopy` often stands for a view that became the result of a program, which has memory of its own.
 Everything here was run on the simulator only, never on hardware.
@@ -75,9 +75,9 @@ rounding of a quotient that is then floored; the dtype of sums of 16-bit floats)
 on hardware has to show:
 
 * `sign` of nan, `softmax` and `log_softmax` of rows with nan or only -inf, the place of nan in sorting;
-* `mod`, `fmod` and `floordiv` of floats rest on `FmodTensor`: whether it is exact where the quotient is great;
-* floats cast to integers that cannot hold them (nan becomes 0, of the rest nothing is said, by NumPy neither), and
-  integers of more digits cast to floats;
+* `mod`, `fmod` and `floordiv` of floats use `FmodTensor`: whether it is exact for large quotients;
+* floats out of range cast to integers (nan becomes 0; the rest is undocumented, in NumPy too), and integers of more
+  digits cast to floats;
 * the sign of a zero from `maximum`, `minimum`, `clamp`, `relu`, `round`, `sign`, `xlogy`;
 * integers that overflow, subnormal numbers, the last digits of transcendental functions;
 * the order in which `IndexAdd`, `ScatterAdd`, `Scatter` and the convolutions add up.

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from autodiff_compiler.backends.native.backend import NativeBackend  # noqa: E402
-from autodiff_compiler.backends.native.codegen.values import HOST, NATIVE, WALK  # noqa: E402
+from autodiff_compiler.backends.native.codegen.values import FUSED, HOST, NATIVE  # noqa: E402
 from autodiff_compiler.backends.native.lower import OPS  # noqa: E402
 from autodiff_compiler.backends.numpy import NumpyBackend  # noqa: E402
 from autodiff_compiler.dtypes import (  # noqa: E402
@@ -65,9 +65,9 @@ HEAD = """# Operators of the native CPU backend
 Written by `python tools/native_page.py` from what the backend makes of the samples of the primitives; do not edit by
 hand. `NativeBackend.coverage(module)` says the same of one module.
 
-* *inside walks*: part of loops that compute many ops at once, in one pass over memory, without arrays in between;
-* *native*: code of its own: loops, copies, or only another view of the same bytes;
-* *NumPy kernel*: Python runs it, between the parts of machine code, on the same memory.
+* *inside walks*: in a fused loop, which computes many ops in one pass over memory, without arrays in between;
+* *native*: a kernel of its own, a copy, or a view;
+* *NumPy kernel*: run by Python, which machine code calls, on the same memory.
 """
 
 
@@ -84,7 +84,7 @@ def ways(name: str) -> dict[str, list[DType]]:
             if made is not None:
                 seen = usual if all(x.size and x.ndim for x in xs) else small  # numbers are registers
                 seen.add(backend.coverage(made[0]).ways[name])
-        way = next((w for w in (HOST, NATIVE, WALK) if w in (usual or small)), None)
+        way = next((w for w in (HOST, NATIVE, FUSED) if w in (usual or small)), None)
         if way is not None:
             found[way].append(dtype)
     return found
@@ -92,7 +92,7 @@ def ways(name: str) -> dict[str, list[DType]]:
 
 def _row(name: str) -> str:
     found = ways(name)
-    cells = [" ".join(d.short for d in found.get(way, ())) for way in (WALK, NATIVE, HOST)]
+    cells = [" ".join(d.short for d in found.get(way, ())) for way in (FUSED, NATIVE, HOST)]
     return f"| {name} | {' | '.join(cells)} |"
 
 

@@ -421,7 +421,7 @@ Keys: whether the float type is f32.  Coefficients have that of the highest powe
 # fmt: off
 from __future__ import annotations'''
 
-TABULATED_HEAD = '''"""Functions in pieces, as `pieces.in_pieces` looks them up; written by tools/remez.py.
+TABULATED_HEAD = '''"""Tables of piecewise polynomials, for `pieces.in_pieces`; written by tools/remez.py.
 
 Keys: whether the float type is f32.
 """

@@ -1,4 +1,4 @@
-"""What every backend offers: it turns a module into something that runs, and says which ops it can run."""
+"""The protocol of backends: a module becomes a program; what a backend says of its ops and of the program's work."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ __all__ = ["Backend", "Coverage", "Executable", "HostBackend", "Move", "Piece", 
 class Executable(Protocol):
     """A compiled module: called with the arrays of the entry function, it returns its results as a tuple.
 
-    `run` is the entry itself; where it guards against floating-point warnings, `run.__wrapped__` does not.
-    `overwrites`: the arguments, by position, over which it writes what becomes of them; they must share no memory with
-    other arguments.
+    `run` is the entry itself; if it silences floating-point warnings, `run.__wrapped__` does not.  `overwrites`: the
+    positions of arguments that their next versions are written over; they must not alias other arguments.
     """
 
     overwrites: tuple[int, ...]
@@ -39,12 +38,12 @@ class Executable(Protocol):
 
 
 class SilentExecutable:
-    """Base of executables whose code gives no floating-point warnings, so that nothing need guard against them."""
+    """Base of executables whose code gives no floating-point warnings: nothing need silence them."""
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How a backend runs the ops of a module: the name of each op with the way it is run, or why it cannot be.
+    """How a backend runs the ops of a module, by their names; `missing`: why it cannot run others.
 
     >>> str(Coverage({"mul": "inline"}, {"grad": "must be expanded before"}))
     'mul: inline\\ngrad: NOT COVERED (must be expanded before)'
@@ -73,10 +72,10 @@ class Move:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a program that runs as a whole: a loop over memory that ops share, a call, or control flow.
+    """A part of a program that runs as a whole: a fused loop, a call, or control flow.
 
-    `calls`: functions of Python that it takes to run it.  `scalar`: it is instructions on single numbers.  `blocks`:
-    what the blocks of an op of control flow are made of, in the op's order.
+    `calls`: how many Python functions are called to run it.  `scalar`: it is instructions on scalars.  `blocks`: the
+    pieces of the blocks of an op of control flow.
     """
 
     ops: tuple[Op, ...]
@@ -90,8 +89,8 @@ class Piece:
 class Storage:
     """Bytes a program takes besides its arguments and results.
 
-    `arena`: for values between arguments and results; `stacks`: for what loops leave behind trip by trip.  `alive`:
-    what the arena must hold at the worst step; None where that is not known.
+    `arena`: for intermediate values; `stacks`: for sequences that loops collect.  `alive`: what is live in the arena at
+    the worst step; None where that is not known.
     """
 
     constants: int
@@ -102,10 +101,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class Work:
-    """What a program does when it is called, as far as that is known before.
-
-    `backend`: the name of the one that runs it.
-    """
+    """The work of one call of a program, as far as it is known before; `backend`: the name of the one that runs it."""
 
     backend: str
     pieces: tuple[Piece, ...]
@@ -122,11 +118,11 @@ class Backend(Protocol):
         ...
 
     def coverage(self, module: Module) -> Coverage:
-        """Which ops of the module run natively, which fall back and which cannot run."""
+        """How the ops of the module are run, and which cannot be."""
         ...
 
     def work(self, module: Module, *, in_place: Collection[str] = ()) -> Work:
-        """What the program of the module does when it is called; `in_place` as it was compiled with."""
+        """The work of the module's program; `in_place` as in `compile`."""
         ...
 
 
@@ -134,8 +130,8 @@ class HostBackend(Backend, Protocol):
     """A backend whose programs run on the arrays of this process."""
 
     def compile(self, module: Module, *, in_place: Collection[str] = (), timed: bool = False) -> Executable:
-        """The next versions of the states `in_place` may be written over the arguments: see `Executable.overwrites`.
+        """`in_place`: states whose next versions may be written over the arguments (see `Executable.overwrites`).
 
-        `timed`: the program measures what its parts take (see `timed`).
+        `timed`: the program has timers (see `timed.py`).
         """
         ...

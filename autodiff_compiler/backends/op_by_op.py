@@ -1,4 +1,4 @@
-"""The work of backends that run one op after the other, each of which reads its operands and writes its results."""
+"""The work of programs without fusion: each op reads its operands from memory and writes its results there."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .base import Move, Piece
 
 __all__ = ["nbytes", "peak", "piece_of", "pieces_of"]
 
-#: Ops that take no time of their own: constants, what consumers carry out themselves, and tuples.
+#: Ops that take no time: constants, tuples, and what their users do.
 _FREE = frozenset({"const", "undef", "broadcast_to", "tuple_make", "tuple_get", "stop_gradient", "seq_len"})
 
 
 def pieces_of(module: Module) -> tuple[Piece, ...]:
-    """A piece for each op of the entry; functions that it calls are parts of the ops that call them."""
+    """A piece for each op of the entry; callees are the blocks of the ops that call them."""
     return _pieces(module, module.entry.body, (module.entry.name,))
 
 
@@ -37,48 +37,48 @@ def _piece(module: Module, op: Op, around: tuple[str, ...]) -> Piece:
     functions = max(1, len(functions_of(op)))
     if op.defn.view is not None:
         return Piece((op,), calls=functions)
-    read, written = sum(map(nbytes, dict.fromkeys(map(_unstretched, op.operands)))), sum(map(nbytes, op.results))
+    read, written = sum(map(nbytes, dict.fromkeys(map(_before_broadcast, op.operands)))), sum(map(nbytes, op.results))
     if op.defn.picks is not None:
-        picked = _unstretched(op.operands[op.defn.operand_names.index(op.defn.picks)])
+        picked = _before_broadcast(op.operands[op.defn.operand_names.index(op.defn.picks)])
         read -= max(0, nbytes(picked) - written)
     scalar = all(x.type.shape == () for x in (*op.operands, *op.results) if isinstance(x.type, TensorType))
     if scalar:
         return Piece((op,), calls=functions, scalar=True)
-    if op.results and written >= max(map(nbytes, op.operands), default=0):  # functions hand on arrays of that size
+    if op.results and written >= max(map(nbytes, op.operands), default=0):  # intermediate arrays have that size, too
         read, written = read + (functions - 1) * written, functions * written
     return Piece((op,), (Move(op, read, written),), calls=functions)
 
 
-def _unstretched(x: Value) -> Value:
-    """The value that consumers really read."""
+def _before_broadcast(x: Value) -> Value:
+    """The value that a `broadcast_to` repeats, or x."""
     while isinstance(x.owner, Op) and x.owner.defn.name == "broadcast_to":
         x = x.owner.operands[0]
     return x
 
 
 def nbytes(x: Value) -> int:
-    """The bytes of a tensor; a number in all elements has none, and what has no size known counts as none."""
+    """The bytes of a tensor; 0 for splats, for unknown sizes and for what is no tensor."""
     return bytes_of_type(x.type) if isinstance(x.type, TensorType) and x.constant is None else 0
 
 
 def peak(block: Block, leaving: bool = True) -> int:
-    """The most bytes of values of a block that are needed at once; those that leave it (`leaving`) are not counted.
+    """The most bytes of a block's values that are live at once, without its outs if `leaving`.
 
-    A result that is as large as an operand needed last there takes its place.
+    One dying operand per op is reused for a result.
     """
-    shown: dict[Value, Value] = {}
+    bases: dict[Value, Value] = {}  # of views
     last: dict[Value, int] = {}
     for i, op in enumerate(block.ops):
         for x in _mentioned(op):
-            last[shown.get(x, x)] = i
+            last[bases.get(x, x)] = i
         if op.defn.view is not None or op.defn.name in ("tuple_get", "stop_gradient"):
-            shown[op.results[0]] = shown.get(op.operands[0], op.operands[0])
-    outs = {shown.get(x, x) for x in block.outs} if leaving else set()
+            bases[op.results[0]] = bases.get(op.operands[0], op.operands[0])
+    outs = {bases.get(x, x) for x in block.outs} if leaving else set()
     alive = most = 0
     sizes: dict[Value, int] = {}
     for i, op in enumerate(block.ops):
-        mine = {x: nbytes(x) for x in op.results if x not in shown and x not in outs}
-        dying = [x for x in {shown.get(y, y): None for y in _mentioned(op)} if x in sizes and last[x] == i]
+        mine = {x: nbytes(x) for x in op.results if x not in bases and x not in outs}
+        dying = [x for x in {bases.get(y, y): None for y in _mentioned(op)} if x in sizes and last[x] == i]
         reused = sum(min(sizes[x], max(mine.values(), default=0)) for x in dying[:1]) if not op.blocks else 0
         sizes |= mine
         alive += sum(mine.values())

@@ -1,4 +1,4 @@
-"""How many bytes loops leave behind for later: trips that are known multiply through loops, others are per trip."""
+"""Bytes of the sequences that loops collect: known trips multiply, unknown ones are counted per trip."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Bytes", "Stacks"]
 
 @dataclass(frozen=True)
 class Bytes:
-    """So many bytes, and `per_trip` more in each trip of loops whose length only a run knows."""
+    """`known` bytes, and `per_trip` more in each trip of loops whose length is known only at run time."""
 
     known: int = 0
     per_trip: int = 0
@@ -25,16 +25,16 @@ class Bytes:
         return Bytes(self.known + other.known, self.per_trip + other.per_trip)
 
     def in_trips(self, trips: int | None) -> Bytes:
-        """Those of all trips of a loop.
+        """The bytes of all trips of a loop.
 
-        Trips of unknown number are counted over all runs of their loop, whatever stands around it.
+        Trips of unknown number are those of all runs of the loop, whatever loops are around it.
         """
         if trips is None:
             return Bytes(0, self.known + self.per_trip)
         return Bytes(self.known * trips, self.per_trip if trips else 0)
 
     def told(self, size: Callable[[int], str]) -> str:
-        """In words, with numbers as `size` writes them; empty if there are none."""
+        """The text for messages, with numbers as `size` writes them; empty for 0 bytes."""
         grows = f"{size(self.per_trip)} for each trip" if self.per_trip else ""
         return " and ".join(part for part in (size(self.known) if self.known else "", grows) if part)
 
@@ -44,16 +44,16 @@ def _sum(found: Iterable[Bytes]) -> Bytes:
 
 
 def _either(found: Iterable[Bytes]) -> Bytes:
-    """Of alternatives, those that take the most."""
+    """The largest of alternatives."""
     sizes = [Bytes(), *found]
     return Bytes(max(s.known for s in sizes), max(s.per_trip for s in sizes))
 
 
 class Stacks:
-    """What the loops of a module collect.
+    """The bytes that the loops of a module collect.
 
-    `element`: the bytes of one element of a sequence that a loop collects, without those of sequences inside it.
-    `one_room`: a trip that hands on any sequence keeps all that was collected in it.
+    `element`: the bytes of one element of a collected sequence, without sequences inside it.  `one_room`: a trip that
+    yields a sequence keeps all that was collected in it, as native code's room does.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Stacks:
         self._calls = [module.entry.name]
 
     def of(self, x: Value) -> Bytes:
-        """The bytes of a value; of a sequence what it holds, with the sequences inside it."""
+        """The bytes of a value; of a sequence those of its elements, with sequences inside it."""
         if not isinstance(x.type, Seq):
             return Bytes(bytes_of_type(x.type))
         op, index = x.op, x.index
@@ -88,11 +88,11 @@ class Stacks:
         return (Bytes(self._element(x)) + inside).in_trips(known_trips(op))
 
     def whole(self) -> Bytes:
-        """What is there at most at a time, if each loop runs once in each trip of those around it."""
+        """The most bytes at a time, if each loop runs once in each trip of those around it."""
         return self._block(self.module.entry.body)
 
     def _block(self, block: Block) -> Bytes:
-        """What is there at most while a block runs, without what it hands on: whoever takes that counts it."""
+        """The most bytes while a block runs, without what it yields, which its user counts."""
         found = Bytes()
         for op in block.ops:
             callee = self._callee(op)
@@ -112,18 +112,18 @@ class Stacks:
         return found
 
     def _made_in(self, block: Block, index: int) -> Bytes:
-        """What a sequence that a block yields holds, if it is made there."""
+        """The bytes of a sequence that a block yields, if it is made there."""
         x = block.outs[index]
         return self.of(x) if isinstance(x.type, Seq) and x.block is block else Bytes()
 
     def _callee(self, op: Op) -> str | None:
-        """The function that is called, unless that is being counted already."""
+        """The callee, unless it is recursive and being counted already."""
         name = callee_of(op)
         return None if name in self._calls else name
 
 
 def _carries(op: Op) -> int:
-    """The first result of a loop that is collected."""
+    """The index of the first result of a loop that is no carry (nor count)."""
     carries: int = op.attr("carries") if op.defn.name == "scan" else 1 + len(op.operands)
     return carries
 

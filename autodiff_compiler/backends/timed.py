@@ -1,4 +1,4 @@
-"""Programs that measure what their parts take: a table that they write, and which part of the program each row is."""
+"""Programs with timers: the table that they write, and the span of the program that each row belongs to."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = [
     "spent",
 ]
 
-#: For each number of a span: how often it ran, and its nanoseconds.
+#: A row for each number of a span: how often it ran, and its nanoseconds.
 Table: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class _Spent(threading.local):
-    """What this thread has spent on compiling while somebody measured: nanoseconds that never get less.
+    """Nanoseconds that this thread has spent on compiling during measurements; they only grow.
 
-    A program that calls Python may have something compiled meanwhile, which is no time of its own.
+    Python functions that a program calls may compile other programs, which is not counted as the program's time.
     """
 
     def __init__(self) -> None:
@@ -54,28 +54,28 @@ class Counted(NamedTuple):
 
 #: Ops in which a function or a stream of the user's runs.
 _PYTHON = frozenset({"host_call", "print"})
-#: Pieces that no span has taken yet; those without a row run as often as the block that they stand in.
+#: Pieces in no span yet, with the row that counts them (None: they run as often as their block).
 Waiting: TypeAlias = list[tuple[Piece, int | None]]
 
 
 def counted(waiting: Iterable[tuple[Piece, int | None]], row: int) -> tuple[Counted, ...]:
-    """The pieces, of which the `row` counts those that have none yet."""
+    """The pieces with their rows; `row` for those that have none yet."""
     return tuple([Counted(piece, row if own is None else own) for piece, own in waiting])
 
 
 def may_leave(op: Op) -> bool:
-    """Whether an exception of the user's may end the program in the op, so that what follows runs less often."""
+    """Whether a user's exception may leave the program in the op, so that what follows runs less often."""
     found = (op, *(inner for block in op.blocks for inner in ops_of(block)))
     return any(one.defn.effect is Effect.IO or one.defn.name == "call" for one in found)
 
 
 def runs_python(op: Op) -> bool:
-    """Whether Python of the user's runs in the op and goes on behind it: nobody can say before how long that takes."""
+    """Whether the op runs a user's Python code and returns: its time cannot be estimated."""
     return op.defn.name in _PYTHON
 
 
 def alone(piece: Piece) -> Piece:
-    """A piece of control flow without what its blocks are made of."""
+    """A piece of control flow without its blocks."""
     return Piece(piece.ops, piece.moves, piece.calls, piece.scalar)
 
 
@@ -83,13 +83,13 @@ def alone(piece: Piece) -> Piece:
 class Span:
     """A part of a program whose time is measured: pieces that run one after the other.
 
-    `number`: its row in the table.  `kernel`: the function of the generated code that it is, where it has one of its
-    own.  `control`: the op in whose blocks other spans lie, those of `blocks`; their time is not that of the span
-    itself, but that in row `entries[i]` is, which counts how often block i began (None: nothing in the block is
-    measured).  To read the clock takes longer than pieces on single numbers: their time is part of a neighbouring span
-    or of the one around them, and a row counts them that has no time of its own where nothing else does.  Where Python
-    of the user's begins, the span before it ends (see `runs_python`).  `begun`: the row that counts how often the span
-    began, where an exception may end it before its own row does.
+    `number`: its row in the table.  `kernel`: the names of its functions in the generated code.  `control`: the op of
+    control flow whose blocks have spans of their own, `blocks`; their time is not counted as this span's, but that of
+    row `entries[i]` is, which counts how often block i began (None: the block has no spans).  `begun`: the row that
+    counts how often the span began, where an exception may leave it before its own row is written.
+
+    Reading the clock takes longer than a scalar piece: such pieces belong to a neighbouring span or the one around
+    them; a row without time counts them where no other does.  A span ends before a user's Python code (`runs_python`).
     """
 
     number: int
@@ -122,12 +122,12 @@ class Span:
 
 
 class Times:
-    """What the spans of one program have taken so far.
+    """The times of the spans of one program so far.
 
-    `backend`: the name of the one that runs it.  `arena`: bytes between its arguments and results (see `Storage`).
-    `spans`: in the order of the program, the outermost ones.  `now` gives a table: for each number how often the span
-    ran, and its nanoseconds, in all threads that ran the program.  `reading`: nanoseconds of a reading of the clock
-    that are part of every run of a span; `beside`: those that are part of none.  `address`: where machine code writes.
+    `backend`: the name of the one that runs it.  `arena`: see `Storage`.  `spans`: the outermost ones, in program
+    order.  `now` gives the table, summed over all threads that ran the program.  `reading`: nanoseconds of a clock
+    reading that are part of every run of a span; `beside`: those that are part of none.  `address`: of the table, for
+    machine code.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Times:
         self.reading, self.beside, self.address = reading, beside, address
 
     def all_spans(self) -> Iterator[Span]:
-        """All spans, those of control flow before those in its blocks."""
+        """All spans; those of control flow before those in its blocks."""
         for span in self.spans:
             yield span
             yield from span.inner()

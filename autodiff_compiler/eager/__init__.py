@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-#: who looks for NaN and infinities, and for which
+#: the observer that looks for NaN (and infinities), and the setting that it was made for
 _looking: list[tuple[bool | str, Watcher]] = []
 _settling = Lock()
 
@@ -43,7 +43,7 @@ def _settings_changed() -> None:
         while _looking:
             unwatch(_looking.pop()[1])
         if asked:
-            from .nonfinite import looking  # loaded where somebody looks
+            from .nonfinite import looking  # loaded only if it is asked for
 
             _looking.append((asked, looking(nan_only=asked == "nan")))
             watch(_looking[0][1])

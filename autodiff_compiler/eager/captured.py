@@ -1,4 +1,4 @@
-"""What a call captures besides its arguments: attributes, closures and named globals, as far as they can be read."""
+"""Snapshots of what a call captures besides its arguments: attributes, closures and named globals."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ..dtypes import DType
 from ..runtime.device_array import DeviceArray
 from ..runtime.tensor import Array, Tensor
 
-__all__ = ["checksum", "content", "picture", "reached"]
+__all__ = ["checksum", "content", "reached", "snapshot"]
 
 _PACKAGE = __name__.partition(".")[0]
 _LIBRARIES = frozenset({_PACKAGE, "numpy", "scipy", "ml_dtypes", "builtins"}) | sys.stdlib_module_names
 #: Attributes in which a Cell caches.
-_NOTES = frozenset({"_ahead", "_view", "_compiled", "_fast"})
+_NOTES = frozenset({"_recorded", "_view", "_compiled", "_fast"})
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, range, DType, np.dtype, np.generic, type(Ellipsis), slice)
 _CALLED = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, property)
 
 
 def checksum(array: Array) -> int:
-    """A fingerprint of the elements (CRC-32): equal contents have equal ones, others differ but by rare chance."""
+    """A fingerprint of the elements (CRC-32)."""
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
@@ -35,7 +35,7 @@ def content(array: Any) -> object:
     return array.memory if isinstance(array, DeviceArray) else checksum(array)
 
 
-def picture(roots: Iterable[Any]) -> tuple[list[Any], list[Any]] | None:
+def snapshot(roots: Iterable[Any]) -> tuple[list[Any], list[Any]] | None:
     """A snapshot of the objects reachable from `roots`, to be compared; and the objects, so that their ids stay taken.
 
     None: an object is reachable whose parts cannot be read.

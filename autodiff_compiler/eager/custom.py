@@ -37,8 +37,8 @@ def custom(
 ) -> Any:
     """``run()``, whose derivatives by the Tensors among `args` are those that the user's rule gives.
 
-    What is computed inside is recorded nowhere else.  ``rule(*args, out, dout)`` returns an entry for each argument;
-    `names` and `what` are for error messages.  `refusal`: the rule cannot be called, this is why.
+    Ops inside are not recorded.  ``rule(*args, out, dout)`` returns an entry for each argument; `names` and `what` are
+    for error messages.  `refusal`: the error if the rule cannot be called.
     """
     state = thread.state
     outer = state.active
@@ -83,9 +83,9 @@ def custom(
 
 
 def own(found: Any, args: Any, of: Callable[[Tensor], Tensor]) -> Any:
-    """What a call returned, with Tensors of its own: a Tensor returned twice becomes two.
+    """What a call returned, with new Tensors: a Tensor returned twice becomes two.
 
-    Lists, dicts and objects among the arguments stay what they are.
+    Lists, dicts and objects that are arguments are changed in place.
     """
     if found.__class__ is Tensor:
         return of(found)
@@ -93,7 +93,7 @@ def own(found: Any, args: Any, of: Callable[[Tensor], Tensor]) -> Any:
 
 
 def edited(x: Tensor, rule: Callable[[Tensor], Any], what: str, code: str, user: Any = None) -> Tensor:
-    """The same Tensor anew, whose cotangent passes through a rule, which calls what the user wrote."""
+    """An alias of a Tensor whose cotangent passes through a user's rule."""
     shape = x._data.shape
     out = constant_of(x)
 
@@ -114,7 +114,7 @@ def edited(x: Tensor, rule: Callable[[Tensor], Any], what: str, code: str, user:
 def edited_together(
     xs: Sequence[Tensor], rule: Callable[[tuple[Tensor, ...]], Sequence[Any]], what: str, code: str, user: Any
 ) -> tuple[Tensor, ...]:
-    """The same Tensors anew, whose cotangents pass through one rule, which calls what the user wrote."""
+    """Aliases of Tensors whose cotangents pass through one user's rule together."""
     outs = [constant_of(x) for x in xs]
 
     def pull(gs: Sequence[Tensor | None], results: list[Tensor], wanted: Sequence[bool]) -> list[Any]:
@@ -144,7 +144,7 @@ def _cotangent(what: str, names: Sequence[str], of: str, x: Tensor, g: Any) -> A
 
 
 def _fitting(what: str, code: str, x: Tensor, g: Any, of: str = "") -> Any:
-    """What a rule gave as the gradient of `x`; BpropError or HookError if it is none."""
+    """What a rule returned as the gradient of `x`, checked; BpropError or HookError."""
     g = cotangent_from(g)
     if isinstance(g, Tensor):
         check_shape(what, code, x._data.shape, g._data.shape, of)
@@ -154,7 +154,7 @@ def _fitting(what: str, code: str, x: Tensor, g: Any, of: str = "") -> Any:
 
 
 def alias_of(x: Tensor) -> Tensor:
-    """A Tensor's value and place on the tapes as they are now."""
+    """A new Tensor over the same bytes and node; both are copied on write."""
     alias = wrap(x._data, x._node)
     alias._held = SHARED
     x._held |= SHARED
@@ -162,14 +162,14 @@ def alias_of(x: Tensor) -> Tensor:
 
 
 def constant_of(x: Tensor) -> Tensor:
-    """A Tensor's value, on no tape."""
+    """An alias of a Tensor on no tape."""
     alias = alias_of(x)
     alias._node = None
     return alias
 
 
 class _Place:
-    """Where result number `number` stands in a structure."""
+    """A leaf of a structure that stands for result number `number`."""
 
     __slots__ = ("number",)
 

@@ -1,8 +1,8 @@
 """Running primitives on Tensors, one at a time: kernel, result, record.
 
-`run` is the general way and is installed under `F`.  What NumPy would do silently and we do not is refused first, by
-the type rule, which is asked once for all calls alike: of elementwise ops once per combination of dtypes and
-attributes, as their formulas broadcast and check shapes by themselves, of the others per combination of shapes too.
+`run` is the slow path, which is installed under `F`.  The type rule refuses first what NumPy would silently accept; its
+answers are cached by dtypes and attributes, and by shapes for ops that are not elementwise (those check shapes when
+they broadcast).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["CONVERSIONS", "FAST_KERNELS", "Plan", "check_types", "fill_numbers",
 
 
 class Plan:
-    """What running one primitive needs, prepared once."""
+    """The prepared call of one primitive: its kernel, rule and cache of type checks."""
 
     __slots__ = ("accepted", "context", "defn", "elementwise", "kernel", "special", "ufunc", "vjp")
 
@@ -44,7 +44,7 @@ class Plan:
                 self.kernel = kernel_of(defn)
             except NotImplementedError:
                 self.special = functools.partial(_compiled_only, defn)
-        self.ufunc: Any = defn.ufunc  # called without a detour through the formula
+        self.ufunc: Any = defn.ufunc  # called directly instead of the formula
         if self.ufunc is not None and not defn.widen:
             self.kernel = self.ufunc
         self.elementwise = defn.scalar is not None
@@ -54,7 +54,7 @@ class Plan:
 
 
 _plans: dict[type[Primitive], Plan] = {}
-#: Functions that compute a primitive for some operands and are called without a detour through its plan.
+#: Kernels that fast paths call directly, without a plan, and their primitives.
 FAST_KERNELS: dict[Any, type[Primitive]] = {}
 
 
@@ -103,7 +103,7 @@ def run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
 
 
 def _result(out: Any, operands: tuple[Any, ...], arrays: list[Any]) -> Tensor:
-    """A Tensor over what a kernel returned; where that is a view of an operand, neither is written to in place."""
+    """A Tensor over what a kernel returned; if that aliases an operand, both are copied on write."""
     if out.__class__ is not np.ndarray:
         return wrap(np.asarray(out))  # NumPy makes scalars of 0-d results
     tensor = wrap(out)
@@ -139,7 +139,7 @@ def _type_of(array: Array) -> TensorType:
     return tensor(from_numpy(array.dtype), array.shape)
 
 
-#: How many calls a plan remembers at most, before it starts anew.
+#: The most type checks that a plan remembers, before it starts anew.
 _REMEMBERED = 4096
 
 
@@ -151,7 +151,7 @@ def check_types(plan: Plan, arrays: list[Array], attrs: Attrs, key: Any) -> None
             try:
                 plan.defn.infer_types(tuple([tensor(d, ()) for d in dtypes]), attrs)
             except Exception:
-                with contextlib.suppress(ShapeError):  # the better text, unless it is about shapes that broadcast
+                with contextlib.suppress(ShapeError):  # with shapes the message is better, unless it is about them
                     plan.defn.infer_types(tuple([_type_of(a) for a in arrays]), attrs)
                 raise
         else:
@@ -162,7 +162,7 @@ def check_types(plan: Plan, arrays: list[Array], attrs: Attrs, key: Any) -> None
 
 
 def _retried(plan: Plan, arrays: list[Array], attrs: Attrs, error: Exception) -> Any:
-    """The kernel's result after all, or the reason in our own words why there is none."""
+    """After a kernel raised: its result in a second try, or our own error."""
     defn = plan.defn
     if is_refusal(error):
         raise _too_large(plan, arrays, attrs, error) from None
@@ -177,7 +177,7 @@ def _retried(plan: Plan, arrays: list[Array], attrs: Attrs, error: Exception) ->
 
 
 def _too_large(plan: Plan, arrays: list[Array], attrs: Attrs, error: Exception) -> Exception:
-    """The error for what there is no memory for: the result, or else what NumPy asked for on the way to it."""
+    """The error for lack of memory: for a result, or for a temporary of NumPy's."""
     types = [_type_of(a) for a in arrays]
     if plan.defn.scalar is not None:
         whole = broadcast_shapes([a.shape for a in arrays])
@@ -219,7 +219,7 @@ def _from_seq(xs: list[Tensor], *, length: int) -> Tensor:
     return F.stack(*xs, axis=-xs[0].ndim - 1)
 
 
-#: Functions that convert numbers: what of their operands is converted, and to which dtype.
+#: Functions that convert numbers -> (number, dtype) of their arguments.
 CONVERSIONS: dict[Any, Callable[..., tuple[Any, Any]]] = {
     np.asarray: lambda x, dtype: (x, dtype),
     _number: lambda x, dtype: (x, dtype),
@@ -227,7 +227,7 @@ CONVERSIONS: dict[Any, Callable[..., tuple[Any, Any]]] = {
 }
 
 
-#: Ops that hold or move values only: a tuple of the IR is a tuple of Tensors here, a sequence a list.
+#: Ops without a kernel: the IR's tuples are tuples of Tensors here, its sequences lists.
 _SPECIAL: dict[str, Callable[..., Any]] = {
     "const": _const,
     "stop_gradient": _stop_gradient,
@@ -246,7 +246,7 @@ def _compiled_only(defn: type[Primitive], *operands: Any, **attrs: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------ plans
 def _context_of(defn: type[Primitive]) -> type[Context]:
-    """The `Context` of one primitive over a node; everything is looked up when it is asked for."""
+    """The `Context` class of one primitive over a node, with lazy attributes."""
     names = defn.operand_names
     by_flags: dict[tuple[bool, ...], Any] = {}
 
@@ -278,7 +278,7 @@ def _attribute(i: int, context: Any) -> Any:
 
 
 class _Flags:
-    """`Needs` with its answers as plain attributes."""
+    """`Needs` with plain attributes."""
 
     def __init__(self, names: tuple[str, ...], flags: tuple[bool, ...]) -> None:
         self._flags = flags
@@ -292,7 +292,7 @@ class _Flags:
 
 
 def alias(x: Any) -> Any:
-    """A Tensor of its own over the same bytes; neither is written to in place from now on."""
+    """A new Tensor over the same bytes; both are copied on write."""
     if not isinstance(x, Tensor):
         return x
     x._held |= SHARED

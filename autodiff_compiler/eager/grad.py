@@ -34,9 +34,8 @@ def _backward(
 ) -> dict[Any, Tensor]:
     """Cotangents of the sources of one tape, visiting its nodes from the newest to the oldest.
 
-    Nodes older than the tape (`order > start`) belong to an earlier owner of the bit.  `seeds` is used up, so that a
-    graph nobody else holds is freed on the way.  Nodes that are not in `only` are left out; at those in `ends`, which
-    count as sources, it stops.
+    Nodes older than the tape (`order > start`) belong to an earlier owner of the bit.  `seeds` is consumed, so that the
+    graph is freed on the way.  Nodes that are not in `only` are skipped; those in `ends` count as sources.
     """
     cotangents: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
@@ -81,7 +80,7 @@ def backward(bit: int, seeds: list[tuple[Node, Tensor]], ends: set[Node]) -> dic
 
 
 def leading_to(asked: set[Node], ends: Sequence[Node]) -> set[Node]:
-    """Those of the nodes, on the way from `ends` back, that `asked` are operands of, directly or not; and `asked`."""
+    """The nodes between `asked` and `ends`, `asked` included: those that depend on `asked`."""
     seen: set[Node] = set()
     stack: list[Any] = list(ends)
     while stack:
@@ -107,16 +106,16 @@ def _add(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], node: Node, 
         heappush(heap, (node.order, node))
     else:
         total = old + g
-        if node.__class__ is Source and not total._data.shape:  # only a number that is the whole gradient stays one
+        if node.__class__ is Source and not total._data.shape:  # a number stays one only if it is the whole gradient
             total = F.broadcast_to(total, shape=node.arrays[0].shape)
         cotangents[node] = total
 
 
 def _add_part(cotangents: dict[Node, Any], heap: list[tuple[int, Node]], parts: set[Node], node: Any, g: Array) -> None:
-    """Adds the cotangent of a slice to that of its operand, in place: the work is the slice's, not the operand's.
+    """Adds the cotangent of a slice to that of its operand in place, so the work is proportional to the slice.
 
-    A sequence that is read step by step would else cost its length squared.  Nobody else holds the buffers of the nodes
-    in `parts` before they are visited, which is after the last of their slices.
+    Reading a sequence step by step would else take quadratic time.  The buffers of nodes in `parts` are not shared
+    until these are visited, which is after the last of their slices.
     """
     source, array = node.parents[0], node.arrays[0]
     where = functools.partial(node.plan.kernel, **dict(zip(Slice.schema, node.attrs, strict=True)))
@@ -146,7 +145,7 @@ def _fitted(g: Any, array: Array, ends: bool) -> Tensor:
     """A cotangent in the dtype and shape of its operand.
 
     Kernels broadcast by themselves, so a rule's cotangent may be larger than the operand: it is summed.  A smaller one
-    is a number that a user's rule returned: it stays as it is where it ends, and is stretched where it is used on.
+    is a number that a user's rule returned: it stays a number if it `ends` here, else it is broadcast.
     """
     if not isinstance(g, Tensor):
         if not isinstance(g, bool | int | float):
@@ -183,7 +182,7 @@ class Tape:
         of: Callable[[Any], Any] | None = None,
         hooks: bool = True,
     ) -> None:
-        #: those whose hooks see what `pull` gives
+        #: the variables whose hooks see their gradients
         self._variables = (*inputs, *weights) if hooks else ()
         self._bit = holders.take()
         try:
@@ -331,7 +330,7 @@ def _as_seed(seed: Any, dtype: Any, shape: tuple[int, ...]) -> Tensor:
 
 
 def _distinct(gradients: Sequence[Tensor | None], sources: Sequence[Source], seeds: Sequence[Any]) -> list[Tensor]:
-    """The gradients as Tensors of their own: zeros for what is unused, and no two boxes that share a write."""
+    """The gradients as distinct Tensors: zeros for unused sources, and copy on write where two share a buffer."""
     seen = {id(s._data) for s in seeds if isinstance(s, Tensor)}
     out = []
     for g, source in zip(gradients, sources, strict=True):

@@ -1,8 +1,7 @@
 """Hooks of Tensors in eager code: `register_hook`.
 
-A use of a Tensor passes the hooks that are registered at that moment: on a tape they are a node between the Tensor's
-place and its later uses.  The hooks of a variable also see the whole gradient that a derivative gives for it; those
-run when the backward pass is over.
+On a tape hooks are a node between the Tensor's node and its later uses, so a use has the hooks that are registered at
+that moment.  The hooks of a variable also see its whole gradient, when the backward pass is over.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class TensorHooks(OutsideHooks):
         self._node: Node | None = None
 
     def belong(self, x: Tensor) -> bool:
-        """Whether they are about the value that x holds: those of a value on a tape end with it."""
+        """Whether they are hooks of the present value of x: those of a value on a tape end with it."""
         return self._node is None or x._node is self._node
 
     def changed(self) -> None:

@@ -34,9 +34,9 @@ def has_rules(pullback: Any) -> bool:
 
 
 def transposed(backward: Callable[..., Any], at: Sequence[Tensor]) -> Callable[[Sequence[Any]], list[Tensor]]:
-    """The pullback of a map of cotangents, which is linear; `at` are zeros.
+    """The pullback (transpose) of a linear map of cotangents; `at` are zeros.
 
-    BpropError (AC1705): it is not linear, which shows in its value there and in how its pullback depends on the place.
+    BpropError (AC1705): it is not linear, as its value at zero is not zero or its pullback depends on the place.
     """
     made: list[Any] = []
 
@@ -78,7 +78,7 @@ def _is_step(node: Applied) -> bool:
 
 
 def _bends(backward: Callable[..., Any], at: Sequence[Tensor]) -> bool:
-    """Whether a map of cotangents is not linear, by its values at two points."""
+    """Whether a map of cotangents is nonlinear, by its values at two points."""
     rng = np.random.default_rng(0)
     there = [wrap((3 * rng.standard_normal(x.shape)).astype(x._data.dtype)) for x in at]
     back = [wrap((-1000 * x._data).astype(x._data.dtype)) for x in there]

@@ -1,8 +1,8 @@
-"""Eager mode under `check_nonfinite`: every kernel's result is looked at as soon as it is there.
+"""Eager mode under `check_nonfinite`: an observer that checks every kernel's results.
 
-While it is on, a thread calls its kernels through a `_Look` (see `tape.watch`), which also notes of every result at
-which line of the user's it was made: that is the line of an adjoint, whose node on the tape holds the result.  When it
-is off, nothing of this is there.
+While it is on, a thread calls its kernels through a `_Check` (see `tape.watch`), which also records for every result
+the user's line that made it: errors in an adjoint name that line, since the adjoint's node holds the result.  While it
+is off it costs nothing.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from .tape import Applied, Node, Watcher, thread
 
 __all__ = ["defn_of", "looking"]
 
-#: How many steps of the way back to an operand, and how many calls around a place, are noted.
+#: The most steps back to the origin of an operand, and calls around a place, that are recorded.
 _STEPS, _CALLS = 6, 8
 _PULL = Applied.pull.__code__
-#: What calls a function that is differentiated: the calls around that are no part of the way to its lines.
+#: The code that calls a differentiated function: frames outside of it are not reported.
 _DIFFERENTIATED = Tape._run.__code__
 
 
 class _Made(NamedTuple):
-    """How an array was made: the op, its place, and the places of what it was computed from, the last one first."""
+    """The origin of an array: the op that made it, its place, and the places of its operands, the last first."""
 
     array: weakref.ref[Any]
     op: str
     loc: Loc | None
     steps: tuple[Loc, ...]
-    #: of a constant, and of what was moved: where a NaN in it comes from
+    #: where a NaN in it comes from, if it is a constant or the result of a `MOVING` op
     origin: str = ""
 
 
-#: By the id of an array, as long as that lives.
+#: By the id of an array, while that lives.
 _made: dict[int, _Made] = {}
-#: The primitives by the id of their kernel; as many plans as there were when it was made.
+#: The primitives by the id of their kernel; and how many plans there were when this was filled.
 _kernels: dict[int, type[Primitive]] = {}
 _known_plans = 0
 
@@ -56,11 +56,11 @@ def looking(nan_only: bool) -> Watcher:
     """The observer of kernels that looks for NaN and infinities in their results."""
     _made.clear()
     _locs.clear()
-    return lambda call: _Look(call, nan_only)
+    return lambda call: _Check(call, nan_only)
 
 
-class _Look:
-    """A kernel caller that checks the results: raises where one is not finite, and notes where each was made."""
+class _Check:
+    """A kernel caller that raises where a result is not finite, and records where each was made."""
 
     def __init__(self, call: Callable[..., Any], nan_only: bool) -> None:
         self._call, self._nan_only = call, nan_only
@@ -99,7 +99,7 @@ class _Look:
             _note(x, defn.name, loc, steps, origin)
 
     def _convert(self, number: Any, dtype: Any) -> None:
-        """Looks at what a number, or an array, will be in another dtype."""
+        """Checks the cast of a number or array to another dtype."""
         if isinstance(number, bool | int | float):
             given = np.asarray(float(number))
             _note(given, "const", None, (), "a constant")
@@ -208,12 +208,12 @@ def _record(array: Any) -> _Made | None:
 
 
 def _maker(node: Node) -> _Made | None:
-    """How the result of a node on a tape was made."""
+    """The origin of the result of a node on a tape."""
     return _record(node.outs[0]) if isinstance(node, Applied) else None
 
 
 def _steps(loc: Loc | None, operands: Sequence[Any]) -> Iterator[Loc]:
-    """The way back along the first operand that something computed."""
+    """The places back along the first operand that an op computed."""
     made = next((m for m in map(_record, operands) if m is not None and m.loc is not None), None)
     if made is None:
         return
@@ -223,7 +223,7 @@ def _steps(loc: Loc | None, operands: Sequence[Any]) -> Iterator[Loc]:
 
 
 def _layers(inner: FrameType | None, users: FrameType | None) -> list[str]:
-    """The line of the layer of this package, if there is one, that a line of the user's led to."""
+    """The line in a layer of this package that the user's line called, if there is one."""
     while inner is not None and inner is not users and users is not None:
         if inner.f_code.co_name == "construct":
             return [inside_text(place_of_frame(inner))]
@@ -233,9 +233,9 @@ def _layers(inner: FrameType | None, users: FrameType | None) -> list[str]:
 
 # ------------------------------------------------------------------------------------------------ names
 def _named_in(frame: FrameType) -> Iterator[tuple[int, tuple[str, bool]]]:
-    """The arrays of the Tensors that the names of a frame stand for, by their ids: the name, and whether it is given.
+    """The ids of the arrays of Tensors in a frame's variables: the name, and whether that is an input.
 
-    A variable of the function may hold anything; its arguments, and names from outside, are inputs.
+    Inputs are the function's arguments, and names from outside.
     """
     code = frame.f_code
     outside = {name: frame.f_globals[name] for name in code.co_names if name in frame.f_globals}
@@ -268,7 +268,7 @@ def _has_nan(x: Any) -> bool:
 
 
 def _origin(holders: Sequence[Any], frame: FrameType | None) -> str:
-    """What a NaN comes from that was moved out of one of these arrays; without any it is what an op pads with."""
+    """The origin of a NaN that was moved out of one of these arrays; if there are none, it is a padding constant."""
     if not holders:
         return "a constant"
     names = {} if frame is None else dict(_named_in(frame))

@@ -1,7 +1,7 @@
 """NumPy's dispatch protocols for Tensors: functions with a counterpart of ours are differentiable, others are not.
 
-``np.exp(t)``, ``array + t`` and ``np.sum(t, axis=0)`` give what our own function gives, promotion included.  A function
-without a counterpart runs on the arrays as long as no tape would notice.
+``np.exp(t)``, ``array + t`` and ``np.sum(t, axis=0)`` call our own function, with our promotion.  A function without a
+counterpart runs on the arrays, unless an argument is on a tape.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _without_gradient(spelled: str, function: Callable[..., Any], args: Any, opt
 
 
 def _wrapped(result: Any) -> Any:
-    """Arrays and scalars of our dtypes as Tensors; a view of an argument in memory of its own."""
+    """Arrays and scalars of our dtypes as Tensors, copied, since they may alias an argument."""
     if type(result) in (tuple, list):
         return type(result)(map(_wrapped, result))
     if isinstance(result, np.generic):

@@ -43,7 +43,7 @@ def settle(on_device: bool) -> None:
 
 
 def _run_on_host(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
-    """As ever; what was left on a device comes back."""
+    """`execute.run`, after operands were fetched from a device."""
     for x in operands:
         if isinstance(x, Tensor) and is_of_device(x._data):
             x._of_host()
@@ -72,7 +72,7 @@ def _run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
 
 
 def _number(device: Device, number: np.ndarray[Any, Any]) -> AscendArray:
-    """A Python number on the device; the same ones come again and again."""
+    """A Python number on the device, cached."""
     known = device.kept.setdefault(_number, {})
     key = (number.dtype, number.tobytes())  # 0.0 is not -0.0, and nan is nan
     found: AscendArray | None = known.get(key)
@@ -98,7 +98,7 @@ def _compiled(key: Any, plan: Plan, arrays: list[Any], attrs: Attrs) -> AscendPr
     program = AscendBackend(NumpyBackend().compile, acl.libraries.lacks).compile(module)
     if program.refusal is not None:
         raise program.refusal().at(calling_place())
-    program.mode = MODES["per_call"]()  # an op alone is not worth keeping addresses for
+    program.mode = MODES["per_call"]()  # caching by addresses does not pay for one op
     with _lock:
         if len(_programs) >= _REMEMBERED:
             _programs.clear()

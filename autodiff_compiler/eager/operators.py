@@ -1,7 +1,7 @@
 """Operators and methods of eager Tensors: attached from what the primitives publish, with fast paths around promotion.
 
-Most operators meet two Tensors of one dtype, or a Tensor and a Python number of no higher kind.  Promotion has nothing
-to do then, so the fast path calls the kernel at once.  Everything else takes the public function of the primitive.
+Most operands are two Tensors of one dtype, or a Tensor and a Python number of no higher kind.  They need no promotion,
+so the fast path calls the kernel directly.  All others take the slow path, the public function of the primitive.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ _TAKEN = "bBhHiIlq"
 
 
 def _fast_getitem(general: Callable[..., Any]) -> Callable[..., Any]:
-    """Fast path of indexing off the tapes: basic indexing is a view of NumPy's, copied before a write to either.
+    """The fast path of indexing off the tapes: basic indexing gives a NumPy view, which is copied on write.
 
     Indexing by one Tensor of integers copies by `take`, which reads each position once.
     """
@@ -186,7 +186,7 @@ def _fast_getitem(general: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 return wrap(x._data.take(index._data, axis=0)) if x._data.ndim else general(x, index)
             except (IndexError, MemoryError, ValueError):
-                return general(x, index)  # says in our own words what does not fit
+                return general(x, index)  # raises our own error
         for item in index if index.__class__ is tuple else (index,):
             if item.__class__ not in _PLAIN_INDICES:
                 return general(x, index)
@@ -223,7 +223,7 @@ def assign(target: Tensor, value: Any) -> Tensor:
         source = value._data
         if np.may_share_memory(source, target._data):
             source = source.copy()
-        if is_of_device(source) and nobody_else_sees(target):  # so that nobody waits for it
+        if is_of_device(source) and nobody_else_sees(target):  # so that the host need not wait
             target._data, target._held = source.copy(), 0
         else:
             target._own()[...] = source
@@ -232,7 +232,7 @@ def assign(target: Tensor, value: Any) -> Tensor:
 
 
 def assignable(target: Tensor, value: Any) -> Tensor:
-    """What `assign` gives a Tensor for this value: of its dtype and shape."""
+    """The value as a Tensor of the target's dtype and shape."""
     dtype = target.dtype
     if not isinstance(value, Tensor):
         kind: Any = type(value)
@@ -273,7 +273,7 @@ def _set_item(x: Tensor, index: Any, value: Any) -> None:
         try:
             quietly(_write, target, place_of, array)
         except Exception:
-            setitem(x, index, value)  # says in our own words what does not fit
+            setitem(x, index, value)  # raises our own error
             raise
     x._node = None
 
@@ -286,7 +286,7 @@ CONVERSIONS[_write] = lambda target, index, array: (array, target.dtype)
 
 
 def _raw_index(index: Any) -> tuple[Any, ...] | None:
-    """An index as NumPy takes it; None if it needs the general path."""
+    """An index as NumPy takes it; None if it needs the slow path."""
     items = []
     for item in index if isinstance(index, tuple) else (index,):
         if isinstance(item, Tensor):
@@ -310,7 +310,7 @@ def _raw_value(value: Any) -> Any:
 
 
 def _changing(name: str, pure: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that gives the Tensor the value of a pure function, and returns it."""
+    """The in-place method of a pure function: assigns its result to the Tensor, and returns the Tensor."""
 
     def method(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return assign(x, fitting(name, x, pure(x, *args, **kwargs)))
@@ -373,7 +373,7 @@ def _attach_in_place() -> None:
 
 
 def use_fast_paths(fast: bool) -> None:
-    """Gives Tensors the fast paths, or the operators that leave the choice of a kernel to the runner of primitives."""
+    """Gives Tensors the fast paths (which call NumPy), or only operators that go through `F`."""
     for name, public in METHODS.items():
         if name in _FAST or name in _FAST_REFLECTED or name == "__matmul__":
             setattr(Tensor, name, _method(name, public) if fast else _general(public))

@@ -26,11 +26,11 @@ __all__ = ["recomputed"]
 def recomputed(
     block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], parameters: Sequence[Parameter] = ()
 ) -> Any:
-    """``block(*args, **kwargs)``; of the tapes it lies on as a whole, and runs again when a gradient arrives.
+    """``block(*args, **kwargs)`` as one node of the tapes, which runs it again in the backward pass.
 
-    The second run has the arguments, the random numbers and the values of `parameters` of the first one, as well as
-    those of the Tensors and Cells that `block` reaches by its object, its closure and its globals.  GradientError: it
-    gives something else all the same.
+    The second run gets the arguments, the random state and the values of `parameters` of the first one, and those of
+    the Tensors and Cells that `block` reaches by its object, closure and globals.  GradientError: its results differ
+    all the same.
     """
     state = thread.state
     if not state.active:
@@ -90,7 +90,7 @@ class _Again:
         self._nodes, self._random, self._draws = dict(versions.nodes), get_rng_state(), False
 
     def first_ended(self) -> None:
-        """Random numbers are set back only if there were any: other threads may draw, too."""
+        """The random state is set back only if the call drew: other threads may draw, too."""
         self._draws = get_rng_state() != self._random
 
     def run(self) -> Any:
@@ -99,7 +99,7 @@ class _Again:
 
     @contextmanager
     def state(self, bit: int) -> Iterator[None]:
-        """What the first run found, and the tape with this bit on; afterwards everything is as before."""
+        """Within it the state is that of the first run, and the tape with this bit is active."""
         state = thread.state
         now = [(x, x._data, _node_of(x)) for x, _, _ in self._values]
         attributes = [(cell, dict(cell.__dict__)) for cell, _ in self._cells]
@@ -144,7 +144,7 @@ def _set(values: Sequence[tuple[Tensor, Array, Any]], cells: Sequence[tuple[Any,
         if own.keys() != attributes.keys() or any(own[k] is not v for k, v in attributes.items()):
             own.clear()
             own.update(attributes)
-            epoch.bump()  # compiled code that the block calls looks again
+            epoch.bump()  # guards of compiled code that the block calls are checked again
 
 
 def _made_after(start: int, node: Node | None, active: int) -> bool:
@@ -152,7 +152,7 @@ def _made_after(start: int, node: Node | None, active: int) -> bool:
 
 
 def _operands(ends: Sequence[Any], start: int, active: int) -> Iterator[tuple[Node, Array]]:
-    """The older nodes that those between them and `ends` are computed from, with arrays of their types."""
+    """The older nodes that `ends` depend on, with arrays of their types."""
     seen: set[Any] = set()
     stack = list(ends)
     while stack:

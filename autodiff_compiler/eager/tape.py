@@ -2,10 +2,10 @@
 
 Every tape owns one bit.  A node's mask says on which tapes it lies; an op is recorded if one of its operands lies on a
 tape that is active in this thread.  So nested gradients never mix: the inner tape's backward pass runs with the inner
-bit inactive and is itself recorded by the outer tapes only.
+bit inactive and is recorded by the outer tapes only.
 
-Nodes hold the arrays of operands and results, never the result Tensors: there are no cycles, and a graph is freed the
-moment its last result dies.
+Nodes hold the arrays of operands and results, not the result Tensors: there are no reference cycles, and a graph is
+freed with its last result.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = [
 
 
 class State:
-    """What belongs to one thread: the bits of its active tapes, and a way to compute without warnings."""
+    """The state of one thread: the bits of its active tapes, and its kernel caller."""
 
     __slots__ = ("__weakref__", "active", "cut", "pulled", "quiet", "silently")
 
@@ -57,20 +57,20 @@ class State:
         self.active = 0
         #: the bit of the tape whose gradients are being computed
         self.pulled = 0
-        #: whether a backward pass met a use of a variable that carries no derivative
+        #: whether a backward pass used a variable in a way that has no derivative
         self.cut = False
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
-        #: `silently(f, *args)` calls f so that 1/0 is inf without a word; far cheaper than entering `np.errstate`.
+        #: `silently(f, *args)` calls f without floating-point warnings; far cheaper than entering `np.errstate`
         self.silently: Callable[..., Any] = context.run
-        #: the kernel caller: the same, wrapped with the observers
+        #: the kernel caller: `silently`, wrapped with the observers
         self.quiet = self.silently
         with _watching:
             _states.add(self)
             self.watched()
 
     def watched(self) -> None:
-        """Wraps the kernel caller with all observers, the last one outermost."""
+        """Wraps the kernel caller with all observers, the last outermost."""
         call = self.silently
         for of in _watchers:
             call = of(call)
@@ -110,7 +110,7 @@ thread = _Thread()
 
 
 def reentered(error: Exception) -> bool:
-    """Whether `quiet` refused because it is running: a signal handler or debugger works in the middle of a kernel."""
+    """Whether `quiet` refused as it is running already: a signal handler or debugger runs in the middle of a kernel."""
     return isinstance(error, RuntimeError) and "already entered" in str(error)
 
 
@@ -125,18 +125,18 @@ def quietly(f: Callable[..., Any], *args: Any) -> Any:
         return f(*args)
 
 
-#: What stands for itself among the operands of a node; the others are arrays.
+#: Classes of operands of a node that are no arrays.
 _NUMBERS = frozenset({bool, int, float})
 
-#: Numbers of nodes, counting down: the newest node is the smallest, as a heap wants it.
+#: Numbers of nodes, counting down, so that a heap gives the newest node first.
 next_order = itertools.count(0, -1).__next__
 
 
 class Node:
-    """One place in the graph: `arrays` are the operands (or stand-ins of their type), `parents` what made them.
+    """A node of the graph: `arrays` are the operands (or stand-ins of their type), `parents` the nodes that made them.
 
-    `pull(g, wanted)` gives one cotangent (or None) per parent; `wanted` says which are asked for.  An integer lies on a
-    tape only if an integer variable of it, or the cotangent of one, leads there.
+    `pull(g, wanted)` gives one cotangent (or None) per parent; `wanted` says which are needed.  An integer is on a tape
+    only if it depends on an integer variable of the tape, or on the cotangent of one.
     """
 
     __slots__ = ("arrays", "mask", "order", "parents")
@@ -151,9 +151,9 @@ class Node:
 
 
 class Source(Node):
-    """A variable of one tape: identity, except for the tape whose `bit` it is, whose cotangents end here.
+    """A variable of the tape with `bit`, whose cotangents end here; the identity for outer tapes.
 
-    One of bools lies on no tape: nothing that is computed from it has a derivative by it.
+    One of bools is on no tape: nothing has a derivative by it.
     """
 
     __slots__ = ("bit", "whole")
@@ -239,7 +239,7 @@ class Element(Node):
 
 
 def element(owner: Applied | Opaque, index: int, array: Array) -> Element | None:
-    """The place of a result on the tapes of its node; None if it carries no derivative."""
+    """The node of one of several results; None if that carries no derivative."""
     kind, mask = array.dtype.kind, owner.mask
     if kind in "biu":
         mask = 0 if kind == "b" else holders.of_integers(mask)
@@ -262,7 +262,7 @@ class Opaque(Node):
 
 
 class Selective(Opaque):
-    """A computation whose derivative is told what is wanted."""
+    """A computation whose pullback gets `wanted`, too."""
 
     __slots__ = ()
 
@@ -272,13 +272,13 @@ class Selective(Opaque):
 
 
 class Rule(Opaque):
-    """A computation whose derivative is what a user wrote, which may not be linear."""
+    """A computation whose pullback is a user's rule, which may be nonlinear."""
 
     __slots__ = ()
 
 
 class Custom(Rule):
-    """A computation with a user's rule that gets the results (on the tapes) and what is wanted, too."""
+    """A computation with a user's rule that gets the results (on the tapes) and `wanted`, too."""
 
     __slots__ = ("outs",)
     outs: tuple[Array, ...]
@@ -297,7 +297,7 @@ class Custom(Rule):
 
 
 def tracked(tensor: Tensor) -> bool:
-    """Whether what is done with a Tensor now would be recorded."""
+    """Whether ops on a Tensor are recorded now."""
     node = tensor._node
     return node is not None and node.mask & thread.state.active != 0
 
@@ -305,7 +305,7 @@ def tracked(tensor: Tensor) -> bool:
 def place(
     plan: Any, attrs: Attrs, operands: Sequence[Any], arrays: tuple[Any, ...], results: Sequence[Tensor], active: int
 ) -> None:
-    """Puts an application of a primitive on the active tapes its operands lie on, if any; marks the buffers it saves.
+    """Records an application of a primitive on the active tapes of its operands; marks the buffers that it saves.
 
     `arrays` are the operands as the derivative rule will see them.
     """
@@ -346,10 +346,10 @@ def place(
 
 
 def _of_integers(plan: Any, attrs: Attrs, outs: tuple[Array, ...], mask: int) -> int:
-    """Those of the tapes on which a result that is no float has a derivative.
+    """The tapes on which a result that is no float has a derivative.
 
-    Where no integer variable leads, an integer is a place, a count or a float that was rounded.  A cotangent that was
-    cut to an integer is linear all the same: from there on the next derivative goes through integers.
+    An integer that depends on no integer variable is a position, a count or a rounded float, without a derivative.  A
+    linear `cast` of a cotangent to integers has one: the next derivative goes through integers from there on.
     """
     if plan.vjp is None or all(out.dtype.kind == "b" for out in outs):
         return 0
@@ -365,13 +365,13 @@ def record(
     kind: type[Opaque] = Opaque,
     always: bool = False,
 ) -> Opaque | None:
-    """Puts one computation on the tapes as a whole; its node, if it lies on any.
+    """Records one computation as a whole; returns its node, None if it is on no tape.
 
     `results` are new Tensors.  `pullback` maps their cotangents (None where there is none) to one cotangent per
-    operand: a Tensor, a number, or None.  It runs with the outer tapes active, so what it computes with Tensors is
-    differentiated again.  The buffers it keeps are its own affair: the tape keeps types only.  A `Custom` one is called
-    with the cotangents, the results and one bool per operand: whether its cotangent is wanted; a `Selective` one with
-    the cotangents and these bools.  `always`: on all active tapes, even if no operand is.
+    operand: a Tensor, a number, or None.  It runs with the outer tapes active, so that it is differentiated again; the
+    tape itself keeps no buffers, only types.  That of a `Custom` node gets the cotangents, the results and one bool per
+    operand: whether its cotangent is wanted; that of a `Selective` one, cotangents and bools.  `always`: on all active
+    tapes, even if no operand is on one.
     """
     active = thread.state.active
     nodes = [x._node for x in operands]

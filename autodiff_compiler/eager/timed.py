@@ -1,4 +1,4 @@
-"""Timing of eager mode: how long each kernel takes, and which line of the user's called it."""
+"""An observer that times the kernels of eager mode, by op and user's line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["timing"]
 
 @contextmanager
 def timing(note: Callable[[str, Loc | None, int, int, int], None]) -> Iterator[None]:
-    """Within it `note(op, line, began, ended, noting)` is called after a kernel; `noting`: what noting that took."""
+    """Within it `note(op, line, began, ended, noting)` is called after each kernel; `noting`: time of the observer."""
 
     def of(call: Callable[..., Any]) -> Callable[..., Any]:
         def timed(kernel: Callable[..., Any], /, *args: Any, **attrs: Any) -> Any:

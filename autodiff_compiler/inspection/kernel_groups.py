@@ -47,7 +47,7 @@ def working(native: Grouped) -> Iterator[list[Op]]:
 def unfused(native: Grouped) -> Iterator[str]:
     """Why a producer and its consumer are not fused; reasons that differ in places or sizes only are summed up."""
     found: dict[str, dict[str, None]] = {}
-    for a in native.apart:
+    for a in native.unfused:
         pair = f"{a.maker.defn.name} ({marked(a.maker)}) and {a.reader.defn.name} ({marked(a.reader)})"
         found.setdefault(_PLACE_OR_SIZE.sub("", a.why), {})[f"apart: {pair}: {a.why}"] = None
     for lines in [*found.values()][:_APART]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..eager.ahead import Ahead
+from ..eager.call_hooks import with_backward_hooks
 from ..eager.custom import custom
-from ..eager.observed import observed
 from ..eager.recompute import recomputed
+from ..eager.recorded_call import RecordedCall
 from ..eager.tape import thread
 from ..runtime.hooks import Registered, after_backward, backward_what, hooked
 from ..runtime.precision import in_dtype, plain, view_of, viewed
@@ -30,16 +30,16 @@ def call_eagerly(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 def _recorded(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call, recorded for a gradient that is taken right after it."""
     inputs = Inputs(args, [i for i, x in enumerate(args) if holds_variables(x, _is_tensor)], _is_tensor)
-    cell.__dict__["_ahead"] = None  # the memory of the last one is free before this one runs
+    cell.__dict__["_recorded"] = None  # the memory of the last one is free before this one runs
     if len(list(leaves((args, kwargs)))) != len(inputs.tensors) or not inputs.tensors:
         return _called(cell, args, kwargs)
 
     def run(*tensors: Tensor) -> Any:
         return _called(cell, tuple(inputs.arguments(tensors)), kwargs)
 
-    ahead = Ahead(run, args, kwargs, inputs.tensors, list(cell.get_parameters()), cell)
-    cell.__dict__["_ahead"] = ahead
-    return ahead.outputs
+    recorded = RecordedCall(run, args, kwargs, inputs.tensors, list(cell.get_parameters()), cell)
+    cell.__dict__["_recorded"] = recorded
+    return recorded.outputs
 
 
 def _is_tensor(x: Any) -> bool:
@@ -62,7 +62,7 @@ def _plainly(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         before, behind = hooks["backward_pre"], hooks["backward"]
         if not (before or behind):
             return _constructed(cell, args, kwargs)
-        return observed(
+        return with_backward_hooks(
             lambda *a, **k: _constructed(cell, a, k),
             args,
             kwargs,

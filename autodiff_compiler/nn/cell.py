@@ -65,7 +65,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
     #: Whether eager code computes the values in between again for a gradient.
     _recompute: bool = False
     #: The last eager call after `set_grad()`, for a gradient that follows.
-    _ahead: Any = None
+    _recorded: Any = None
 
     _auto_prefix: bool
     #: What `update_cell_prefix` said.
@@ -532,7 +532,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         return f"{type(self).__name__}(\n" + textwrap.indent("\n".join([extra] * bool(extra) + lines), "  ") + "\n)"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_view", "_ahead", "_fast")} | {
+        return {name: value for name, value in self.__dict__.items() if name not in ("_view", "_recorded", "_fast")} | {
             "_compiled": None
         }
 

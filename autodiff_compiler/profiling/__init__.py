@@ -1,5 +1,4 @@
-"""Measuring: what compiled and eager code takes, by kernel, op and line (`profile`), and one mode against another
-(`benchmark`)."""
+"""Measurement: times of compiled and eager code by kernel, op and line (`profile`), and of modes (`benchmark`)."""
 
 from __future__ import annotations
 

@@ -42,14 +42,14 @@ _STEADY = 0.5
 
 
 class NoGradient(ValueError):
-    """There is nothing that a gradient could be taken by."""
+    """There is no Tensor of floats to differentiate by."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one mode took for a "call" or for one that gives the "gradient" (with the value), too, in seconds of a call.
+    """The times of one mode in seconds per call: of a "call", or of one that gives the "gradient" with the value.
 
-    `rounds`: the mean of each round.  `compile`: what compiling it took, where nothing of it was on disk; None in eager
+    `rounds`: the mean of each round.  `compile`: the time of compilation with nothing in the disk cache; None in eager
     mode.  `memory`: bytes that a call needed besides its arguments.
     """
 
@@ -207,7 +207,7 @@ def _with_gradient(fn: Any, args: tuple[Any, ...]) -> Any:
 
 
 class _Mode:
-    """A function as it runs in one mode."""
+    """A function in one mode, with its measurements."""
 
     def __init__(self, name: str, fn: Any, options: Any) -> None:
         self.name = name
@@ -242,7 +242,7 @@ class _Mode:
         with self.on():
             return self.run(*args)
 
-    def compiled(self, args: tuple[Any, ...], kept: _Kept) -> None:
+    def compiled(self, args: tuple[Any, ...], kept: _Snapshot) -> None:
         """Compiles it; adds to the snapshot what the program reads or writes besides its arguments."""
         if self.name == "eager":
             return
@@ -273,7 +273,7 @@ class _Mode:
             tracemalloc.stop()
 
     def round(self, args: tuple[Any, ...], calls: int) -> float:
-        """The mean of so many calls."""
+        """The mean time of so many calls."""
         run = self.run
         with self.on():
             run(*args)  # warm up the fast path
@@ -283,8 +283,8 @@ class _Mode:
             return (perf_counter() - began) / calls
 
 
-class _Kept:
-    """A snapshot of everything calls may change: Tensors, attributes, lists, dicts and sets."""
+class _Snapshot:
+    """A snapshot of what calls may change: Tensors, attributes, lists, dicts and sets."""
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         self._tensors: dict[int, tuple[str, Tensor, Any]] = {}
@@ -301,7 +301,7 @@ class _Kept:
         what = f"attribute {type(owner).__name__}.{name}"
         value = getattr(owner, name, _MISSING)
         self._attributes.setdefault((id(owner), name), (owner, name, value))
-        for x in leaves(value):  # which may be written in place
+        for x in leaves(value):  # these may be written in place
             self.tensor(what, x)
 
     def container(self, owner: Any) -> None:
@@ -335,7 +335,7 @@ _MISSING = object()
 def _measured(
     what: str, modes: list[_Mode], args: tuple[Any, ...], seconds: float, rtol: float | None
 ) -> list[Measured]:
-    kept = _Kept(args)
+    kept = _Snapshot(args)
     for mode in modes:
         progress.at(f"{what}, compiling for {mode.name}")
         mode.compiled(args, kept)
@@ -366,7 +366,7 @@ def _nothing(x: Any) -> Any:
 def _rounds(what: str, modes: list[_Mode], args: tuple[Any, ...], seconds: float) -> None:
     calls = {}
     for mode in modes:
-        for _ in range(10):  # so that the fast path is ready
+        for _ in range(10):  # until the fast path is installed
             once = mode.round(args, 1)
             if once > 0.1 * seconds:
                 break
@@ -392,7 +392,7 @@ def _rounds(what: str, modes: list[_Mode], args: tuple[Any, ...], seconds: float
 
 
 # ------------------------------------------------------------------------------------------------ agreement
-def _check_agreement(what: str, modes: list[_Mode], args: tuple[Any, ...], kept: _Kept, rtol: float | None) -> None:
+def _check_agreement(what: str, modes: list[_Mode], args: tuple[Any, ...], kept: _Snapshot, rtol: float | None) -> None:
     """ValueError where the results of two modes differ, each begun in the same state."""
     wanted: list[tuple[str, Any]] | None = None
     for mode in modes:

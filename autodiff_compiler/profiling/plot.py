@@ -1,4 +1,4 @@
-"""A small picture of a benchmark: a bar for each mode, with the spread of its rounds."""
+"""The bar chart of a benchmark: a bar for each mode, with the spread of its rounds."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ _WIDTH, _LABELS, _VALUES, _BAR, _GAP, _GROUP, _TOP = 640, 90, 170, 22, 6, 30, 48
 
 
 class Bar(NamedTuple):
-    """A mode: its median in seconds with the quartiles, and what is written beside it; bars of one `what` are a group.
-
-    Groups follow each other.
-    """
+    """A mode: its median in seconds, the quartiles and its label; adjacent bars of one `what` are a group."""
 
     what: str
     mode: str

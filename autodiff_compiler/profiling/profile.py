@@ -25,7 +25,7 @@ from .trace import write_trace
 
 __all__ = ["Profile", "profile"]
 
-#: The tables, and how many of their rows are shown.
+#: The tables, and the most rows that are shown.
 _KINDS, _SHOWN = ("line", "kernel", "op"), 20
 #: Those that a text shows; a notebook has all.
 _IN_TEXT = _KINDS[:2]
@@ -133,7 +133,7 @@ class Profile(Tables):
         self.seconds = (self._all.total + eager + self._between) * 1e-9
 
     def _mine(self) -> set[int] | None:
-        """The identities of the function that counts, and of its programs; None: all count."""
+        """The ids of the profiled function and of its programs; None: everything is profiled."""
         if self._function is None:
             return None
         entries = [e for entries in tuple(self._function._entries.values()) for e in entries]
@@ -147,9 +147,9 @@ class Profile(Tables):
         return mine is None or id(owner) in mine
 
     def _note(self, op: str, loc: Loc | None, began: int, ended: int, noting: int) -> None:
-        """A kernel of eager mode has run."""
+        """Records a kernel of eager mode."""
         found = self._recording
-        if found is not None and not recorder.inside():  # and not in a program, which measures it itself
+        if found is not None and not recorder.inside():  # programs measure theirs themselves
             found.spent(began, ended + noting)
             with self._lock:
                 count, total = self._eager_ops.get((op, loc), (0, 0))
@@ -187,7 +187,7 @@ class Profile(Tables):
         around = self._all.total - running - first - noting
         interrupted = min(noting, found.interrupted)
         entering = running * 1e-9 - inside - tally.reading
-        # Threads wait where they enter and leave programs, or in kernels, where nobody can tell.
+        # Threads wait where they enter and leave programs, or in kernels, where waiting cannot be measured.
         waiting = max(0.0, min(entering, sum(ran.idle for ran in found.programs.values()) * 1e-9))
         outside = {
             _ENTERING: entering - waiting,
@@ -196,7 +196,7 @@ class Profile(Tables):
             _AROUND: around * 1e-9,
             _BETWEEN: self._between * 1e-9,
         }
-        less = sum(min(0.0, x) for x in outside.values())  # what reading the clock was taken for too much
+        less = sum(min(0.0, x) for x in outside.values())  # the estimated time of clock readings was too high
         outside[_MEASURING] = tally.reading + (noting - interrupted + self._eager_noting) * 1e-9 + less
         rest = [Row(name, seconds=max(0.0, x), cumulative=max(0.0, x)) for name, x in outside.items() if x > 0]
         tally.finish(self.seconds)
@@ -210,7 +210,7 @@ class Profile(Tables):
 
     @property
     def functions(self) -> dict[str, tuple[int, float]]:
-        """By name of the functions whose calls were outermost: how many calls, and seconds together."""
+        """By name of the functions with outermost calls: how many calls, and their seconds."""
         found: dict[str, tuple[int, float]] = {}
         for called in self._recording.outermost.values() if self._recording is not None else ():
             calls, seconds = found.get(called.name, (0, 0.0))
@@ -223,7 +223,7 @@ class Profile(Tables):
         return bool(self.calls or self._eager_ops)
 
     def table(self, by: str = "line", limit: int = _SHOWN) -> str:
-        """A table as text, of at most so many rows and those about what lies outside of kernels."""
+        """A table as text, of at most `limit` rows and those about time outside of kernels."""
         return text_table(*self._table(by, limit), LEFT)
 
     def __str__(self) -> str:
@@ -299,7 +299,7 @@ _OUTSIDE = frozenset({_ENTERING, _WAITING, _FIRST, _AROUND, _BETWEEN, _MEASURING
 
 
 def _compiled_form(fn: Any) -> JitFunction | None:
-    """What runs when `fn` is called, if that is compiled."""
+    """The compiled function that a call of `fn` runs, if it runs one."""
     if fn is None:
         return None
     if not callable(fn):

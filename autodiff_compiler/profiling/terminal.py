@@ -1,4 +1,4 @@
-"""Tables on a terminal: in colours where `rich` is installed and they are wanted, else as plain text."""
+"""Tables on a terminal, in colours if `rich` is installed and colours are wanted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _in_colours(found: Tables, out: IO[str]) -> bool:
         return False
     tables = found._tables()
     widest = [len(line) for table in tables for line in text_table(*table, found._left).splitlines()]
-    # On a narrower terminal lines wrap, and lose nothing.  Whether there are colours is settled already.
+    # Wide enough for all lines, which a narrower terminal wraps; `colours_wanted` has decided about colours.
     console = Console(file=out, width=max(80, *widest), force_terminal=True, no_color=False)
     console.print(found._headline(), style="bold", markup=False, highlight=False)
     for head, rows in tables:

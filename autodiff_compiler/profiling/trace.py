@@ -1,4 +1,4 @@
-"""A profile in the Trace Event Format, which chrome://tracing and Perfetto show."""
+"""A profile in the Trace Event Format of chrome://tracing and Perfetto."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def write_trace(
 
 
 def _laid_out(spans: Sequence[Span], times: Times, table: Table, began: float) -> Iterator[tuple[Span, float, float]]:
-    """A layout of spans on a time axis, inner spans at the start of outer ones: each with its begin and seconds."""
+    """Spans laid out on a time axis, inner ones at the start of outer ones: each with its begin and seconds."""
     for span in spans:
         if not span.runs(table):
             continue

@@ -1,4 +1,4 @@
-"""What programs hold at run time: Tensors, Parameters, and the storage they share."""
+"""Objects of run time: Tensors, Parameters, and their storage."""
 
 from __future__ import annotations
 

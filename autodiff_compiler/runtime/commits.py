@@ -1,8 +1,8 @@
-"""What a compiled program had written when an exception left it.
+"""Commits: what a compiled program had written when an exception left it.
 
-A program computes the new values of states, written arguments and attributes, and they take effect when it has ended.
-Before each place where it may stop with an exception it notes what had been written by then; whoever runs the program
-writes that back when it does stop.  Functions of the user's that the program calls on its way see it too (`seeing`).
+A program returns the new values of states, written arguments and attributes, and its caller writes them back.  Before
+each op that may raise, a commit records the values so far; if it does raise, the caller writes these back.  Users'
+functions that the program calls see them, too (`seeing`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Committed:
-    """The values noted in one run: those of states by name, and the rest by the place that noted it last."""
+    """The values recorded in one run: of states by name, and the rest (`rest`) by the last `Commit` (`place`)."""
 
     __slots__ = ("home", "place", "rest", "show", "states")
 
@@ -29,7 +29,7 @@ class Committed:
         self.rest: tuple[Any, ...] = ()
 
 
-#: Writes what was noted to where everybody sees it, for as long as a function of the user's runs.
+#: A context manager that writes recorded values back while a user's function runs.
 Show = Callable[[Committed], AbstractContextManager[None]]
 
 
@@ -42,7 +42,7 @@ _running = _Running()
 
 @contextmanager
 def noting(home: Any, show: Show | None = None) -> Iterator[Committed]:
-    """What the program of a module notes meanwhile in this thread; `home` is the object of the module's states."""
+    """Within it the commits of a module's program in this thread are recorded; `home`: the module's states."""
     noted = Committed(home, show)
     outer = _running.runs
     _running.runs = (*outer, noted)
@@ -53,7 +53,7 @@ def noting(home: Any, show: Show | None = None) -> Iterator[Committed]:
 
 
 def seeing(home: Any, call: Callable[[], T]) -> T:
-    """``call()``, a function of the user's in the program of this home, which sees what was written before it."""
+    """``call()``, a user's function in the program of this home, with the values recorded before it written back."""
     noted = _running.runs[-1] if _running.runs else None
     if noted is None or noted.home is not home or noted.show is None:
         return call()
@@ -62,18 +62,18 @@ def seeing(home: Any, call: Callable[[], T]) -> T:
 
 
 def sees_state(fn: Any) -> bool:
-    """Whether a host function of a program uses `seeing`, so that all must have been noted when it is called."""
+    """Whether a host function uses `seeing`, so that commits before it must have run."""
     return getattr(fn, "sees_state", False) is True
 
 
 class Commit:
-    """The host function that a program calls with the values to be noted: of the states named, or of all the rest.
+    """The host function that records values: of the states named, or of everything else.
 
-    They are for an exception that leaves the op that follows, so a backend need not call before there is one; those of
-    a `lasting` one are for all that follow.
+    They are for an exception of the next op, so a backend may call it only when that raises; those of a `lasting` one
+    are for all ops that follow.
     """
 
-    #: How a program that was saved spells it: nobody writes anything back there.
+    #: Its text in a saved program, in which nothing is written back.
     text = "None"
 
     def __init__(self, home: Any, states: tuple[str, ...] | None = None, lasting: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Arrays that lie in the memory of a device, in the place of a Tensor's ndarray."""
+"""Arrays in the memory of a device, which take the place of a Tensor's ndarray."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Ndarray = np.ndarray[Any, Any]
 
 
 class _Flags:
-    """The part of an ndarray's flags that Tensors ask for."""
+    """The flags of an ndarray that Tensors read."""
 
     writeable = True
 
@@ -23,7 +23,7 @@ def _new_like(make: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, dtype=None, **options: make(a.shape, a.dtype if dtype is None else dtype)
 
 
-#: The functions of NumPy that need no elements, and what they are of arrays of a device.
+#: NumPy's functions that need no elements, for arrays of a device.
 _ANSWERS: dict[Any, Callable[..., Any]] = {
     np.zeros_like: _new_like(np.zeros),
     np.ones_like: _new_like(np.ones),
@@ -31,18 +31,18 @@ _ANSWERS: dict[Any, Callable[..., Any]] = {
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: a.ndim,
     np.size: lambda a: a.size,
-    # What others hold of its memory never changes, so only an array itself shows what is written to it.
+    # A write gives a box new memory, so two boxes never alias.
     np.may_share_memory: lambda a, b, max_work=None: a is b,
     np.shares_memory: lambda a, b, max_work=None: a is b,
 }
 
 
 class DeviceArray:
-    """A contiguous array on a device: what an ndarray says of itself, and its elements where they are asked for.
+    """A contiguous array on a device, with an ndarray's description; its elements are fetched on demand.
 
-    It is a box around memory that nothing changes: a write gives the box other memory.  So a copy costs nothing, and
-    what a program works on stays as it was.  NumPy does not compute with it by itself; ``np.asarray`` fetches it.
-    A backend's class says how elements are fetched and stored.
+    It is a box around immutable memory: a write gives the box new memory.  So a copy costs nothing, and operands of a
+    running program never change.  NumPy does not compute with it by itself; ``np.asarray`` fetches it.  A backend's
+    subclass says how elements are fetched and stored.
     """
 
     __slots__ = ("__weakref__", "dtype", "shape")
@@ -77,7 +77,7 @@ class DeviceArray:
 
     @property
     def memory(self) -> object:
-        """What holds the elements: as long as it is the same object, they are the same."""
+        """The object that holds the elements; while it is the same, so are they."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------------------- description
@@ -160,12 +160,12 @@ class DeviceArray:
 
 
 def is_of_device(data: Any) -> bool:
-    """Whether what a Tensor holds lies on a device."""
+    """Whether a Tensor's array is on a device."""
     return isinstance(data, DeviceArray)
 
 
 class _Residence:
-    """`bring` takes the elements of a Tensor to the device in use; None where that is the CPU."""
+    """`bring` moves the elements of a Tensor to the device in use; None where that is the CPU."""
 
     __slots__ = ("bring",)
 
@@ -195,5 +195,5 @@ _ALONE = _alone()
 
 
 def nobody_else_sees(x: Any) -> bool:
-    """Whether the ndarray in a Tensor is known to the Tensor only, so that its elements may go elsewhere."""
+    """Whether a Tensor holds the only reference to its ndarray, so that the elements may be moved."""
     return _references(x) == _ALONE and x._data.base is None

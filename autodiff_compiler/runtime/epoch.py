@@ -1,7 +1,6 @@
-"""One process-wide count of changes from outside that compiled code has to notice.
+"""The epoch: one number per process that moves with every change that guards on Cells watch.
 
-An unchanged epoch means that no Parameter was replaced or frozen and no flag or hook was changed since a guard last
-looked, so it may skip every check of that kind.
+While it is the same, no Parameter was replaced or frozen and no flag or hook was changed, so these guards hold.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ _next = itertools.count(1).__next__
 
 
 class _Epoch:
-    """Where the number is: in a slot, so that machine code can compare what lies there."""
+    """The number in a slot, where machine code can compare it."""
 
     __slots__ = ("now",)
 
@@ -26,7 +25,7 @@ epoch = _Epoch()
 
 
 def bump() -> None:
-    """Notes a change; every guard looks again at its next call."""
+    """Moves the epoch: guards on Cells are checked at the next call."""
     epoch.now = _next()
 
 

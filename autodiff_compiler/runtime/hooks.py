@@ -1,4 +1,4 @@
-"""Hooks of Cells and Tensors: who is registered, and in which order they run; the same in eager and compiled code."""
+"""Hooks of Cells and Tensors: their registration and the order of their calls, in eager and compiled code alike."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _number = itertools.count()
 
 
 class Registered(NamedTuple):
-    """A hook and how it wants to be called."""
+    """A hook and the options of its registration."""
 
     fn: Callable[..., Any]
     with_kwargs: bool = False
@@ -45,7 +45,7 @@ class Registered(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What error messages call it."""
+        """Its name in error messages."""
         return f"the hook {known_as(self.fn)}"
 
 
@@ -54,19 +54,19 @@ def known_as(fn: Any) -> str:
     while isinstance(fn, functools.partial):
         fn = fn.func
     code = getattr(fn, "__code__", None)
-    if code is None and "defined" not in vars(type(fn)):  # which a function of compiled code has
+    if code is None and "defined" not in vars(type(fn)):  # functions of compiled code have `defined`
         code = getattr(vars(type(fn)).get("__call__"), "__code__", None)
     file, line = (code.co_filename, code.co_firstlineno) if code is not None else getattr(fn, "defined", ("", 0))
     return f"{name_of(fn)} ({os.path.basename(file)}:{line})" if file else name_of(fn)
 
 
 def backward_what(cell: Any, hooks: Sequence[Registered]) -> str:
-    """What error messages call these hooks of a Cell."""
+    """The name of these hooks of a Cell in error messages."""
     return f"{hooks[0].what if len(hooks) == 1 else 'a backward hook'} of {type(cell).__name__}"
 
 
 def not_here(what: str) -> HookError:
-    """The error for compiled code that changes the hooks of what outlives the call."""
+    """The error for compiled code that changes hooks of objects that outlive the call."""
     return HookError(
         f"{what} in compiled code",
         code="AC1708",
@@ -114,7 +114,7 @@ GROUPS = ("forward_pre", "forward", "backward_pre", "backward")
 
 
 class CellHooks:
-    """The hooks of one Cell by group; `groups` is replaced as a whole at each change, so that it can be guarded."""
+    """The hooks of one Cell by group; `groups` is replaced at each change, so that a guard can compare its identity."""
 
     __slots__ = ("_numbers", "groups")
 
@@ -146,7 +146,7 @@ class CellHooks:
         return any(self.groups.values())
 
 
-#: How many Tensors (without Parameters) have hooks that compiled code must look for among its arguments.
+#: How many Tensors (without Parameters) have hooks for which compiled code must look at its arguments.
 _outside = 0
 
 
@@ -156,7 +156,7 @@ def any_outside() -> bool:
 
 
 class OutsideHooks:
-    """The hooks of one Tensor; `registered` is replaced as a whole at each change, so that it can be guarded."""
+    """The hooks of one Tensor; `registered` is replaced at each change, so that a guard can compare its identity."""
 
     __slots__ = ("_counted", "_numbers", "registered")
 
@@ -181,10 +181,10 @@ class OutsideHooks:
         self.changed()
 
     def changed(self) -> None:
-        """What is to be done after each change."""
+        """Called after each change; for subclasses."""
 
     def announce(self, counted: bool) -> None:
-        """Tells compiled code; `counted`: it may meet the Tensor as an argument."""
+        """Tells compiled code of a change; `counted`: the Tensor may be an argument of it."""
         global _outside
         counted = counted and bool(self.registered)
         _outside += counted - self._counted
@@ -198,7 +198,7 @@ class OutsideHooks:
 
 
 def registered_on(x: Any) -> tuple[Registered, ...]:
-    """The hooks that were registered on a Tensor or Parameter outside."""
+    """The hooks that were registered on a Tensor or Parameter outside of compiled code."""
     hooks = getattr(x, "_hooks", None)
     return () if hooks is None else hooks.registered
 
@@ -216,7 +216,7 @@ def _one_method(f: Any, g: Any) -> bool:
 def through(
     hooks: Sequence[Registered], g: Any, call: Callable[[Registered, Any], Any], as_tensor: Callable[[Any, str], Any]
 ) -> Any:
-    """A gradient after the hooks of a Tensor in order; ``as_tensor(found, what)`` makes a gradient of what one gave."""
+    """A gradient after a Tensor's hooks, in order; ``as_tensor(found, what)`` checks and converts what one returned."""
     before = ""
     for hook in hooks:
         given = as_tensor(g, before) if before else g
@@ -266,7 +266,7 @@ def hooked(
     except Exception:
         for hook in todo:
             if always and hook.always:
-                with contextlib.suppress(Exception):  # the first exception is the one to be told
+                with contextlib.suppress(Exception):  # the first exception is the one that is raised
                     after(hook, None)
         raise
 

@@ -1,4 +1,4 @@
-"""What passes between compiled or differentiated code and a function that runs as plain Python (`py_call`)."""
+"""Host functions (`py_call`): specs of their results, the checks of these, and results kept for second runs."""
 
 from __future__ import annotations
 
@@ -109,12 +109,12 @@ class HostCalls:
         found = next(self._earlier, None)
         if found is None:
             found = _alone(call) if self._outer is None else self._outer.of(call)
-        self._results.append(tuple([np.array(a) for a in found]))  # the others belong to the program, and to users
+        self._results.append(tuple([np.array(a) for a in found]))  # copies: the program and users may write to theirs
         return found
 
 
 def _alone(call: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
-    """The results of a call; those of the programs that the function runs itself are none of ours."""
+    """The results of a call; host functions of programs that it runs itself are not recorded here."""
     outer, _current.calls = _current.calls, None
     try:
         return call()
@@ -123,13 +123,13 @@ def _alone(call: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
 
 
 def called(call: Callable[[], tuple[Array, ...]]) -> tuple[Array, ...]:
-    """The results of a host function in a program that runs now."""
+    """The results of a host function of the running program: from an earlier run, or of a call."""
     calls = _current.calls
     return call() if calls is None else calls.of(call)
 
 
 def name_of(fn: Any) -> str:
-    """What messages call a function."""
+    """A function's name in messages."""
     return str(getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or type(fn).__name__)
 
 
@@ -139,7 +139,7 @@ def _parts(x: Any) -> Sequence[Any] | None:
 
 
 def spec_leaves(out: Any) -> Iterator[TensorSpec | type]:
-    """The leaves of a promise, in order: specs for Tensors, and bool, int or float; TypeError for something else."""
+    """The leaves of `out`, in order: specs for Tensors, and bool, int or float; TypeError for anything else."""
     parts = _parts(out)
     if parts is not None:
         for part in parts:
@@ -155,7 +155,7 @@ def spec_leaves(out: Any) -> Iterator[TensorSpec | type]:
 
 
 def filled(out: Any, leaves: Iterator[Any]) -> Any:
-    """The structure of a promise with other leaves."""
+    """The structure of `out` with other leaves."""
     parts = _parts(out)
     if parts is None:
         return None if out is None else next(leaves)
@@ -166,7 +166,7 @@ def filled(out: Any, leaves: Iterator[Any]) -> Any:
 
 
 def host_value(x: Any) -> Any:
-    """An argument as the function gets it: Tensors are ndarrays of their own."""
+    """An argument as the function gets it: Tensors as copies in ndarrays."""
     if isinstance(x, Tensor):
         return np.array(x._data)
     if type(x) is dict:
@@ -177,10 +177,10 @@ def host_value(x: Any) -> Any:
 
 
 def checked(fn: Callable[..., Any], found: Any, out: Any) -> list[Array]:
-    """What the function returned, as arrays of its own for the leaves of the promise.
+    """What the function returned, as new arrays for the leaves of `out`.
 
-    TypeError or ValueError, which name the function, if it is something else than was promised.  The function's
-    `promised_by` says what promises it, if that is not the `out` of a py_call.
+    TypeError or ValueError, which name the function, for anything else than `out` promises.  The function's
+    `promised_by` is the name of what promises it in messages, if that is not the `out` of a py_call.
     """
     promised_by = getattr(fn, "promised_by", None)
     if promised_by is None:

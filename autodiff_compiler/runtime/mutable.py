@@ -1,4 +1,4 @@
-"""`mutable`: values that compiled code is to know by their type only, so that other values do not compile again."""
+"""`mutable`: values that compiled code specialises on by type only, so that other values do not recompile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["NUMBER_DTYPE", "Mutable", "kind_of", "mutable", "number_given", "pla
 
 
 class Mutable:
-    """Marks a number or container; a subclass of the value's own class, so that eager code sees nothing of it."""
+    """The mark: a mixin of subclasses of the values' own classes, so that eager code does not notice it."""
 
     __slots__ = ()
 
@@ -101,7 +101,7 @@ NUMBER_DTYPE: dict[type, DType] = {bool: bool_, int: int64, float: float64}
 
 
 def number_given(x: Any, kind: type, what: str = "") -> Tensor:
-    """A Python number as what a program is given for it; `what`: where it comes from, if it is no argument."""
+    """A Python number as a program's argument; `what`: where it comes from, if it is no argument of the user's."""
     try:
         return wrap(np.asarray(x, NUMBER_DTYPE[kind].numpy))
     except OverflowError:

@@ -1,6 +1,6 @@
-"""What `check_nonfinite` says of an op: whether its result is to blame, and the error that tells the user.
+"""`check_nonfinite`: which op made a NaN or infinity (`found`), and the error (`error_of`).
 
-Compiled code and eager mode ask the same questions here (`found`) and give the same account (`error_of`).
+Compiled code and eager mode use the same check and the same error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..source import Loc, is_users, line_of
 
 __all__ = ["MOVING", "Finding", "Operand", "Origin", "any_of", "error_of", "found", "inside_text"]
 
-#: Ops that only move or choose elements: what they give was there before, and NaN may pass through them.
+#: Ops that only move or select elements: they make no NaN, and may pass one on.
 MOVING = frozenset({
     "broadcast_to", "check_exponent", "check_index", "check_solved", "concat", "const", "diag_embed", "diagonal",
     "expand_dims", "extend", "from_seq", "gather", "gradient_source", "kept", "missing_cotangent", "no_cotangent",
@@ -27,12 +27,12 @@ MOVING = frozenset({
 })  # fmt: skip
 
 _CODE_WIDTH = 70
-#: How many things that may hold a NaN a message names.
+#: The most possible sources of a NaN that a message names.
 _SOURCES = 3
 
 
 class Finding(NamedTuple):
-    """A result that is to blame, by its number, and which of its elements.  `carried`: an operand had NaN already."""
+    """The number of the first bad result, the mask of its bad elements, whether an operand had a NaN (`carried`)."""
 
     result: int
     mask: Any
@@ -41,16 +41,16 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Operand:
-    """What is known of an operand besides its elements: what the user calls it, and where it comes from."""
+    """An operand's name in the user's code, and where it comes from."""
 
     name: str = ""
-    #: "input `x`", "a constant"; empty for what an op made
+    #: "input `x`", "a constant"; empty for the result of an op
     origin: str = ""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an op stands: its place, and for an adjoint what its result is the gradient of."""
+    """An op's place in the user's code, and for an adjoint what its result is the gradient of."""
 
     name: str
     loc: Loc | None
@@ -58,17 +58,17 @@ class Origin:
     result: str = ""
     #: of an adjoint: the op whose derivative it is a part of
     forward: str = ""
-    #: how its operands came about, the last step first
+    #: the lines that computed its operands, the last first
     steps: tuple[Loc, ...] = ()
-    #: other facts, as the trip of a loop
+    #: other facts, such as the trip of a loop
     facts: tuple[str, ...] = ()
 
 
 def found(results: Sequence[Any], operands: Sequence[Any], name: str, nan_only: bool) -> Finding | None:
     """The first result with a NaN, or with an infinity though all operands are finite.
 
-    An infinity may come from an operand, for masks hold infinities on purpose.  Of an elementwise op the operands count
-    element by element.
+    Infinities in operands are allowed, as attention masks contain them; for elementwise ops this is decided element by
+    element.
     """
     elementwise = _is_elementwise(name)
     floats = [np.asarray(x) for x in operands if _is_float(x)]
@@ -119,11 +119,11 @@ def _fresh(bad: Any, operands: Sequence[Any], asked: Any, elementwise: bool, str
     return fresh if strict or fresh.any() else bad
 
 
-# ------------------------------------------------------------------------------------------------ the account
+# ------------------------------------------------------------------------------------------------ the error
 def error_of(
     finding: Finding, results: Sequence[Any], operands: Sequence[Any], known: Sequence[Operand], origin: Origin
 ) -> NonFiniteError:
-    """The error about one op.  `known` says of each operand what is known besides its elements."""
+    """The error about one op; `known`: name and origin of each operand."""
     result = np.asarray(results[finding.result])
     where = np.unravel_index(int(np.argmax(finding.mask)), result.shape)
     index = tuple(map(int, where))
@@ -170,7 +170,7 @@ def inside_text(loc: Loc) -> str:
 
 
 def _gradient_text(origin: Origin) -> list[str]:
-    """What the result of an adjoint is the gradient of."""
+    """A note that says what the result of an adjoint is the gradient of."""
     of = origin.result[2:] if origin.result.startswith("d_") else ""
     parts = [f"of the derivative of `{origin.forward}`"] if origin.forward else []
     parts += [f"of the gradient with respect to `{of}`"] if of else []
@@ -215,7 +215,7 @@ def _source(finding: Finding, operands: Sequence[Any], known: Sequence[Operand])
 
 
 def any_of(sources: Iterable[str]) -> str:
-    """One text for the things of which at least one holds a NaN; empty if they are too many to be of use."""
+    """The names of possible sources as one text; empty if they are too many."""
     texts = [*dict.fromkeys(sources)]
     return " or ".join(texts) if len(texts) <= _SOURCES else ""
 

@@ -1,4 +1,4 @@
-"""What stands for the elements of a Tensor that only describes inputs whose sizes are open."""
+"""The placeholder for the array of a Tensor that only describes inputs of unknown sizes."""
 
 from __future__ import annotations
 

@@ -26,10 +26,10 @@ _numbers = itertools.count(1)
 
 
 class _Versions(threading.local):
-    """What each Parameter holds on the tapes of this thread: the node of its current value.
+    """The node of each Parameter's current value on the tapes of this thread.
 
-    A Parameter is one object for all threads, but each thread differentiates for itself; so its place on a tape is kept
-    here and not in the Parameter.  Parameters without an entry are constants.
+    All threads share a Parameter, but each has its own tapes, so the node is not kept in the Parameter.  Parameters
+    without an entry are constants.
     """
 
     def __init__(self) -> None:
@@ -39,8 +39,8 @@ class _Versions(threading.local):
 versions = _Versions()
 
 
-class _Kept:
-    """An attribute of a Parameter about how several devices share it: kept for the caller, without effect."""
+class _Ignored:
+    """An attribute of a Parameter about parallel training: it can be read and set, and has no effect."""
 
     def __init__(self, default: Any) -> None:
         self._default = default
@@ -74,9 +74,9 @@ class Parameter(Tensor):
     __slots__ = ("_name", "_notes", "_requires_grad", "layerwise_parallel", "parallel_optimizer", "storage_format")
     _notes: dict[str, Any] | None
 
-    cache_enable, cache_shape, is_init = _Kept(False), _Kept([]), _Kept(False)
-    comm_fusion, key, sliced = _Kept(1), _Kept(-1), _Kept(False)
-    parallel_optimizer_comm_recompute = _Kept(False)
+    cache_enable, cache_shape, is_init = _Ignored(False), _Ignored([]), _Ignored(False)
+    comm_fusion, key, sliced = _Ignored(1), _Ignored(-1), _Ignored(False)
+    parallel_optimizer_comm_recompute = _Ignored(False)
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Computing in another float type than the Parameters have (`Cell.to_float`).
+"""Mixed precision (`Cell.to_float`): computing in another float type than the Parameters have.
 
-While such a Cell computes, its `self` is a *view*: an object with the very same `__dict__`, whose class derives from
-the Cell's.  What is read of a view is cast, what is set is set in the Cell.  Views exist in eager and in compiled code,
-so nothing has to know who computes at the moment, and nobody outside of the Cell's own methods sees another type.
+While such a Cell computes, its `self` is a *view*: an object with the same `__dict__`, whose class derives from the
+Cell's.  Reads from a view are cast, writes go to the Cell.  So there is no global state, and only the Cell's own
+methods see the other type, in eager and in compiled code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Cast", "child_view", "has_other_floats", "in_dtype", "is_view", "pla
 
 
 class Cast(Tensor):
-    """A Tensor or Parameter in another float type, which remembers what it was made of: writes go there, too."""
+    """A Tensor or Parameter cast to another float type; writes to it also go to its source."""
 
     __slots__ = ("source",)
     source: Tensor
@@ -54,7 +54,7 @@ def in_dtype(x: Any, dtype: DType) -> Any:
 
 
 def plain(x: Any) -> Any:
-    """x with Tensors in the place of those that remember where they come from: what leaves a Cell is nobody's view."""
+    """x with plain Tensors in place of `Cast`s: results of a Cell have no source."""
     if type(x) is Cast:
         lower = Tensor.__new__(Tensor)
         lower._data, lower._node, lower._held = x._data, x._node, x._held
@@ -65,7 +65,7 @@ def plain(x: Any) -> Any:
 
 
 def whole(x: Any) -> Any:
-    """What a cast Tensor was made of; everything else itself."""
+    """The source of a `Cast`; everything else itself."""
     return x.source if type(x) is Cast else x
 
 
@@ -79,12 +79,12 @@ def is_view(x: Any) -> bool:
 
 
 def viewed(x: Any) -> Any:
-    """The Cell that a view shows; everything else itself."""
+    """The Cell of a view; everything else itself."""
     return x._viewed if hasattr(type(x), "_viewed_class") else x
 
 
 def view_of(owner: Any, dtype: DType) -> Any:
-    """The view of an object in a float type; the object keeps it, as one that is asked for again is the same."""
+    """The view of an object in a float type; cached in the object, so that its identity stays the same."""
     if is_view(owner):
         return owner
     kept: tuple[DType, Any] | None = owner.__dict__.get("_view")
@@ -110,7 +110,7 @@ def _view_class(cls: Any) -> type:
     own = ("_dtype", "_view", "_viewed")
 
     def seen(self: Any, found: Any) -> Any:
-        if found.__class__ in (dict, list):  # somebody may change it: it stays the same object
+        if found.__class__ in (dict, list):  # a method may change it: no copy
             return found
         return child_view(in_dtype(found, object.__getattribute__(self, "_dtype")))
 

@@ -1,4 +1,4 @@
-"""The state of the random numbers: which seed, and how many draws were made from it.
+"""States of random streams: a seed, and how many draws were made from it.
 
 A draw depends on three int64 numbers only, ``[seed, stream, count]``; each draw uses up one count.  Numbers drawn
 without a seed of their own come from stream 0, those of an op with ``seed=s`` from stream s + 1.  The state of each
@@ -31,7 +31,7 @@ class Generator:
         #: Held from reading a state to writing the next one, so that no two threads draw the same numbers.  A compiled
         #: function that draws holds it while it runs.
         self.drawing = Lock()
-        self._lock = Lock()  # of the table of streams; nobody waits for anything while holding it
+        self._lock = Lock()  # of the table of streams; always the innermost
         self._streams: dict[int, Parameter] = {}
         self.seed: int | None = None
         #: How often a seed was set.
@@ -49,7 +49,7 @@ class Generator:
             return any(state is cell for cell in self._streams.values())
 
     def take(self, seed: int | None) -> Tensor:
-        """The state of a stream for one draw; the next draw gets another."""
+        """The state of a stream for one draw; advances the stream."""
         number = _stream(seed)
         with self.drawing, self._lock:
             cell = self._state(number)
@@ -58,7 +58,7 @@ class Generator:
         return wrap(now)
 
     def restart(self, seed: int) -> None:
-        """All streams begin again, from another seed."""
+        """Restarts all streams from another seed."""
         with self.drawing, self._lock:
             self.seed = self._start = seed
             self.restarts += 1
@@ -66,12 +66,12 @@ class Generator:
                 cell._write(np.array([seed, number, 0]))
 
     def counts(self) -> dict[int, list[int]]:
-        """The state of each stream that was drawn from; compiled code may know streams that it never got to."""
+        """The states of the streams that were drawn from (compiled code may make streams that it never draws from)."""
         with self._lock:
             return {number: cell._data.tolist() for number, cell in self._streams.items() if cell._data[2]}
 
     def restore(self, seed: int | None, start: int, counts: dict[int, list[int]]) -> None:
-        """Puts all streams back; those that were not used then begin again."""
+        """Sets all streams back; those without an entry restart."""
         with self.drawing, self._lock:
             self.seed, self._start = seed, start
             for number in {*self._streams, *counts}:

@@ -1,6 +1,6 @@
 """Containers of users' classes: frozen dataclasses, whose fields are elements too, tuples, NamedTuples, lists, dicts.
 
-No code of these classes runs: questions are asked of a class, whose objects may have an answer for every name.
+No code of these classes runs: classes are inspected, not objects, whose `__getattr__` may answer for every name.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def filled_like(x: Any, items: Sequence[Any]) -> Any:
     base, slots, has_dict = _layout(cls)
     if isinstance(x, tuple):
         if base is not tuple or (_is_ours(cls) and not is_named_tuple_class(cls)):
-            return tuple(items)  # what it says of its elements, or how many it has, would not hold
+            return tuple(items)  # the class's invariants about its elements may not hold
         made = tuple.__new__(cls, items)
     else:
         made = base.__new__(cls) if base in _BASES else copy.copy(x)
@@ -77,7 +77,7 @@ def filled_like(x: Any, items: Sequence[Any]) -> Any:
 
 
 def held_besides(x: Any, named: Sequence[str] = ()) -> list[tuple[str, Any]]:
-    """What an object of a user's class holds under other names than these, in slots and in its `__dict__`."""
+    """The attributes of an object of a user's class but the `named` ones, from slots and `__dict__`."""
     cls: Any = type(x)
     _, slots, has_dict = _layout(cls)
     found: list[tuple[str, Any]] = []
@@ -92,13 +92,13 @@ def held_besides(x: Any, named: Sequence[str] = ()) -> list[tuple[str, Any]]:
 
 #: Containers that can be made empty, and filled.
 _BASES: tuple[Any, ...] = (list, dict, OrderedDict, defaultdict)
-#: A flag of classes: made at run time, as those written in Python are.
+#: Py_TPFLAGS_HEAPTYPE: classes written in Python have it.
 _HEAP = 1 << 9
 
 
 @functools.lru_cache(256)
 def _layout(cls: type) -> tuple[Any, tuple[tuple[str, Any], ...], bool]:
-    """The class in C that a class is made of; its slots; and whether its objects have a `__dict__`."""
+    """The C class that a class derives from; its slots; and whether its objects have a `__dict__`."""
     base = next(c for c in cls.__mro__ if not c.__flags__ & _HEAP)
     classes = [c for c in cls.__mro__ if c is not functools.partial]  # whose slots are its elements
     slots = [item for c in classes for item in vars(c).items() if type(item[1]) is types.MemberDescriptorType]
@@ -106,7 +106,7 @@ def _layout(cls: type) -> tuple[Any, tuple[tuple[str, Any], ...], bool]:
 
 
 def _held(place: Any, x: Any) -> tuple[Any, ...]:
-    """What an object holds in a slot, if anything."""
+    """The value of an object's slot in a tuple; empty if it is not set."""
     try:
         return (place.__get__(x),)
     except AttributeError:

@@ -1,4 +1,4 @@
-"""How users' backward rules are called and what they return: the same in eager and in compiled code."""
+"""Users' backward rules (`bprop`): how they are called, and checks of what they return, eager and compiled alike."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class _NotGiven:
         return "not given"
 
 
-#: The gradient of an argument of which a rule says nothing.
+#: The gradient of an argument for which a rule returns nothing.
 NOT_GIVEN = _NotGiven()
 
 
 def cotangent_from(given: Any) -> Any:
-    """A cotangent that a user gives: an array is a Tensor, a number of NumPy one of Python, all else is itself."""
+    """A cotangent from a user: arrays become Tensors, NumPy numbers Python's, everything else is returned as it is."""
     if isinstance(given, np.generic):
         return given.item()
     return wrap(np.array(given)) if isinstance(given, np.ndarray) else given
@@ -49,7 +49,7 @@ def cotangent_from(given: Any) -> Any:
 
 @contextmanager
 def about_rule(rule: Any) -> Iterator[None]:
-    """Errors about what a user's rule takes or returns show where the rule stands."""
+    """Within it errors about a user's rule get the rule's place."""
     try:
         yield
     except BpropError as error:
@@ -68,7 +68,7 @@ def place_of(rule: Any) -> Loc | None:
 
 
 def entries(what: str, given: Any, names: Sequence[str]) -> list[Any]:
-    """One entry for each parameter: None for zero; a value alone counts for the first and leaves the others open.
+    """One entry for each parameter: None for zero; a value alone is for the first, the others are `NOT_GIVEN`.
 
     BpropError (AC1703): a tuple that is too short, or None for several.  What is beyond the parameters is ignored.
     """
@@ -90,7 +90,7 @@ def entries(what: str, given: Any, names: Sequence[str]) -> list[Any]:
 
 
 def not_given(what: str, names: Sequence[str]) -> BpropError:
-    """The error for the gradient of an argument that a value alone leaves open."""
+    """The error for a gradient that is `NOT_GIVEN`."""
     return BpropError(
         f"{what} returns one value, which is the gradient of '{names[0]}', and that of another input is asked for",
         code="AC1703",
@@ -182,7 +182,7 @@ def bound(
 
 
 def names_of(function: Any, count: int) -> list[str]:
-    """What error messages call the arguments of a function that may have no signature."""
+    """The names of a function's arguments in error messages, also if it has no signature."""
     try:
         found = bound(function, function, "", (None,) * count, {})[1]
     except (TypeError, ValueError):
@@ -191,7 +191,7 @@ def names_of(function: Any, count: int) -> list[str]:
 
 
 def keywords_of(construct: Any, names: Sequence[str]) -> Sequence[str]:
-    """Those of the parameters that `bound` gave, the last ones, that can only be given by keyword."""
+    """The keyword-only ones of the parameters that `bound` gave, which are the last."""
     parameters = _signature(construct).parameters
     given = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     positional = {n for n, p in parameters.items() if p.kind in given}

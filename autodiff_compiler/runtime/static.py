@@ -1,4 +1,4 @@
-"""Questions about an object's parts whose answers compiled code takes as constants."""
+"""Queries of Cells whose answers are constants for compiled code."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def static_query(method: _Function) -> _Function:
-    """Marks a method of a Cell: compiled code runs it while compiling, and anew once its answer would be another.
+    """Marks a method of a Cell that runs while compiling; code is compiled again when its answer changes.
 
-    It answers with objects that are there already (Parameters, Cells, names), in a list, a dict, a view or an iterator;
-    every change of an answer moves the epoch.
+    It returns existing objects (Parameters, Cells, names) in a list, dict, view or iterator; every change of an answer
+    must move the epoch.
     """
     method.__graph_query__ = True  # type: ignore[attr-defined]
     return method

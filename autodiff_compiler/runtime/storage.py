@@ -1,7 +1,7 @@
-"""Who else holds the buffer of a Tensor: decides between a write in place and a write to a copy.
+"""Holders of a Tensor's buffer, which decide between a write in place and a copy.
 
-Every Tensor carries a mask of holders: the bits of the tapes that saved its buffer, and `SHARED` once another Tensor
-may look at the same bytes.  Bits of tapes that ended are no longer live and hold nothing.
+Every Tensor has a mask of holders: the bits of the tapes that saved its buffer, and `SHARED` once another Tensor may
+alias it.  Bits of tapes that ended are no longer live and hold nothing.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from ..locks import Lock
 
 __all__ = ["PAIR", "SHARED", "holders"]
 
-#: The bit of Tensors whose bytes another Tensor may show; always live.
+#: The bit of Tensors that another Tensor may alias; always live.
 SHARED = 1
-#: A tape's bit times this: with that of its integers.
+#: A tape's bit times this is both of its bits: for floats, and for integers.
 PAIR = 0b11
 
 
@@ -23,16 +23,16 @@ class _Holders:
 
     def __init__(self) -> None:
         self.live = SHARED
-        #: the second bit of each tape: on it lies what an integer variable leads to
+        #: the second bit of each tape: of values that depend on an integer variable
         self.integers = 0
-        #: the tapes that lost a variable's trace: it became an integer, a Python number, or was stopped
+        #: tapes on which a derivative was lost: a value became an integer or a Python number, or was stopped
         self.lost = 0
         #: the tapes on which a derivative was taken
         self.inner = 0
         self._lock = Lock()  # a collected tape may give its bit back in the middle of `take`
 
     def take(self) -> int:
-        """The lowest free bit, now live, and with it the one above: that of its integers."""
+        """Takes the lowest free bit, with the next one, that of its integers."""
         with self._lock:
             bit = ~self.live & (self.live + 1)
             self.live |= bit * PAIR
@@ -42,7 +42,7 @@ class _Holders:
             return bit
 
     def of_integers(self, mask: int) -> int:
-        """The bits of a mask, of both kinds, of the tapes that know an integer variable to lead there."""
+        """Both bits of the tapes in a mask that have their integer bit set."""
         found = mask & self.integers
         return found | found >> 1
 

@@ -1,7 +1,7 @@
-"""The Tensor: a box over an ndarray, with what NumPy, Python and other frameworks expect of an array.
+"""The Tensor: a box over an ndarray, with the array protocols of NumPy, Python and other frameworks.
 
-Operators and most methods are attached by `eager` from the primitives that declare them; what stands here needs no
-derivative, or leaves the system of derivatives on purpose (`asnumpy`, `item`, `float`).
+Operators and most methods are attached by `eager` from the primitives that declare them; the methods here need no
+derivative, or leave the tapes on purpose (`asnumpy`, `item`, `float`).
 """
 
 from __future__ import annotations
@@ -37,13 +37,10 @@ __all__ = [
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
-#: What is wrong with ``len(x)`` and ``for e in x`` of a Tensor without dimensions, in eager and compiled code.
+# Messages of errors, in eager and compiled code alike.
 NO_LENGTH = "a tensor without dimensions has no len()"
-#: What is wrong with ``del x[i]``, with the class of x.
 NO_DELETION = "'{}' object doesn't support item deletion"
 NO_ELEMENTS = "a tensor without dimensions cannot be iterated over or unpacked"
-
-#: What is wrong with ``Tensor([x, y])`` of Tensors.
 NO_LIST_OF_TENSORS = "a list of Tensors is not data: join them with ops.stack, which keeps gradients"
 
 
@@ -78,8 +75,8 @@ class Tensor:
     [7, 7]
     """
 
-    # Compiled code reads the buffer through the first slot.  `_node` is the op on a tape that made this Tensor (or
-    # None), `_held` the holders of its buffer (see `storage`), `_hooks` is set by the first `register_hook`.
+    # Machine code reads these slots.  `_node` is the op on a tape that made this Tensor (or None), `_held` the holders
+    # of its buffer (see `storage`), `_hooks` is set by the first `register_hook`.
     __slots__ = ("_data", "_node", "_held", "_hooks", "__weakref__")  # noqa: RUF023
     _data: Array
     _node: Any
@@ -261,7 +258,7 @@ class Tensor:
         return self
 
     def _own(self) -> Array:
-        """The buffer, after a copy if a live tape or another Tensor holds it too: safe to write to."""
+        """The buffer, safe to write to: copied if a live tape holds it or another Tensor may alias it."""
         data = self._data
         if self._held & holders.live or not data.flags.writeable:
             self._data = data = data.copy()
@@ -269,11 +266,11 @@ class Tensor:
         return data
 
     def _leave(self) -> None:
-        """Leaves the buffer to the arrays that `asnumpy` gave: what is assigned next goes to another one."""
+        """Gives the buffer up to arrays that `asnumpy` gave: the next write goes to another one."""
         self._held |= SHARED
 
     def _of_host(self) -> Array:
-        """The same in the host's memory: what lies on a device moves here, until it is used there again."""
+        """`_own` in the host's memory: an array of a device is fetched, until it is used there again."""
         data: Any = self._own()
         if isinstance(data, DeviceArray):
             self._data = data = data.fetch()
@@ -401,7 +398,7 @@ def _numbers(data: Any, dtype: DType | None) -> Array:
     try:
         array = np.array(data)
         if array.dtype == np.float64 and (np.abs(array) >= 2.0**63).any() and _whole(data):
-            array = np.array(data, np.uint64)  # NumPy makes floats of them if smaller ones are among them
+            array = np.array(data, np.uint64)  # NumPy makes floats of uint64s beside smaller ints
     except (ValueError, OverflowError) as error:
         raise TypeError(f"this {type(data).__name__} is not a rectangular block of numbers: {error}") from None
     if array.dtype.kind == "c":
@@ -426,7 +423,7 @@ def _refuse_tensors(data: Any) -> None:
 
 
 def _described(shape: tuple[Any, ...] | None, dtype: DType | None) -> Any:
-    """What stands for the elements of a Tensor that describes inputs; TypeError if nothing in it is open."""
+    """The placeholder for the array of a Tensor that describes inputs; TypeError if no size is open."""
     if dtype is None or (shape is not None and None not in shape):
         raise TypeError("a Tensor is made from `input_data`, or from `shape`, `dtype` and `init`")
     return OpenSizes(shape, dtype)

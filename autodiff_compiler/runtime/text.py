@@ -1,4 +1,4 @@
-"""How a Tensor looks as text: MindSpore's `repr`."""
+"""The `repr` of Tensors, as MindSpore writes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 __all__ = ["tensor_repr"]
 
-#: A dimension longer than twice this shows its first and last elements only; a vector may have `_VECTOR` elements.
+#: A dimension longer than twice this is abbreviated to so many elements at each end; a vector from `_VECTOR` on.
 _EDGE = 3
 _VECTOR = 1000
 #: How many elements of a vector stand on one line.
@@ -32,7 +32,7 @@ def _scalar(data: np.ndarray[Any, Any]) -> str:
 
 
 def _element(data: np.ndarray[Any, Any]) -> Callable[[Any], str]:
-    """One element at the width its column has."""
+    """The formatter of elements, padded to one width."""
     if data.dtype.kind == "f":
         spec = ">11.4e" if data.dtype.itemsize == 2 else ">15.8e"
         return lambda v: format(float(v), spec)
@@ -48,7 +48,7 @@ def _shortest(value: Any) -> str:
 
 
 def _shown(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The elements that the text has."""
+    """The elements that are not abbreviated."""
     longest = _VECTOR if data.ndim == 1 else 2 * _EDGE
     for axis, n in enumerate(data.shape):
         if n > longest:

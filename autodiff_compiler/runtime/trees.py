@@ -1,7 +1,7 @@
-"""Containers of results: nested tuples, lists, dicts, frozen dataclasses and `jit_class` objects with Tensors in them.
+"""Trees: nested tuples, lists, dicts, frozen dataclasses and `jit_class` objects with Tensors as leaves.
 
-This is what counts as a structure wherever eager code looks into what a function returned; `frontend.variables.values`
-says the same of what compiled code made.  Objects of other classes are opaque.
+Eager code uses them for arguments and results, `frontend.variables.values` does the same for compiled code.  Objects of
+other classes are opaque.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def parts(x: Any) -> Sequence[Any] | None:
 
 
 def leaves(tree: Any, _inside: tuple[int, ...] = ()) -> Iterator[Tensor]:
-    """The Tensors in it, in order."""
+    """The Tensors in a tree, in order."""
     if isinstance(tree, Tensor):
         yield tree
-    elif id(tree) not in _inside:  # an object may hold itself
+    elif id(tree) not in _inside:  # an object may contain itself
         for item in parts(tree) or ():
             yield from leaves(item, (*_inside, id(tree)))
 
@@ -57,7 +57,7 @@ def leaves(tree: Any, _inside: tuple[int, ...] = ()) -> Iterator[Tensor]:
 def mapped(
     fn: Callable[[Any], Any], tree: Any, kind: type | tuple[type, ...] = (), _inside: tuple[int, ...] = ()
 ) -> Any:
-    """The same structure with ``fn(leaf)`` in place of the leaves; what is of a `kind` is a leaf in any case."""
+    """The same structure with ``fn(leaf)`` in place of the leaves; objects of `kind` are leaves, too."""
     items = None if isinstance(tree, kind) or id(tree) in _inside else parts(tree)
     if items is None:
         return fn(tree)
@@ -83,15 +83,15 @@ def with_parts(x: Any, items: Sequence[Any]) -> Any:
 
 
 def replaced(tree: Any, leaf: Callable[[Any], Any], kind: type | tuple[type, ...] = Tensor) -> Any:
-    """The same structure with something else in the place of its Tensors (or leaves of other kinds)."""
+    """The same structure with ``leaf(t)`` in place of its Tensors (or leaves of another `kind`)."""
     return mapped(lambda x: leaf(x) if isinstance(x, kind) else x, tree, kind)
 
 
 def exchanged(tree: Any, leaf: Callable[[Tensor], Any], changed: dict[int, Any], _inside: tuple[int, ...] = ()) -> Any:
-    """The same structure with ``leaf(t)`` in the place of each of its Tensors.
+    """The same structure with ``leaf(t)`` in place of each of its Tensors.
 
-    Lists, dicts and objects whose ids are keys of `changed` stay what they are and get other elements; each is noted
-    there (by its id) once that is done, and is not looked into again.  All others are made anew where they must be.
+    Lists, dicts and objects whose ids are keys of `changed` are changed in place, and entered there (by id) once that
+    is done, so that it is done once.  Other containers are copied where an element changes.
     """
     if isinstance(tree, Tensor):
         return leaf(tree)
@@ -119,7 +119,7 @@ def exchanged(tree: Any, leaf: Callable[[Tensor], Any], changed: dict[int, Any],
 
 
 def containers(tree: Any) -> Iterator[Any]:
-    """The lists, dicts and objects in it that may be changed, each once."""
+    """The mutable containers of a tree (lists, dicts, objects), each once."""
     seen: set[int] = set()
     stack = [tree]
     while stack:

@@ -13,8 +13,8 @@ import numpy as np
 from ..compiler.call_key import Identity
 from ..compiler.fastcall.eligible import takes_fast_path
 from ..config import GRAPH_MODE, context, jit_disabled
-from ..eager.ahead import taken
 from ..eager.grad import differentiate
+from ..eager.recorded_call import taken
 from ..errors import leave_user_frames
 from ..frontend.derivatives.ahead import go_back
 from ..frontend.derivatives.grad import differentiate as differentiate_in_graph
@@ -128,10 +128,10 @@ class Gradient(HasCompiledForm):
 
         main = main_of if self.has_aux else None
         weights = (self.weights() if callable(self.weights) else self.weights) or ()
-        ahead = taken(self.fn, args, kwargs)
-        found = None if ahead is None else ahead.pull(inputs.tensors, weights, self._seeds(sens), main)
-        if ahead is not None and found is not None:
-            return self._result(ahead.outputs, inputs.by_position(found[0]), found[1], lambda w: w.name)
+        recorded = taken(self.fn, args, kwargs)
+        found = None if recorded is None else recorded.pull(inputs.tensors, weights, self._seeds(sens), main)
+        if recorded is not None and found is not None:
+            return self._result(recorded.outputs, inputs.by_position(found[0]), found[1], lambda w: w.name)
         outputs, grads, of_weights = differentiate(run, inputs.tensors, weights, self._seeds(sens), main)
         return self._result(outputs, inputs.by_position(grads), of_weights, lambda w: w.name)
 

@@ -12,7 +12,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
-from autodiff_compiler.eager.ahead import Ahead
+from autodiff_compiler.eager.recorded_call import RecordedCall
 from tests.ascend.on_device import Copies, Waits, array, ascend
 
 
@@ -138,8 +138,8 @@ def test_a_gradient_after_set_grad_reads_nothing_back_and_sees_writes(device: An
     network.set_grad()
     gradient = ms.grad(network, None, network.trainable_params())
     pulled: list[Any] = []
-    pull = Ahead.pull
-    monkeypatch.setattr(Ahead, "pull", lambda ahead, *args: pulled.append(ahead) or pull(ahead, *args))
+    pull = RecordedCall.pull
+    monkeypatch.setattr(RecordedCall, "pull", lambda call, *args: pulled.append(call) or pull(call, *args))
     with ascend():
         copies = Copies(monkeypatch)
         for _ in range(2):

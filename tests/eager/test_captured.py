@@ -7,7 +7,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
-from autodiff_compiler.eager.captured import checksum, picture
+from autodiff_compiler.eager.captured import checksum, snapshot
 
 X = Tensor([1.0])
 FACTORS = {"k": 2.0}
@@ -51,19 +51,19 @@ def test_a_recorded_call_is_not_taken_after_a_change(what, monkeypatch):
 def test_a_recorded_call_is_taken_while_nothing_changes():
     net = Reader().set_grad()
     net(X)
-    assert net._ahead.fits((X,), {})
+    assert net._recorded.fits((X,), {})
     memory = X.asnumpy()
     net(X)
-    assert net._ahead.fits((X,), {})
+    assert net._recorded.fits((X,), {})
     memory[0] = 3.0
-    assert not net._ahead.fits((X,), {})
+    assert not net._recorded.fits((X,), {})
     memory[0] = 1.0
 
 
 def test_pictures():
     assert checksum(np.array([[1.0, 2.0]]).T) != checksum(np.array([[2.0, 1.0]]).T)
-    assert picture([nn.SequentialCell(nn.Dense(2, 3), nn.BatchNorm1d(3), nn.ReLU())]) is not None
-    assert picture([iter([1])]) is None  # an iterator does not show what it will give
+    assert snapshot([nn.SequentialCell(nn.Dense(2, 3), nn.BatchNorm1d(3), nn.ReLU())]) is not None
+    assert snapshot([iter([1])]) is None  # an iterator does not show what it will give
 
 
 # ------------------------------------------------------------------------------------------------ recompute

@@ -32,7 +32,7 @@ _OUT_OF_MEMORY = (200000, 207001, 207018)
 DEVICE_FAILURES = range(507000, 508000)
 _CORES = ("AICORE", "AICPU", "VECTOR_CORE")
 _LOST = "its memory is lost: begin again in a new process, from a checkpoint"
-#: What a status says that users meet on a new machine.
+#: Advice for statuses that are common on a new machine.
 _ADVICE = {
     100000: "a parameter is invalid",
     100039: "the loaded library is a stub for linking: put the toolkit's lib64 before its devlib or stub folder",
@@ -59,7 +59,7 @@ class Acl:
         self._owner = False
 
     def initialise(self) -> None:
-        """Starts CANN; AscendError or MissingSymbolError where it cannot be used.  Somebody else may have done it."""
+        """Starts CANN, unless another package has; AscendError or MissingSymbolError where it cannot be used."""
         with self._lock:
             if self._ready:
                 if self._pid != os.getpid():
@@ -100,7 +100,7 @@ class Acl:
         return int(made)
 
     def error(self, name: str, status: int, loc: str = "") -> AscendError:
-        """The exception for a status that `name` returned, with what the library says of it."""
+        """The exception for a status that `name` returned, with the library's last error message."""
         said = None
         with contextlib.suppress(MissingSymbolError):
             said = self.libraries.function("aclGetRecentErrMsg")()

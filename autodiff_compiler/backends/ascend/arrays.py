@@ -12,7 +12,7 @@ from .device import Block, Device
 
 __all__ = ["KNOWN", "AscendArray", "brought", "uploaded"]
 
-#: Up to how many bytes of integers stay known to the host.
+#: Bytes of integer arrays up to which the host keeps a copy.
 KNOWN = 1 << 20
 
 
@@ -40,7 +40,7 @@ class AscendArray(DeviceArray):
     def fetch(self) -> np.ndarray[Any, Any]:
         """The values as a new ndarray; waits until they are there."""
         found = np.empty(self.shape, self.dtype)
-        block = self.block  # held until it is read, whatever others write to this array
+        block = self.block  # holds the block, if another thread gives this array a new one meanwhile
         block.device.download(block.address, found)
         return found
 
@@ -62,7 +62,7 @@ class AscendArray(DeviceArray):
 
 
 def uploaded(values: np.ndarray[Any, Any], device: Device, label: str) -> Block:
-    """A new block with the values.  What may be labels or indices stays known here: the host checks them."""
+    """A new block with the values.  The host keeps small integers (labels, indices), which it may have to check."""
     block = device.allocate(values.nbytes, label)
     device.upload(np.ascontiguousarray(values), block.address)
     if values.dtype.kind in "iub" and values.nbytes <= KNOWN:
@@ -71,7 +71,7 @@ def uploaded(values: np.ndarray[Any, Any], device: Device, label: str) -> Block:
 
 
 def brought(x: Any, device: Device) -> AscendArray:
-    """The elements of a Tensor on a device; they stay there unless somebody else sees those of the host."""
+    """The elements of a Tensor on a device; the Tensor is moved there, unless others see its host array."""
     moves = nobody_else_sees(x)
     data = x._data
     found = AscendArray.of(data, device, getattr(x, "name", None) or "")

@@ -32,9 +32,9 @@ TARGET = Target("ascend", alignment=64, inplace=False)
 class AscendBackend:
     """Runs modules on an Ascend device; `host` compiles what the host does: output, exceptions, host functions.
 
-    Programs with ops without an operator are refused when they are called, unless
-    ``set_context(ascend_fallback="host")`` lets such ops run on the host.  `lacks` says why an operator cannot be had
-    (the installed CANN is too old), or nothing.
+    Programs with ops that have no operator are refused when they are called, unless
+    ``set_context(ascend_fallback="host")`` lets such ops run on the host.  `lacks` says why the installed CANN does not
+    have an operator; "" if it has.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class AscendBackend:
         return Coverage({k: v for k, v in ways.items() if k not in low.missing}, missing)
 
     def work(self, module: Module, *, in_place: Collection[str] = ()) -> Work:
-        """What the program does when it is called, as if each op were one operator; its arenas lie on the device."""
+        """The work of one call, as if each op were one operator; arenas lie on the device."""
         low, _, _ = self._lowered(module)
         constants = sum(getattr(x, "nbytes", 0) for x in module.constants.values())
         arena = max((segment.arena for segment in _segments(low.steps)), default=0)

@@ -1,6 +1,6 @@
 """A cache, with eviction, of CANN's objects for segments: repeatable executors and captured graphs.
 
-They hold addresses, so they end when memory goes back to CANN; and CANN has room for so many only.
+They hold addresses, so they are destroyed when memory goes back to CANN; and CANN limits their number.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .device import Device
 
 __all__ = ["Cache", "Entry", "cache_of"]
 
-#: What is kept makes room for others once each of these was used so many times without it, on the average.  Where all
-#: are used in turn, nothing makes room: else each would go right before its next use.
+#: An entry is idle after so many uses per cached entry without it.  Entries that are used in turn are never idle: LRU
+#: would evict each right before its next use.
 _IDLE = 8
 #: CANN has too few streams, events, notifiers, models or the like.
 _NO_ROOM = (207005, 207007, 207008, 207009, 207010, 207011, 207012)
@@ -27,10 +27,10 @@ _log = logging.getLogger(__name__)
 class Entry:
     """What is cached for a segment at some addresses: in its cache from before it is filled until `destroy`.
 
-    `weight`: for how many it counts.  `users`: how many runs are at it; until they are done it stays.
+    `weight`: how much of the limit it takes.  `users`: how many runs use it now, which must end before it is destroyed.
     """
 
-    #: the name of the kind, how many a device may cache, and what happens to the others
+    #: for messages, the name of the kind and what is done instead; the limit of a device
     what = ""
     most = 0
     instead = ""
@@ -42,7 +42,7 @@ class Entry:
         cache.items[self] = None
 
     def destroy(self) -> None:
-        """Gives it back to CANN; the stream must be done with it.  Then it knows nothing of the device any more."""
+        """Gives its objects back to CANN, once the stream is done with them, and leaves the cache."""
         self.alive = False
         if hasattr(self, "cache"):
             self.release()
@@ -54,7 +54,7 @@ class Entry:
         raise NotImplementedError
 
     def abandon(self) -> None:
-        """Leaves it to the next thread that uses the device; this may be any thread, at any time."""
+        """Queues it to be destroyed by the next thread that uses the device: finalizers run in any thread."""
         self.alive = False
         if hasattr(self, "cache"):
             with contextlib.suppress(ReferenceError):  # a forked process ends, whose devices are its parent's
@@ -65,20 +65,20 @@ class Cache:
     """The entries of one kind on one device, the least recently used first."""
 
     def __init__(self, device: Device, kind: type[Entry]) -> None:
-        self.device: Device = weakref.proxy(device)  # programs know what is kept longer than there is the device
+        self.device: Device = weakref.proxy(device)  # programs hold entries longer than the device lives
         self.kind, self.most = kind, kind.most
         self.items: OrderedDict[Entry, None] = OrderedDict()
         self._uses, self._full = 0, False
         self._said: set[str] = set()
 
     def use(self, item: Entry) -> None:
-        """Notes that it is needed now."""
+        """Marks an entry as used now."""
         self._uses += 1
         item.used = self._uses
         self.items.move_to_end(item)
 
     def room(self, weight: int) -> bool:
-        """Whether there is room for more, after eviction of idle entries; an entry above the limit goes in alone."""
+        """Whether there is room for `weight`, after eviction of idle entries; what is above the limit fits alone."""
         self._uses += 1
         while sum([item.weight for item in self.items]) + weight > self.most:
             if not self.items:
@@ -93,14 +93,14 @@ class Cache:
         return True
 
     def drop(self, item: Entry) -> None:
-        """Ends something that may be at work on the stream."""
+        """Destroys an entry that the stream may still use."""
         try:
             self.device.synchronize()
         finally:
             item.destroy()
 
     def refused(self, error: AscendError) -> bool:
-        """Whether CANN has no room for one more; then there will be no more than there are."""
+        """Whether an error says that CANN's limit is reached; then this number becomes ours."""
         if error.status not in _NO_ROOM:
             return False
         self.most = sum([item.weight for item in self.items if item.alive])
@@ -115,7 +115,7 @@ class Cache:
             _log.warning("device %d, %s: %s; %s", self.device.number, self.kind.what, why, self.kind.instead)
 
     def close(self) -> None:
-        """Ends what no run is at: memory goes back to CANN, with the addresses that it mentions."""
+        """Destroys the entries that no run uses: memory, with their addresses, goes back to CANN."""
         for item in [item for item in self.items if not item.users]:
             item.destroy()
 

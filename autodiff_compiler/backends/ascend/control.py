@@ -35,7 +35,7 @@ def _if(low: Lowering, op: Op) -> None:
 
 # ------------------------------------------------------------------------------------------------ loops
 def _carries(low: Lowering, op: Op, inits: Any, loc: str) -> list[Operand]:
-    """Names for what goes from trip to trip, which mean the initial values at first."""
+    """Names for the carries, bound to the initial values."""
     carries = [low.fresh(v.type, v.name) for v in inits]
     low.bind(carries, [low.settled(low.env[v], loc) for v in inits])
     return carries
@@ -54,7 +54,7 @@ def _body(low: Lowering, block: Block, carries: list[Operand], loc: str) -> tupl
 
 
 def _number(run: Run, ref: Ref, number: int) -> None:
-    """A number that the host knows, as a value of the device."""
+    """Stores a number that the host knows as a value of the device."""
     run.store(np.array(number, ref.dtype.numpy), ref.buffer)
 
 
@@ -141,7 +141,7 @@ def _finish(
     loc: str,
     inside: list[Operand] | None = None,
 ) -> None:
-    """The loop as a step; `inside`: what it gives to its blocks."""
+    """Appends the loop as a step; `inside`: values that it gives to its blocks."""
     makes = [key for r in [*results, *(inside or ())] for key in keys_of(r)]
     low.step(Loop(run, blocks, [key for r in reads for key in keys_of(r)], makes, loc))
     low.env.update(zip(op.results, results, strict=True))
@@ -205,7 +205,7 @@ def _seq_add(low: Lowering, op: Op) -> None:
 
 
 def _sum(run: Run, type: Type, x: Any, y: Any, loc: str) -> Any:
-    """Two values of a type added, element by element where they have any; None is nothing."""
+    """The sum of two values of a type, tuples and sequences element by element; None stands for zero."""
     if x is None or y is None:
         return x if y is None else y
     if isinstance(type, Seq):
@@ -215,7 +215,7 @@ def _sum(run: Run, type: Type, x: Any, y: Any, loc: str) -> Any:
     assert isinstance(type, TensorType)
     size = math.prod([n for n in type.shape if isinstance(n, int)])
     made = run.device.allocate(size * type.dtype.itemsize)
-    # One dimension is enough, of whatever rank the elements are.
+    # blocks are contiguous: one dimension is enough
     places = [Placed(block.address, size, type.dtype, (size,), (1,), 0) for block in (x, y, made)]
     if size:
         launch(run.device, "Add", [places[0], places[1], Number.of(1), places[2]], loc)

@@ -1,8 +1,7 @@
 """A device: its stream, its memory, and copies between it and the host.
 
-All work of a device goes through one stream, in order.  So a block that nobody holds any more can be used again at
-once: what comes later on the stream runs later.  The host waits in few places only: where it needs a value, where it
-gives memory back to CANN, and where much is under way that it sent.
+All work of a device goes through one stream, in order.  So a freed block can be used again at once: later work runs
+later.  The host waits only where it needs a value, gives memory back to CANN, or has too many copies in flight.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ __all__ = ["Block", "Device", "chip", "current", "device", "found", "shutdown", 
 
 #: How many of the last queued operators an asynchronous failure names.
 _REMEMBERED = 8
-#: How many kinds of tenants are named where memory lacks.
+#: How many of the largest users of memory an error for lack of memory names.
 _TENANTS = 5
 _HUGE_FIRST = 0
 _HBM = 1
@@ -41,7 +40,7 @@ _OVERFLOW_MODES = {"SATURATION_MODE": _SATURATION, "INFNAN_MODE": _INFNAN}
 _STATUS_BYTES = 64
 _DETERMINISTIC = 0
 _UNITS = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
-#: Bytes of one copy, of all page-locked memory, and how many copies may be under way.
+#: Bytes of one copy and of all page-locked memory, and how many copies may be in flight.
 _PIECE, _STAGING, _UNDER_WAY = 16 << 20, 64 << 20, 256
 _SMALLEST = 4096
 
@@ -52,7 +51,7 @@ def _bytes(text: str) -> int:
 
 
 def _pieces(nbytes: int) -> Iterator[tuple[int, int]]:
-    """Where the copies of an array begin, and their sizes."""
+    """The offsets and sizes of the copies of an array."""
     for at in range(0, nbytes, _PIECE):
         yield at, min(_PIECE, nbytes - at)
 
@@ -72,21 +71,21 @@ class Device:
         self.order = Lock()
         self._memory = Pool(self, "aclrtMalloc", (_HUGE_FIRST,), "aclrtFree")
         self._staging = Pool(self, "aclrtMallocHost", (), "aclrtFreeHost")
-        #: the page-locked memory of copies that were queued since somebody last waited
+        #: page-locked memory of the copies queued since the last wait
         self._under_way: list[Block] = []
         self._recent: deque[str] = deque(maxlen=_REMEMBERED)
         self._workspace: Block | None = None
-        #: what others keep in its memory, by who does, until it is closed
+        #: by owner, what lies in its memory until it is closed
         self.kept: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-        #: what keeps addresses, by kind: executors and captured graphs; and those of programs that are no more
+        #: caches of executors and captured graphs, by kind; and entries of freed programs, to be destroyed
         self.keepers: dict[Any, Any] = {}
         self.abandoned: deque[Any] = deque()
-        #: ends the capture of the stream; a signal's handler or a finalizer may need it in the middle of that
+        #: ends a capture of the stream, for a signal handler or finalizer that runs in the middle of it
         self.recording: Callable[[], None] | None = None
         self.closed = False
         self._pid = os.getpid()
         self._context = self.stream = 0
-        #: what results that overflow became before this package asked for another way
+        #: the device's overflow mode before this package changed it
         self._overflow_before: int | None = None
         acl.initialise()
         acl.call("aclrtSetDevice", number)  # once: threads take its context
@@ -102,13 +101,13 @@ class Device:
 
     @property
     def mine(self) -> bool:
-        """Whether it is this process's, and not that of the one that this was forked from."""
+        """Whether this process started it, and not the one that this was forked from."""
         return self._pid == os.getpid()
 
     def enter(self) -> None:
-        """Makes this the device of the calling thread, whatever another user of CANN chose since it last was.
+        """Makes this the device of the calling thread, whatever another user of CANN chose meanwhile.
 
-        Who queues or waits does this while holding `order`: then the device is not closed meanwhile.
+        To be called before queuing or waiting, with `order` held, so that the device is not closed meanwhile.
         """
         if self.closed or not self.mine:
             forked = f"belongs to the process that this one was forked from: {FORKED}"
@@ -128,7 +127,7 @@ class Device:
                 self.deterministic = wanted
 
     def _overflow_mode(self) -> bool:
-        """Whether results that overflow become the largest number and nan 0, after what the environment asks for."""
+        """Sets the overflow mode that the environment asks for; whether it is saturation (inf: the largest, nan: 0)."""
         before = self._overflow_now()
         asked = os.environ.get(_OVERFLOW_VARIABLE, "")
         wanted = _OVERFLOW_MODES.get(asked, before)
@@ -211,7 +210,7 @@ class Device:
         return error
 
     def trim(self) -> None:
-        """Gives memory that is not in use back, of the device and page-locked, once the stream is done with it."""
+        """Gives unused memory, of the device and page-locked, back to CANN, once the stream is done with it."""
         with self.order:
             self.synchronize()
             self._workspace = None
@@ -233,7 +232,7 @@ class Device:
         return free.value, total.value
 
     def workspace(self, nbytes: int) -> Block:
-        """Room for an operator's workspace; all operators share it, as they run one after the other.
+        """The block for operators' workspaces; they share it, as they run one after the other.
 
         The caller holds it until the operator is queued: another thread may replace it by a larger one.
         """
@@ -262,7 +261,7 @@ class Device:
                 ctypes.memmove(array.ctypes.data + at, room.address, nbytes)
 
     def _copy(self, to: int, source: int, nbytes: int, kind: int, room: Block | None = None) -> None:
-        """Queues a copy, which uses page-locked memory until somebody has waited."""
+        """Queues a copy; its page-locked memory (`room`) is in use until the next wait."""
         with self.order:
             self.enter()
             if room is not None:
@@ -270,7 +269,7 @@ class Device:
             self.acl.call("aclrtMemcpyAsync", to, nbytes, source, nbytes, kind, self.stream)
 
     def _stage(self, nbytes: int) -> Block:
-        """Page-locked memory for one copy; waits for earlier copies where too many are under way."""
+        """Page-locked memory for one copy; waits if too many copies are in flight."""
         size = max(_SMALLEST, 1 << (nbytes - 1).bit_length())
         with self.order:
             self.enter()
@@ -280,7 +279,7 @@ class Device:
             return self._staging.take(size, "", lambda: self._more_staging(size))
 
     def _more_staging(self, size: int) -> None:
-        """Page-locked memory that copies are done with, in place of other sizes if need be, or from CANN."""
+        """Makes page-locked memory available: of finished copies, in place of other sizes, or from CANN."""
         staging = self._staging
         if staging.held + size > _STAGING:
             self.synchronize()
@@ -292,7 +291,7 @@ class Device:
 
     # ------------------------------------------------------------------------------------------- order
     def queued(self, what: str) -> None:
-        """Notes an operator that was queued, for the message of a failure that shows later."""
+        """Remembers a queued operator, for the message of an asynchronous failure."""
         self._recent.append(what)
         if context.get("pynative_synchronize"):
             self.synchronize()
@@ -313,7 +312,7 @@ class Device:
                 self._recent.clear()
 
     def close(self) -> None:
-        """Gives all back; also after errors, as far as CANN goes along."""
+        """Gives everything back to CANN, as far as that is possible after errors."""
         with self.order:
             if self.closed:
                 return
@@ -328,7 +327,7 @@ class Device:
             self._workspace = None
             self.kept.clear()
             self._under_way.clear()
-            self._memory.drop()  # what Tensors still hold is lost with the device
+            self._memory.drop()  # blocks that Tensors hold are lost
             if waited:
                 self._tried("aclrtDestroyStream", self.stream)
             self._staging.drop()
@@ -339,7 +338,7 @@ class Device:
                 self.acl.call("aclrtResetDevice", self.number)
 
     def _tried(self, name: str, handle: int) -> bool:
-        """Calls a function for something that there may be; whether nothing of it is left to do."""
+        """Calls a function of a handle, if there is one; False if that failed."""
         try:
             if handle:
                 self.acl.call(name, handle)

@@ -1,4 +1,4 @@
-"""What the rules of primitives (`Primitive.aclnn`) write: operators over views of buffers.
+"""The emitter that rules of primitives (`Primitive.aclnn`) write operators with, over views of buffers.
 
 A rule gets an `Emitter` and the operands, and calls operators by name with arguments in the order of CANN's prototype:
 
@@ -29,9 +29,9 @@ class Refused(Exception):
 
 
 class Buffer:
-    """Room for a value: `nbytes` of it.  `label` is the user's name, for messages about memory.
+    """Memory of a value.  `label` is the user's name, for messages about memory.
 
-    `optional`: it may have no value where it is read, on paths that do not use what is made of it.
+    `optional`: it may be undefined where it is read, on paths that do not use the result.
     """
 
     __slots__ = ("label", "nbytes", "optional")
@@ -41,7 +41,7 @@ class Buffer:
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Elements from one entry to the next along each dimension, where nothing lies between them."""
+    """The strides of a contiguous array, in elements."""
     strides: list[int] = []
     step = 1
     for size in reversed(shape):
@@ -52,7 +52,7 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Ref:
-    """A tensor as a view of a buffer; strides and offset count elements.  `number`: what every element is, if known."""
+    """A tensor as a view of a buffer; strides and offset in elements.  `number`: the constant of a splat."""
 
     buffer: Buffer
     dtype: DType
@@ -77,7 +77,7 @@ class Ref:
 
     @property
     def whole(self) -> bool:
-        """Whether it is all of its buffer, in order."""
+        """Whether it is contiguous and all of its buffer."""
         return self.contiguous and self.offset == 0 and self.size * self.dtype.itemsize == self.buffer.nbytes
 
     def permuted(self, axes: Sequence[int]) -> Ref:
@@ -155,13 +155,13 @@ _BROADCASTING = frozenset({
     "LogicalOr", "LogicalXor", "LtTensor", "Maximum", "Minimum", "Mul", "NeTensor", "PowTensorTensor",
     "RemainderTensorTensor", "SWhere", "Sub",
 })  # fmt: skip
-#: Of these dtypes operators broadcast as long as the axes form fewer groups than `_GROUPS`: neighbours along which the
-#: same operands are repeated are one.
+#: For these dtypes operators broadcast only fewer than `_GROUPS` groups of axes: a group is adjacent axes along which
+#: the same operands are repeated.
 _GROUPED, _GROUPS = frozenset({"f64", "i16", "u16", "u64"}), 6
 
 
 def _runs(xs: Sequence[Ref]) -> list[tuple[frozenset[int], list[int]]]:
-    """The groups of axes, the last first: the operands that are repeated along each, and its axes (negative)."""
+    """The groups of axes, the last first: the operands that are repeated along it, and its axes (negative)."""
     found: list[tuple[frozenset[int], list[int]]] = []
     for d in range(-1, -1 - max(x.ndim for x in xs), -1):
         single = frozenset(i for i, x in enumerate(xs) if x.ndim < -d or x.shape[d] == 1)
@@ -174,7 +174,7 @@ def _runs(xs: Sequence[Ref]) -> list[tuple[frozenset[int], list[int]]]:
 
 
 def _unrepeated(args: Sequence[Argument], given: list[Any]) -> list[Any]:
-    """Operands without the repetitions that the operator itself makes, as CANN copies views of step 0 first."""
+    """Operands before a broadcast that the operator makes itself: CANN copies views with strides of 0."""
     places = [i for i, (a, v) in enumerate(zip(args, given, strict=True)) if a.role == "in" and isinstance(v, Ref)]
     written = any(a.role == "inout" for a in args)
     shrunk = {i: list(given[i].shape) for i in places}
@@ -182,7 +182,7 @@ def _unrepeated(args: Sequence[Argument], given: list[Any]) -> list[Any]:
         there = [i for i in places if given[i].ndim >= -d and given[i].shape[d] > 1]
         repeated = [i for i in there if given[i].strides[d] == 0]
         if len(repeated) == len(there) and not written:
-            repeated = repeated[1:]  # one must say the size
+            repeated = repeated[1:]  # one operand must have the size
         for i in repeated:
             shrunk[i][d] = 1
     made = list(given)
@@ -193,8 +193,8 @@ def _unrepeated(args: Sequence[Argument], given: list[Any]) -> list[Any]:
     return made
 
 
-def _joined(x: Ref, y: Ref) -> tuple[Ref, Ref]:
-    """Two views of one shape with as few dimensions as possible: neighbours are one where they can be in both."""
+def _collapsed(x: Ref, y: Ref) -> tuple[Ref, Ref]:
+    """Two views of one shape with as few dimensions as possible: neighbours are one where both views allow it."""
     found: list[tuple[int, int, int]] = []
     for n, a, b in zip(x.shape, x.strides, y.strides, strict=True):
         if found and found[-1][1:] == (n * a, n * b):
@@ -206,7 +206,7 @@ def _joined(x: Ref, y: Ref) -> tuple[Ref, Ref]:
 
 
 def _ranked(args: Sequence[Argument], given: list[Any]) -> list[Any]:
-    """Arguments with numbers as one element each where an operator takes no tensor without dimensions."""
+    """Arguments with shape (1,) for scalars, where an operator takes none of rank 0."""
     pairs = list(zip(args, given, strict=True))
     if all(v.ndim >= a.ranks[0] for a, v in pairs if isinstance(v, Ref)):
         return given
@@ -214,9 +214,9 @@ def _ranked(args: Sequence[Argument], given: list[Any]) -> list[Any]:
 
 
 class Emitter:
-    """Where a rule writes: the op's attributes by name, its results' places, and operators.
+    """What a rule writes with: the op's attributes by name, places for its results, and operators.
 
-    `outs` are fresh places for the results; `give` replaces them by views of what exists.
+    `outs` are new places for the results; `give` replaces them by other views.
     """
 
     def __init__(
@@ -245,22 +245,22 @@ class Emitter:
             raise AttributeError(name) from None
 
     def give(self, *refs: Ref) -> None:
-        """The results are these, not what lies in `outs`."""
+        """Makes these the results instead of `outs`."""
         self.outs = refs
 
     def temp(self, shape: Sequence[int], dtype: DType) -> Ref:
-        """Room for a value in between."""
+        """A new buffer for an intermediate value."""
         shape = tuple(shape)
         buffer = Buffer(math.prod(shape) * dtype.itemsize)
         return Ref(buffer, dtype, shape, contiguous_strides(shape))
 
     def number(self, number: Any, like: Ref) -> Ref:
-        """A number of the dtype of another value, for all places."""
+        """A scalar constant of the dtype of another value."""
         buffer = self._constant(number, like.dtype)
         return Ref(buffer, like.dtype, (), (), 0, number)
 
     def like(self, x: Ref) -> Ref:
-        """Room for a value of the shape and dtype of another."""
+        """A new buffer for a value of the shape and dtype of another."""
         return self.temp(x.shape, x.dtype)
 
     # ------------------------------------------------------------------------------------------- operators
@@ -275,16 +275,16 @@ class Emitter:
         if not self._any_elements(name, prototype.args, given):
             return
         if name in _BROADCASTING:
-            given = self._spread(prototype.args, _unrepeated(prototype.args, given))
+            given = self._broadcast_by_copies(prototype.args, _unrepeated(prototype.args, given))
         dtypes = {v.dtype.short for v in given if isinstance(v, Ref)}
         if prototype.fast and "bf16" in dtypes - prototype.fast and "f32" in prototype.fast:
-            raise Refused(f"aclnn{name} of bfloat16 is slow")  # as float32 it is not
+            raise Refused(f"aclnn{name} of bfloat16 is slow")  # the caller tries float32 then
         if "f64" in dtypes or (prototype.fast and dtypes - prototype.fast - {"bool"}):
             self.slow.add(f"{name} of {', '.join(sorted(dtypes))}")
         self.calls.append(Call(name, tuple(given), self.loc))
 
-    def _spread(self, args: Sequence[Argument], given: list[Any]) -> list[Any]:
-        """Arguments repeated by copies, a group of axes at a time, until the operator can do the rest."""
+    def _broadcast_by_copies(self, args: Sequence[Argument], given: list[Any]) -> list[Any]:
+        """Arguments broadcast by copies, a group of axes at a time, until the operator can broadcast the rest."""
         at = [i for i, (a, v) in enumerate(zip(args, given, strict=True)) if isinstance(v, Ref) and a.role != "out"]
         xs: list[Ref] = [given[i] for i in at]
         if not _GROUPED & {x.dtype.short for x in xs}:
@@ -304,7 +304,7 @@ class Emitter:
         return made
 
     def _any_elements(self, name: str, args: Sequence[Argument], given: list[Any]) -> bool:
-        """Whether there is something to write; refused if that would be made of nothing."""
+        """Whether an operator writes any element; refused if it would write some but read an empty operand."""
         refs = [(a.role, v) for a, v in zip(args, given, strict=True) if isinstance(v, Ref)]
         if all(v.size == 0 for role, v in refs if role != "in"):
             return False
@@ -333,7 +333,7 @@ class Emitter:
         return self.dense(x) if a.dense and a.role == "in" and not x.contiguous else x
 
     def dense(self, x: Ref) -> Ref:
-        """The same values without gaps."""
+        """The same values, contiguous."""
         if x.contiguous:
             return x
         copied = self.like(x)
@@ -348,7 +348,7 @@ class Emitter:
         if x.dtype.is_int and dtype.is_int and dtype.itemsize <= x.dtype.itemsize:
             self.op("InplaceCopy", made, x.low_bytes(dtype))  # `Cast` is exact for small numbers only
         else:
-            self.op("Cast", self.dense(x) if x.dtype.is_bool else x, dtype, made)  # bools with gaps are not read
+            self.op("Cast", self.dense(x) if x.dtype.is_bool else x, dtype, made)  # it reads no strided bools
         return made
 
     def array(self, values: Any, dtype: DType) -> Ref:
@@ -360,15 +360,15 @@ class Emitter:
     def sliced(
         self, x: Ref, axes: Sequence[int], starts: Sequence[int], shape: Sequence[int], steps: Sequence[int]
     ) -> tuple[Ref, list[int]]:
-        """The view of a strided slice of that shape, and the axes along which it stands the other way round."""
-        turned = []
+        """The view of a strided slice of that shape with positive steps, and the axes to flip afterwards."""
+        flipped = []
         for axis, start, step in zip(axes, starts, steps, strict=True):
             size = shape[axis]
             if step < 0 and size > 1:
-                turned.append(axis % x.ndim)
+                flipped.append(axis % x.ndim)
             first = start if step > 0 else start + max(size - 1, 0) * step
             x = x.sliced(axis, first, size, abs(step))
-        return x, turned
+        return x, flipped
 
     def flipped(self, x: Ref, axes: Sequence[int]) -> Ref:
         """The same values in reverse order along axes."""
@@ -379,7 +379,7 @@ class Emitter:
         return made
 
     def reshaped(self, x: Ref, shape: Sequence[int]) -> Ref:
-        """The same values in order in another shape; copied first if they do not lie in order."""
+        """The same values in another shape; copied first if they are not contiguous."""
         x = self.dense(x)
         return replace(x, shape=tuple(shape), strides=contiguous_strides(shape))
 
@@ -390,10 +390,10 @@ class Emitter:
         return made
 
     def copy(self, to: Ref, source: Ref) -> None:
-        """Writes the values of one place, broadcast, to another; what has too many dimensions part by part."""
+        """Copies values, broadcast, to another view; with too many dimensions, part by part."""
         most = operators()["InplaceCopy"].args[0].ranks[1]
         if to.ndim > most:
-            to, source = _joined(to, source.broadcast(to.shape))
+            to, source = _collapsed(to, source.broadcast(to.shape))
         for index in np.ndindex(*to.shape[: max(to.ndim - most, 0)]):
             self.op("InplaceCopy", to.entry(index), source.entry(index))
 

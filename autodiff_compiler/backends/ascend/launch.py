@@ -1,6 +1,6 @@
-"""One operator on the device: its arguments as CANN's objects, then the phase that plans and the phase that queues.
+"""Launches of one operator: its arguments as CANN's objects, then the two phases, planning and queuing.
 
-Objects live until the second phase has returned; a repeatable executor keeps its objects as long as it lives.
+Objects live until the second phase has returned; those of a repeatable executor, as long as it.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class _Objects:
 class Planned:
     """One launch of an operator: `plan` is the first phase, `queue` the second, once; `destroy` must follow.
 
-    What CANN makes is written down by the call that makes it, so that no interrupt loses it.
+    CANN's calls write handles directly into this object, so that no interrupt loses one.
     """
 
     def __init__(self, device: Device, name: str, loc: str = "") -> None:
@@ -158,7 +158,7 @@ class Planned:
             raise acl.error(f"aclnn{operator.name}GetWorkspaceSize", status, self.loc)
 
     def queue(self, workspace: int = 0) -> None:
-        """The second phase, which uses the executor up, also where it fails."""
+        """The second phase, which consumes the executor, also where it fails."""
         self._queue(workspace, ctypes.c_void_p())
 
     def _queue(self, workspace: int, left: ctypes.c_void_p) -> None:
@@ -197,7 +197,7 @@ class Executor(Planned):
     """An operator that is planned once and queued many times, at fixed addresses."""
 
     def repeat(self) -> bool:
-        """Lets it be queued many times, right after it was planned; False where CANN cannot repeat this operator."""
+        """Makes the executor repeatable, right after planning; False where CANN cannot repeat this operator."""
         try:
             self.device.acl.call("aclSetAclOpExecutorRepeatable", self._executor)
         except AscendError as error:

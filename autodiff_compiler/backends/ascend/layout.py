@@ -1,6 +1,6 @@
-"""The buffer plan: buffers of one segment alone share its arena, all others live until their last use.
+"""The buffer plan: buffers that only one segment uses lie in its arena, others are blocks until their last use.
 
-Operators of a segment run in order, so a buffer's place is free again after the last operator that mentions it.
+Operators of a segment run in order, so a place in the arena is free after the last operator that mentions its buffer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ALIGNMENT = 64
 
 
 def lay_out(steps: list[Any], known: Iterable[Key], outs: Sequence[Key]) -> None:
-    """Liveness: decides for every segment which buffers are its own, and after every step which values die.
+    """Liveness: for every segment the buffers of its arena, and for every step the values that die after it.
 
     `known` exist from the start (arguments and constants), `outs` are needed at the end.
     """
@@ -86,7 +86,7 @@ def _mentions(step: Any) -> Iterator[Key]:
 
 
 def _plan_segment(segment: Segment, shared: set[Key], made: set[Key]) -> None:
-    """The segment's own buffers get places in its arena, the smallest that are free; the others are made."""
+    """Places the segment's own buffers in its arena (first fit); lists the others that it makes."""
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
     for i, call in enumerate(segment.calls):
@@ -96,7 +96,7 @@ def _plan_segment(segment: Segment, shared: set[Key], made: set[Key]) -> None:
     segment.outside = [b for b in first if b in shared]
     segment.made = [b for b in segment.outside if b not in made]
     made.update(segment.made)
-    taken: list[tuple[int, int, int]] = []  # from, to, and until which operator
+    taken: list[tuple[int, int, int]] = []  # start, end, last operator
     for buffer, start in sorted(first.items(), key=lambda item: item[1]):
         if buffer in shared:
             continue
@@ -109,7 +109,7 @@ def _plan_segment(segment: Segment, shared: set[Key], made: set[Key]) -> None:
 
 
 def _gap(taken: list[tuple[int, int, int]], room: int) -> int:
-    """The first place with that much room."""
+    """The first gap that is large enough."""
     at = 0
     for start, stop, _ in sorted(taken):
         if start - at >= room:
@@ -119,7 +119,7 @@ def _gap(taken: list[tuple[int, int, int]], room: int) -> int:
 
 
 def _deaths(steps: list[Any], kept: set[Key]) -> dict[Key, None]:
-    """Each step lets go of what steps of its list made and none of those behind it mentions.
+    """Enters in each step the values made in its list that no later step mentions.
 
     It returns what the list mentions and others may, too.
     """
@@ -145,5 +145,5 @@ def _deaths(steps: list[Any], kept: set[Key]) -> dict[Key, None]:
 
 
 def _needed_after(step: Any) -> set[Key]:
-    """What a branch or loop reads of its blocks when one of them has run."""
+    """What a branch or loop reads after one of its blocks has run."""
     return set(step.makes) | (set(step.reads) if isinstance(step, Loop) else set())

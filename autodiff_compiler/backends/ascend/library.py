@@ -25,11 +25,11 @@ _C: dict[str, Any] = {
     "size": ctypes.c_size_t, "f32": ctypes.c_float, "f64": ctypes.c_double, "bool": ctypes.c_bool,
     "ptr": ctypes.c_void_p, "text": ctypes.c_char_p, "dtype": ctypes.c_int32,
 }  # fmt: skip
-#: What an operator takes as a pointer to an object of the base library.
+#: Types of arguments that are pointers to objects of the base library.
 _OBJECTS = ("tensor", "tensors", "scalar", "ints", "bools")
 
 
-#: What is said of a function that an older CANN does not have.
+#: The message for a function that the installed CANN does not have.
 ABSENT = "the installed CANN has no function"
 
 
@@ -41,7 +41,7 @@ class MissingSymbolError(AscendError):
 
 
 def folders() -> list[str]:
-    """The folders in which libraries are looked for; then the loader looks where it always does."""
+    """The folders in which libraries are searched, before the system's loader searches its own."""
     named = os.environ.get(LIBRARY_VARIABLE, "")
     below = os.path.join(named, "lib64")
     found = [below if named and os.path.isdir(below) else named]
@@ -125,7 +125,7 @@ class Libraries:
         return found
 
     def lacks(self, operator: str) -> str:
-        """Why an operator cannot be had; nothing if it can, or if there is no CANN at all: compiling needs none."""
+        """Why the installed CANN does not have an operator; "" if it has, or without CANN: compiling needs none."""
         try:
             self.load("operators")
         except MissingSymbolError:

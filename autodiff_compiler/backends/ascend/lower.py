@@ -1,4 +1,4 @@
-"""From modules to segments of operators and steps of the host."""
+"""Lowers modules to segments of operators and steps of the host."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from .steps import Bind, Frame, Host, Key, Operand, Segment, SeqKey, Step, keys_
 
 __all__ = ["CONTROL", "Lowering"]
 
-#: Floats that operators may not take, or that a rule of several steps would round at each.
+#: Floats that operators may not take, or that rules of several steps would round at each step.
 _NARROW = (float16, bfloat16)
-#: How many ops the host does once more, to check what they make.
+#: The most ops that the host computes again to check indices.
 _FEW = 16
 #: Ops that this package lowers itself, by name: control flow, tuples, sequences.
 CONTROL: dict[str, Callable[[Lowering, Op], None]] = {}
@@ -45,8 +45,7 @@ def control(*names: str) -> Callable[[Any], Any]:
 class Lowering:
     """The lowering of one module: the view of each value, and the steps so far.
 
-    `host` compiles a module of one op for the host; `fallback` allows ops of the device there, too.  `lacks` says why
-    an operator cannot be had, or nothing.
+    `host` compiles a module for the host; `fallback` lets it run the device's ops, too.  `lacks`: see `AscendBackend`.
     """
 
     def __init__(
@@ -58,10 +57,10 @@ class Lowering:
         self.steps: list[Any] = []
         self.calls: list[Call] = []
         self.constants: dict[Buffer, np.ndarray[Any, Any]] = {}
-        #: names and what they may mean; None: nothing, or an entry of a sequence
+        #: names and the keys that they may be bound to; None: undefined, or an element of a sequence
         self.meanings: list[tuple[Key, Key | None]] = []
         self._numbers: dict[Any, Buffer] = {}
-        #: how each op runs, and why some cannot; operators on the slow cores
+        #: how each op is run, why others cannot be, and operators on the slow cores
         self.ways: dict[str, str] = {}
         self.missing: dict[str, tuple[str, Loc | None]] = {}
         self.slow: set[str] = set()
@@ -80,12 +79,12 @@ class Lowering:
         return Ref(buffer, type.dtype, shape, contiguous_strides(shape))
 
     def constant(self, number: Any, type: TensorType) -> Ref:
-        """A number in all places: one element that is repeated."""
+        """A splat: one element with strides of 0."""
         shape = self.shape(type)
         return Ref(self.number(number, type.dtype), type.dtype, shape, (0,) * len(shape), 0, number)
 
     def number(self, number: Any, dtype: DType) -> Buffer:
-        """Where a constant lies: one element with that value, or an array."""
+        """The buffer of a constant: of one element, or an array."""
         if isinstance(number, np.ndarray):
             buffer = Buffer(number.nbytes)
             self.constants[buffer] = number
@@ -121,13 +120,13 @@ class Lowering:
         return made
 
     def settled(self, operand: Operand, loc: str = "") -> Operand:
-        """The same with all tensors whole, to be bound to other names."""
+        """The operand with all tensors whole, so that it can be bound to other names."""
         if isinstance(operand, Ref):
             return self.whole(operand, loc)
         return tuple([self.settled(x, loc) for x in operand]) if isinstance(operand, tuple) else operand
 
     def fresh(self, type: Any, label: str | None = None) -> Operand:
-        """Names for a value of a type that a `bind` will give a meaning."""
+        """Names for a value of a type, for `bind`."""
         if isinstance(type, TensorType):
             return self.room(type, label)
         return tuple([self.fresh(t, label) for t in type.elems]) if isinstance(type, TupleType) else SeqKey()
@@ -159,7 +158,7 @@ class Lowering:
         Recipes({}, (), self.calls, loc, self.slow, self.number).copy(to, source)
 
     def bind(self, to: Sequence[Operand], source: Sequence[Operand]) -> None:
-        """From now on `to` means what `source` means now."""
+        """Binds the names `to` to what `source` is now."""
         pairs = [
             pair for a, b in zip(to, source, strict=True) for pair in zip(keys_of(a), self._keys(b, a), strict=True)
         ]
@@ -169,7 +168,7 @@ class Lowering:
             return
 
         def run(frame: Frame) -> None:
-            found = [(a, frame.get(b)) for a, b in pairs]  # all at once: carries may change places
+            found = [(a, frame.get(b)) for a, b in pairs]  # all before any is written: carries may be swapped
             for a, value in found:
                 if value is not None:
                     frame[a] = value
@@ -177,7 +176,7 @@ class Lowering:
         self.step(Bind(run, [b for _, b in pairs if b is not None], [a for a, _ in pairs]))
 
     def mark_optional(self) -> None:
-        """Notes which buffers may be without a value: names that may mean nothing, over any number of steps."""
+        """Marks the buffers that may be undefined: names that may be bound to nothing, transitively."""
         found: set[Key | None] = {None}
         before = 0
         while len(found) != before:
@@ -240,7 +239,7 @@ class Lowering:
         return ref
 
     def _emitted(self, op: Op, operands: list[Ref], outs: list[Ref], wide: bool = False) -> str:
-        """Writes the op's operators and fills in `outs`; else why not.  `wide`: with 16-bit floats as float32."""
+        """Emits the op's operators and fills in `outs`; or says why not.  `wide`: 16-bit floats as float32."""
         length, slow, rule = len(self.calls), set(self.slow), op.defn.aclnn
         c = self.emitter(op, outs)
         try:
@@ -263,7 +262,7 @@ class Lowering:
             return str(refused)
 
     def _decomposed(self, op: Op) -> None:
-        """The op as the other ops that make it up, 16-bit floats as float32 and rounded once."""
+        """Lowers the op's decomposition, with 16-bit floats as float32, rounded once."""
         if not any(math.prod(self.shape(r.type)) for r in op.results):  # type: ignore[arg-type]
             self.env.update({r: self.nothing(r) for r in op.results})
             return
@@ -307,9 +306,9 @@ class Lowering:
         self.env.update(zip(op.results, results, strict=True))
 
     def _from_arguments(self, op: Op) -> tuple[list[Op], list[Value]]:
-        """The few ops that make an op's operands of integers that the caller gives, and these.
+        """The few ops that compute an op's operands from integer arguments, and these arguments.
 
-        The host often knows the latter (labels): then it need not wait for the device that does the same.
+        The host often knows these (labels): then it computes the ops itself and need not wait for the device.
         """
         found: dict[Op, None] = {}
         leaves: dict[Value, None] = {}

@@ -23,7 +23,7 @@ def padded(nbytes: int) -> int:
 
 
 class HasAcl(Protocol):
-    """What a pool needs of the device whose memory it is."""
+    """What a pool needs of its device."""
 
     @property
     def acl(self) -> Acl:
@@ -42,7 +42,7 @@ class Block(Generic[_Device]):
     def __init__(self, pool: Pool[_Device], size: int, label: str) -> None:
         self.pool, self.size, self.label = pool, size, label
         self.address = 0
-        #: what it holds, where that came from the host, which then need not wait to look at it
+        #: a copy of its content, if that came from the host, which then need not wait for the device to read it
         self.known: np.ndarray[Any, Any] | None = None
 
     @property
@@ -51,24 +51,24 @@ class Block(Generic[_Device]):
 
 
 class _Place(weakref.ref[Block[Any]]):
-    """A weak reference to a block, with its address for when it is freed.  No code of ours runs then: no interrupt."""
+    """A weak reference to a block, with its address.  Its callback is a C function: no interrupt comes in it."""
 
     address = size = 0
     label = ""
 
 
 class Pool(Generic[_Device]):
-    """Memory of one kind, by size; `returned` may grow at any time, the rest is for who holds the device's `order`.
+    """Free lists for memory of one kind, by size; all but `returned` are guarded by the device's `order`.
 
-    An interrupt may come after every call, and a garbage collector that runs foreign code where an object is made.  So
-    an address is always written down before it could be lost, and never in two places from which it would be given out.
+    An interrupt may come after every call, and a garbage collection, which runs foreign code, at every allocation.  So
+    an address is always in some list before it could be lost, and never in two from which it would be given out.
     """
 
     def __init__(self, device: _Device, allocate: str, policy: tuple[int, ...], free: str) -> None:
         self.device = device
         self._allocate, self._policy, self._free = allocate, policy, free
         self.unused: dict[int, list[int]] = {}
-        #: what somebody holds, by address
+        #: blocks in use, by address
         self.used: dict[int, _Place] = {}
         self.returned: deque[_Place] = deque()
         #: bytes that were taken from CANN
@@ -86,13 +86,13 @@ class Pool(Generic[_Device]):
                 addresses.append(found.value)
 
     def take(self, size: int, label: str, lacking: Callable[[], None]) -> Block[_Device]:
-        """A block; `lacking` gets memory for one of this size from CANN if there is none."""
+        """A block; `lacking` is called to get memory of this size from CANN if there is none."""
         block = Block(self, size, label)
         place = _Place(block, self.returned.append)
         place.size, place.label = size, label
         while not self.unused.get(size):
             lacking()
-        addresses = self.unused[size]  # from here on nothing is made, so no garbage collector runs foreign code
+        addresses = self.unused[size]  # from here on nothing is allocated: no garbage collection
         place.address = block.address = addresses[-1]
         self.used[block.address] = place
         addresses.pop()
@@ -116,7 +116,7 @@ class Pool(Generic[_Device]):
         while self.unused and self.held > most:
             size, addresses = next(iter(self.unused.items()))
             if addresses:
-                status = next(map(free, map(list.pop, (addresses,))))  # one call, in which no interrupt comes
+                status = next(map(free, map(list.pop, (addresses,))))  # one C call: no interrupt between the two
                 self.held -= size
                 if status:
                     raise acl.error(self._free, status)

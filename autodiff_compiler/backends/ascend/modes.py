@@ -1,7 +1,7 @@
 """How a segment's operators get onto the stream: planned each time, planned once, or captured and replayed.
 
-Executors and captured graphs hold addresses, so they are kept by the addresses of everything their segment mentions:
-what the pool gives out again in the same order finds them again, all else is planned anew.
+Executors and captured graphs hold addresses, so the addresses of all that their segment mentions are their cache key:
+they are found again if the pool gives out the same blocks in the same order.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .steps import Run, Segment
 
 __all__ = ["MODES", "Cached", "Captured", "Mode"]
 
-#: How many sets of addresses a segment remembers.
+#: How many keys (sets of addresses) a segment remembers.
 _KEPT = 4
-#: How many of the user's lines are named where memory lacks.
+#: How many of the user's lines an error for lack of memory names.
 _LINES = 3
 _THREAD_LOCAL = 1
 _Key: TypeAlias = tuple[Any, ...]
@@ -81,12 +81,12 @@ def launched(call: Call, segment: Segment, run: Run, arena: int) -> None:
 
 
 def _key(segment: Segment, run: Run, arena: int) -> _Key:
-    """What executors and graphs of a segment are good for."""
+    """The cache key of executors and graphs of a segment."""
     return (run.device.deterministic, arena, *[run.block(b).address for b in segment.outside])
 
 
 class _CachingMode(Mode):
-    """Caches what was prepared for a segment by its addresses (the key); of each segment a few keys, by recency."""
+    """Caches executors or graphs of segments by key; of each segment the most recent keys."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], _Known] = {}
@@ -102,7 +102,7 @@ class _CachingMode(Mode):
         self.run_at(segment, run, arena, _key(segment, run, arena))
 
     def run_at(self, segment: Segment, run: Run, arena: int, key: _Key) -> None:
-        """Queues a segment at the addresses of the key.  Nothing is cached when they are seen for the first time."""
+        """Queues a segment at the addresses of the key.  At their first use nothing is cached."""
         known = self._known.setdefault((id(segment), run.device.number), OrderedDict())
         if key in known:
             known.move_to_end(key)
@@ -119,7 +119,7 @@ class _CachingMode(Mode):
 
 
 def _forgotten(known: _Known) -> bool:
-    """Forgets what was not used for the longest time; False where runs are at all of it."""
+    """Drops the least recently used key; False if all are in use."""
     key = next((key for key, item in known.items() if item is None or not item.users), None)
     if key is None:
         return False
@@ -130,9 +130,9 @@ def _forgotten(known: _Known) -> bool:
 
 
 def _used(item: Entry, queue: Callable[[], None]) -> bool:
-    """Queues what is kept; False where it ended before that.
+    """Queues a cache entry; False if it was destroyed before that.
 
-    Where it fails it is not used again: nothing says what CANN then did to it.
+    If it fails it is not used again: CANN does not document its state then.
     """
     item.users += 1
     try:
@@ -229,7 +229,7 @@ class _Graph(Entry):
         super().__init__(cache, 1)
 
     def plan(self, segment: Segment, run: Run, arena: int) -> None:
-        """All that must happen before the capture: operators are planned, memory is there."""
+        """Before the capture: plans the operators and allocates the workspace."""
         for call in segment.calls:
             operator = Planned(run.device, call.operator, call.loc)
             self.planned.append(operator)
@@ -238,7 +238,7 @@ class _Graph(Entry):
         self.workspace = run.device.workspace(most) if most else None
 
     def record(self) -> bool:
-        """Records the operators; whether that came to its end.  However it ends, the stream records no more."""
+        """Captures the operators; False if a signal handler ended the capture.  The stream is left uncaptured."""
         device, place = self.cache.device, ctypes.byref(self.handle)
         begin, end = (device.acl.libraries.function(f"aclmdlRICapture{word}") for word in ("Begin", "End"))
         workspace = self.workspace.address if self.workspace is not None else 0
@@ -259,7 +259,7 @@ class _Graph(Entry):
                 if self.broken:
                     return False
         finally:
-            # Interrupts come when a call has returned: from here to this call there is none.
+            # Interrupts come after a call has returned: none comes between this test and the call.
             if device.recording is not None:
                 device.recording = None
                 status = end(stream, place)
@@ -268,7 +268,7 @@ class _Graph(Entry):
         return True
 
     def done(self) -> None:
-        """Lets go of what only the capture needs."""
+        """Destroys what only the capture needs."""
         while self.planned:
             self.planned[-1].destroy()
             del self.planned[-1]
@@ -288,7 +288,7 @@ class _Graph(Entry):
 
 
 class Captured(_CachingMode):
-    """The second run of a segment at the same addresses is recorded, and replayed by one call from then on.
+    """The second run of a segment at the same addresses is captured, and replayed by one call from then on.
 
     What CANN does not capture, or has no room for, runs as `Cached` has it.
     """
@@ -315,7 +315,7 @@ class Captured(_CachingMode):
             self._cached.run_at(segment, run, arena, key)
 
     def _replayed(self, graph: _Graph, device: Device) -> bool:
-        """Whether the graph is on the stream; False where it ended before, or CANN has no room to run it."""
+        """Queues the graph; False if it was destroyed before, or CANN has no room to run it."""
         try:
             return _used(graph, graph.queue)
         except AscendError as error:
@@ -324,7 +324,7 @@ class Captured(_CachingMode):
             raise
 
     def _captured(self, segment: Segment, run: Run, arena: int) -> _Graph | None:
-        """The segment as a graph; None where CANN does not go along."""
+        """The segment as a graph; None where CANN refuses."""
         cache = cache_of(run.device, _Graph)
         if not cache.room(1):
             return None

@@ -1,7 +1,7 @@
-"""What runs: segments of operators on the stream, and the host's part between them.
+"""Compiled programs: segments of operators on the stream, and the host's steps between them.
 
-The host decides about branches and loops, so it reads their conditions; everything else it only queues.  Values live in
-blocks of the device's pool from where they are made to their last use; what only one segment knows lies in its arena.
+The host reads the conditions of branches and loops; everything else it only queues.  Values live in blocks of the
+device's pool until their last use, those of one segment in its arena.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["AscendProgram"]
 
 
 def _argument(run: Run, operand: Operand, x: Any) -> Any:
-    """What a caller gives, as blocks.  What stands for a value of a path that was not taken is never read."""
+    """A caller's argument as blocks; an undefined value (None, or another shape) as a block that is never read."""
     if isinstance(operand, Ref):
         if isinstance(x, memory.Block):
             return x
@@ -40,7 +40,7 @@ def _argument(run: Run, operand: Operand, x: Any) -> Any:
 
 
 def _result(run: Run, x: Operand) -> Any:
-    """A result for the caller; None for what belongs to a path that was not taken."""
+    """A result for the caller; None if it is undefined."""
     found = taken(run.frame, x)
     return AscendArray(found, x.dtype, x.shape) if isinstance(x, Ref) and found is not None else found
 

@@ -1,7 +1,7 @@
-"""Short sequences of operators that several primitives' rules need, where CANN's texts leave a case open.
+"""Compositions of operators for several rules, where CANN's documentation leaves a case open.
 
-What nan beside a number gives in `Maximum` and `Amax`, which of equal elements `ArgMax` names, and which of several
-writers of a place wins is not documented: these compositions do not depend on it.
+It does not say what `Maximum` and `Amax` make of nan beside a number, which of equal elements `ArgMax` names, and which
+of several writers to a place wins: these compositions do not depend on it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _known(x: Ref) -> bool:
 
 
 class Recipes(Emitter):
-    """The emitter that rules get: what takes several steps is a method, too."""
+    """The emitter that rules get, with compositions as methods."""
 
     def greater(self, x: Ref, y: Ref, out: Ref) -> None:
         """The greater of two elements, nan where one is nan."""
@@ -47,7 +47,7 @@ class Recipes(Emitter):
         return self.op("SWhere", takes_y, y, x, out)
 
     def made(self, operator: str, *values: Any) -> Ref:
-        """A new value like the result, which an operator makes."""
+        """A new value of the result's type, computed by an operator."""
         made = self.like(self.out)
         self.op(operator, *values, made)
         return made
@@ -69,7 +69,7 @@ class Recipes(Emitter):
         return tuple([a % x.ndim for a in axes])
 
     def reduce(self, operator: str, x: Ref, axes: Sequence[int], start: Any) -> None:
-        """`operator` over axes to the result; `start` is what it makes of nothing."""
+        """Reduces over axes to the result; `start` is the result for no elements."""
         if not axes:
             return self.give(x)
         if not x.size:
@@ -87,11 +87,11 @@ class Recipes(Emitter):
         self.convert(to, out)
 
     def wide(self, dtype: DType) -> DType:
-        """What sums of this dtype are computed in."""
+        """The dtype of the accumulators of sums."""
         return float32 if dtype in (float16, bfloat16) else dtype
 
     def convert(self, x: Ref, out: Ref) -> None:
-        """Brings what was computed in a wider dtype to its place."""
+        """Casts what was computed in a wider dtype to its place."""
         if x is not out:
             self.op("Cast", x, out.dtype, out)
 
@@ -143,7 +143,7 @@ class Recipes(Emitter):
         )
 
     def small(self, operator: str, *operands: Ref) -> None:
-        """An operator whose result fits its operands' dtype: small integers that it does not take as int32."""
+        """An operator, by way of int32 for small integers that it does not take; its results fit their dtype."""
         dtype = operands[0].dtype
         if not dtype.is_int or dtype.itemsize > 2 or dtype.short in operators()[operator].args[0].dtypes:
             return self.op(operator, *operands, self.out)
@@ -164,11 +164,11 @@ class Recipes(Emitter):
         return self.op("SWhere", nothing, self.number(0, y), found, out)
 
     def truncated(self, x: Ref, y: Ref) -> None:
-        """What division rounded towards 0 leaves."""
+        """The remainder of truncated division."""
         return self.op("FmodTensor", x, y, self.out) if x.dtype.is_float else self.divided("FmodTensor", x, y)
 
     def floored(self, x: Ref, y: Ref) -> None:
-        """The quotient rounded down, of floats by what `FmodTensor` leaves: `FloorDivide` floors a rounded quotient."""
+        """Floor division; of floats by `FmodTensor`, since `FloorDivide` floors a rounded quotient."""
         if not x.dtype.is_float:
             return self.divided("FloorDivide", x, y)
         rest, below = self._left(x, y)
@@ -181,7 +181,7 @@ class Recipes(Emitter):
         return self.op("SWhere", self.test("EqTensor", y, zero, y.shape), quotient, found, self.out)
 
     def modulo(self, x: Ref, y: Ref) -> None:
-        """What division rounded down leaves, with the sign of the divisor, that of a zero too."""
+        """The remainder of floor division, with the sign of the divisor, also if it is zero."""
         if not x.dtype.is_float:
             return self.divided("RemainderTensorTensor", x, y)
         rest, below = self._left(x, y)
@@ -191,9 +191,9 @@ class Recipes(Emitter):
         return self.op("SWhere", self.test("EqTensor", rest, zero, rest.shape), nothing, found, self.out)
 
     def _left(self, x: Ref, y: Ref) -> tuple[Ref, Ref]:
-        """What division of floats rounded towards 0 leaves, and where that rounded down has a quotient of one less."""
+        """The remainder of truncated division of floats, and where floor division has a quotient of one less."""
         if x.dtype in (float16, bfloat16):
-            raise Refused("several steps would round at each")  # as float32 they do not
+            raise Refused("several steps would round at each")  # the caller tries float32 then
         rest, zero = self.made("FmodTensor", x, y), self.number(0, x)
         shape = rest.shape
         negative, below = [self.test("LtTensor", v, zero, v.shape) for v in (rest, y)]
@@ -224,11 +224,11 @@ class Recipes(Emitter):
         return (x, before) if before == after else (self.bordered(x, padding, 0), (0,) * len(before))
 
     def slid(self, x: Ref, axis: int, count: int, kernel: int, stride: int, dilation: int = 1) -> list[Ref]:
-        """Views of what every place of a window meets along an axis."""
+        """For each tap of a window along an axis, the view of its elements."""
         return [x.sliced(axis, j * dilation, count, stride) for j in range(kernel)]
 
     def recurrence(self, axis: int, reverse: bool, step: Any) -> None:
-        """The result whose slices along an axis `step(i, before)` makes in turn; `before` is None at first."""
+        """The result of a scan along an axis: slice i is `step(i, before)`; `before` is None at first."""
         out, at = self.out, axis % self.out.ndim
         if out.shape[at] > 256:
             raise Refused(f"{out.shape[at]} steps that need each other would be as many operators")
@@ -239,7 +239,7 @@ class Recipes(Emitter):
         self.op("Cat", [found[i] for i in range(out.shape[at])], at, out)
 
     def place(self, index: Ref) -> Ref:
-        """Positions in a dtype that operators read."""
+        """Positions in a dtype that operators take as indices."""
         return index if index.dtype.short in ("i32", "i64") else self.cast(index, int64)
 
     def at_positions(self, way: str, x: Ref, index: Ref, updates: Ref) -> None:
@@ -251,23 +251,23 @@ class Recipes(Emitter):
         rows = self.reshaped(updates, (*x.shape[:axis], index.size, *x.shape[axis + 1 :]))
         if way == "replace":
             rows = self.last_writers(rows, flat, axis) if index.size > 1 else rows
-            return self.op("Scatter", x, axis, self._beside(flat, rows, axis), rows, 0, self.out)
+            return self.op("Scatter", x, axis, self._positions(flat, rows, axis), rows, 0, self.out)
         dtype = self.wide(x.dtype)
         to = self.out if dtype is x.dtype else self.temp(x.shape, dtype)
         x, rows = self.cast(x, dtype), self.cast(rows, dtype)
         if way == "add":
             self.op("IndexAdd", x, axis, flat, rows, 1, to)
         else:
-            self.op("Scatter", x, axis, self._beside(flat, rows, axis), rows, 2, to)
+            self.op("Scatter", x, axis, self._positions(flat, rows, axis), rows, 2, to)
         return self.convert(to, self.out)
 
-    def _beside(self, flat: Ref, rows: Ref, axis: int) -> Ref:
+    def _positions(self, flat: Ref, rows: Ref, axis: int) -> Ref:
         """A position for every element of `rows`."""
         shape = [flat.size if i == axis else 1 for i in range(rows.ndim)]
         return self.reshaped(flat, shape).broadcast(rows.shape)
 
     def add_along(self, x: Ref, index: Ref, updates: Ref) -> None:
-        """x with every update added at the position of the axis that `index` names, at the same place elsewhere."""
+        """x with every update added at the position that `index` gives along the axis."""
         if not updates.size:
             return self.give(x)
         dtype = self.wide(x.dtype)
@@ -289,12 +289,12 @@ class Recipes(Emitter):
             return self.op("ReduceSum", products, (len(wide) - 2,), False, a.dtype, self.out)
         if a.ndim <= 6:
             name = "Mm" if a.ndim == 2 else "BatchMatMul" if a.ndim == 3 else "Matmul"
-            return self.op(name, a, b, self.out, 0)  # 0: in the dtype as it is
+            return self.op(name, a, b, self.out, 0)  # 0: keep the dtype
         flat = [self.reshaped(x, (math.prod(x.shape[:-2]), *x.shape[-2:])) for x in (a, b, self.out)]
         return self.op("BatchMatMul", *flat, 0)
 
     def last_writers(self, updates: Ref, index: Ref, axis: int) -> Ref:
-        """Updates (their index dimensions merged) such that all that go to one place are the last one of them."""
+        """Updates (their index dimensions merged) where all that go to one place are replaced by the last of them."""
         count = index.size
         if count > 4096:
             raise Refused(f"the last of {count} writers of a place is not looked for on the device")

@@ -1,6 +1,6 @@
-"""The first contact with a device, in stages that go on where they can when one fails.
+"""The self-test of a device, in stages; one that fails stops only those that need it.
 
-The stages here need CANN's interface only; those that run primitives and programs are `testing.ascend`'s.
+The stages here need CANN's interface only; those that run primitives and programs are in `testing.ascend`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class StageFailure(Exception):
 
 @dataclass
 class Stage:
-    """One stage of the report: its outcome, lines for reading, and the same as data."""
+    """One stage of the report: its outcome, as text and as data."""
 
     name: str
     status: str = NOT_RUN
@@ -48,7 +48,7 @@ class Stage:
 
 
 class SelfTest:
-    """Runs stages in order and keeps what came of them; `progress` gets each stage's name when it begins."""
+    """Runs stages in order and collects their outcomes; `progress` gets each stage's name when it begins."""
 
     def __init__(self, progress: Callable[[str], None] = lambda name: None) -> None:
         self.stages: list[Stage] = []
@@ -119,7 +119,7 @@ def _libraries(stage: Stage, acl: Acl) -> None:
 
 
 def _symbols(stage: Stage, acl: Acl, needed: Iterable[str]) -> None:
-    """A function may be missing that only some programs need: the stage fails where the runtime itself lacks one."""
+    """Missing operators are listed, as only some programs need them; a missing runtime function is a failure."""
     lacking: list[str] = []
     for name in sorted(functions()):
         try:

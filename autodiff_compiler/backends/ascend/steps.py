@@ -40,13 +40,13 @@ class SeqKey:
 
 
 Key: TypeAlias = "Buffer | SeqKey"
-#: A value as the compiler knows it: a view, a sequence, a tuple of them, or None where nobody reads it.
+#: A value as the compiler knows it: a view, a sequence, a tuple of them, or None if it is undefined.
 Operand: TypeAlias = "Ref | SeqKey | tuple[Any, ...] | None"
 Frame: TypeAlias = dict[Any, Any]
 
 
 def keys_of(operand: Operand) -> Iterator[Key]:
-    """The names that a value stands under at run time."""
+    """The keys of a value in the frame: one for a tensor or sequence, several for a tuple."""
     if isinstance(operand, Ref):
         yield operand.buffer
     elif isinstance(operand, tuple):
@@ -57,14 +57,14 @@ def keys_of(operand: Operand) -> Iterator[Key]:
 
 
 def taken(frame: Frame, operand: Operand) -> Any:
-    """What an operand means in a run: a block, a list, or a tuple of them."""
+    """An operand's value in a run: a block, a list, or a tuple of them."""
     if isinstance(operand, tuple):
         return tuple([taken(frame, x) for x in operand])
     return None if operand is None else frame.get(operand.buffer if isinstance(operand, Ref) else operand)
 
 
 def given(frame: Frame, operand: Operand, value: Any) -> None:
-    """Gives an operand a meaning."""
+    """Sets an operand's value in a run."""
     if isinstance(operand, tuple):
         for x, v in zip(operand, value if value is not None else [None] * len(operand), strict=True):
             given(frame, x, v)
@@ -74,7 +74,7 @@ def given(frame: Frame, operand: Operand, value: Any) -> None:
 
 @dataclass
 class Segment:
-    """Operators in order.  `made`: buffers that others read, allocated first; `offsets`: where the rest lies.
+    """Operators in order.  `made`: buffers that other steps read, allocated first; `offsets`: those in the arena.
 
     `outside`: all buffers that do not lie in the arena.
     """
@@ -89,23 +89,23 @@ class Segment:
 
 @dataclass
 class Host:
-    """A function of the host between segments: operands are fetched, results brought to the device."""
+    """A function that the host runs between segments: operands are downloaded, results uploaded."""
 
     name: str
     run: Callable[..., Sequence[Any]]
     operands: list[Operand]
     results: list[Buffer]
     loc: str
-    #: notes what was written by now for an exception; it runs when there is one, or when somebody looks
+    #: a `Commit` (see `runtime.commits`): it runs only if an exception follows, or a step that `sees`
     commit: bool = False
-    #: runs a function that looks at what was written by now
+    #: a host function that reads states written before it
     sees: bool = False
     dead: list[Key] = field(default_factory=list)
 
 
 @dataclass
 class Bind:
-    """Names for values: `to` means from now on what `source` means; elements of tuples and sequences too."""
+    """Binds names to values; elements of tuples and sequences too."""
 
     run: Callable[[Frame], None]
     reads: list[Key]
@@ -115,7 +115,7 @@ class Bind:
 
 @dataclass
 class Branch:
-    """One of two lists of steps, by a truth value of the device."""
+    """One of two lists of steps, by a bool on the device."""
 
     test: Ref
     arms: tuple[list[Any], list[Any]]
@@ -126,7 +126,7 @@ class Branch:
 
 @dataclass
 class Loop:
-    """A loop: `run` drives it, its blocks are lists of steps, which it gives back to be executed."""
+    """A loop: `run` drives it, and calls back to execute its blocks, lists of steps."""
 
     run: Callable[[Execute, Run], None]
     blocks: list[list[Any]]
@@ -142,24 +142,24 @@ Execute: TypeAlias = "Callable[[Sequence[Any], Run], None]"
 
 
 class Run:
-    """One execution: where its values lie."""
+    """One execution of a program, with the values of its frame."""
 
     __slots__ = ("commits", "device", "frame")
 
     def __init__(self, device: Device, frame: Frame) -> None:
         self.device, self.frame = device, frame
-        #: what notes earlier writes if an exception comes, with the values of its operands
+        #: pending commits, with the values of their operands
         self.commits: dict[int, tuple[Host, Frame]] = {}
 
     def note(self) -> None:
-        """Lets the steps run that note what was written."""
+        """Runs the pending commits."""
         waiting, self.commits = self.commits, {}
         for step, then in waiting.values():
             before = Run(self.device, then)
             step.run(*[before.fetched(x) for x in step.operands])
 
     def block(self, buffer: Buffer) -> Block:
-        """Where a value lies.  One that only another path makes is zeros: what an operator makes of it is not used."""
+        """The block of a value; zeros for an undefined one, whose uses are on paths that are not taken."""
         found: Block | None = self.frame.get(buffer)
         if found is None:
             if not buffer.optional:
@@ -176,7 +176,7 @@ class Run:
         return Placed(address, elements, x.dtype, x.shape, x.strides, x.offset)
 
     def fetch(self, x: Ref) -> np.ndarray[Any, Any]:
-        """A value as an ndarray of the host; waits for it, unless it came from there."""
+        """A value as an ndarray; waits for the device, unless the host has a copy."""
         block = self.block(x.buffer)
         if block.known is not None and block.known.dtype == x.dtype.numpy:
             raw = block.known
@@ -188,7 +188,7 @@ class Run:
         return np.array(view)
 
     def fetched(self, x: Operand) -> Any:
-        """The same for tuples and sequences."""
+        """`fetch` for tuples, too."""
         if isinstance(x, Ref):
             return self.fetch(x)
         if isinstance(x, tuple):
@@ -198,5 +198,5 @@ class Run:
         raise InternalCompilerError("a sequence cannot be given to the host")
 
     def store(self, array: np.ndarray[Any, Any], buffer: Buffer) -> None:
-        """Brings an array of the host to a new block for a buffer."""
+        """Uploads an array to a new block for a buffer."""
         self.frame[buffer] = uploaded(array, self.device, buffer.label)

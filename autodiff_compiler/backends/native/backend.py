@@ -1,4 +1,4 @@
-"""The native backend: a module as one LLVM function, which Python calls like any other function."""
+"""The native backend: compiles a module to one LLVM function, which Python calls like any other function."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .callpath.choose import call_path
 from .callpath.protocol import Entry
 from .callpath.signature import Argument, Signature
 from .codegen.lanes import NotNativeError
-from .codegen.values import HOST, NATIVE, WALK
+from .codegen.values import FUSED, HOST, NATIVE
 from .control import branches, effects, loops, sequence_ops  # noqa: F401  (they enter how they lower ops)
 from .control.sequence_arguments import leave, with_sequences
 from .jit.engine import Loaded, assembly, load
@@ -63,8 +63,8 @@ TARGET = Target("native", fusion="elementwise")
 class NativeProgram(SilentExecutable):
     """A compiled module: `program(*arrays)` runs it and returns a tuple of ndarrays.
 
-    `run` is the function of Python that enters it.  `overwrites`: the arguments, by position, that it writes the
-    results over that are their next versions.
+    `run` is the Python function that enters it.  `overwrites`: the positions of arguments that their next versions are
+    written over.
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class NativeProgram(SilentExecutable):
         times: Times | None = None,
     ) -> None:
         arguments, context = recipe.signature.arguments, recipe.context
-        #: what its parts have taken, if it was made to measure that
+        #: the times of its parts, if it has timers
         self.times = times
         self._recipe, self._loaded, self._source = recipe, loaded, source
-        #: how its machine code is entered; None where Python stands in front of it
+        #: the signature of its machine code; None where Python packs and unpacks sequences around it
         self.signature: Signature | None = recipe.signature
         self.filename = f"<native program {escape.line(name)}>"
         self.overwrites = tuple(sorted(recipe.signature.overwritten))
@@ -92,7 +92,7 @@ class NativeProgram(SilentExecutable):
             others["times"] = times.address
 
         def slow(*arrays: Any) -> Any:
-            """A call with unusual arrays: they are put into order, and the program called again."""
+            """The slow path: arrays of another layout are copied, and the program is called again."""
             assert kept
             if len(arrays) != len(arguments):
                 raise TypeError(f"{name} takes {len(arguments)} arrays, not {len(arrays)}")
@@ -105,15 +105,15 @@ class NativeProgram(SilentExecutable):
 
     @classmethod
     def of(cls, low: Lowering, name: str) -> NativeProgram:
-        """The program of a module that was lowered."""
+        """The program of a lowered module."""
         text, recipe, made = written(low)
-        times = None if low.laps is None else low.laps.times(low.frame_bytes)
+        times = None if low.timers is None else low.timers.times(low.frame_bytes)
         return cls(recipe, made, load(text, context_size=len(low.context)), lambda: text, name, times)
 
     @classmethod
-    def again(cls, data: dict[str, Any], source: Callable[[], str], name: str) -> NativeProgram | None:
-        """The program whose `data` these are, if its code is still there; `source` makes its text."""
-        found = Recipe.again(data)
+    def restored(cls, data: dict[str, Any], source: Callable[[], str], name: str) -> NativeProgram | None:
+        """The program of a recipe's `data`, if its object code is still in the cache; `source` makes its LLVM text."""
+        found = Recipe.restored(data)
         if found is None:
             return None
         recipe, loaded = found
@@ -121,7 +121,7 @@ class NativeProgram(SilentExecutable):
 
     @property
     def data(self) -> dict[str, Any] | None:
-        """What it is made of `again`, as JSON has it; None where that is not all that it needs."""
+        """The recipe as JSON, for `restored`; None where that is not all that it needs."""
         return None if self.times is not None else self._recipe.data(self._loaded)
 
     @property
@@ -134,11 +134,11 @@ class NativeProgram(SilentExecutable):
 
     @property
     def code_bytes(self) -> int:
-        """The size of its machine code, with what the loader needs to know of it."""
+        """The size of its object file."""
         return self._loaded.size
 
     def address(self, name: str) -> int:
-        """Where a function of it lies."""
+        """The address of one of its functions."""
         return self._loaded.address(name)
 
     def assembly(self) -> str:
@@ -151,14 +151,14 @@ class NativeProgram(SilentExecutable):
 
 
 def written(low: Lowering) -> tuple[str, Recipe, Entry]:
-    """The text of a module that was lowered, what its program is besides, and how that is entered."""
+    """The LLVM text of a lowered module, its recipe and its entry."""
     recipe = Recipe.of(low)
     made = call_path().entry(recipe.signature, recipe.context)
     return low.module_text([made.text, recipe.text], made.declares), recipe, made
 
 
 def _ordered(x: Any, argument: Argument) -> Any:
-    """The array as the entry takes it: exact dtype, C order, bytes of its own if they cannot be shared."""
+    """A copy of the array as the entry takes it: exact dtype, C order; TypeError for another shape or dtype."""
     array = np.asarray(x)
     if array.shape != argument.shape or array.dtype != argument.dtype.numpy:
         raise TypeError(f"expected {argument.dtype.short}{list(argument.shape)}, not {array.dtype}{list(array.shape)}")
@@ -166,7 +166,7 @@ def _ordered(x: Any, argument: Argument) -> Any:
 
 
 class NativeBackend:
-    """Machine code for the whole module where there can be some, and `fallback` where not."""
+    """Compiles a whole module to machine code, or gives it to the `fallback` backend."""
 
     def __init__(self, fallback: HostBackend, target: Target = TARGET) -> None:
         self.fallback, self.target = fallback, target
@@ -184,7 +184,7 @@ class NativeBackend:
         return NativeProgram.of(low, module.entry.name)
 
     def text(self, module: Module, *, in_place: Collection[str] = ()) -> str:
-        """The LLVM text of a module that has one."""
+        """The LLVM text of a module; NotNativeError says why there is none."""
         return written(self._lowered(module, in_place))[0]
 
     def refusal(self, module: Module) -> str:
@@ -204,21 +204,21 @@ class NativeBackend:
         ways = dict(low.ways)
         for function in module:
             for op in ops_of(function.body):
-                if op.defn.name not in ways:  # made up of others
+                if op.defn.name not in ways:  # it was decomposed
                     parts = self._lowered(_alone(op)).ways.values()
-                    ways[op.defn.name] = HOST if HOST in parts else WALK if WALK in parts else NATIVE
+                    ways[op.defn.name] = HOST if HOST in parts else FUSED if FUSED in parts else NATIVE
         named = {op.defn.name for function in module for op in ops_of(function.body)}
         return Coverage({name: ways[name] for name in sorted(named)}, {})
 
     def work(self, module: Module, *, in_place: Collection[str] = ()) -> Work:
-        """What the program does when it is called: its walks, products, loops and calls of Python."""
+        """The work of one call: its fused loops, products, loops and calls of Python."""
         try:
             low = self._lowered(module, in_place, records=True)
         except NotNativeError:
             return self.fallback.work(module, in_place=in_place)
         constants = sum(np.asarray(x).nbytes for x in low.constants)
-        storage = Storage(constants, low.frame_bytes, low.journal.stacks(), most_alive(low))
-        return Work("native", low.journal.end(), storage)
+        storage = Storage(constants, low.frame_bytes, low.trace.stacks(), most_alive(low))
+        return Work("native", low.trace.end(), storage)
 
     def _lowered(
         self, module: Module, in_place: Collection[str] = (), *, records: bool = False, timed: bool = False
@@ -265,7 +265,7 @@ def _kept(module: Module, in_place: dict[int, int], way: Keeping, **asked: bool)
 
 
 def _alone(op: Op) -> Module:
-    """A module that does nothing but one op without blocks."""
+    """A module of one op; of an op with blocks, an empty one."""
     with Builder(Block([x.type for x in op.operands])) as builder:
         attributes = dict(zip(op.defn.schema, op.attrs, strict=True))
         found = [] if op.blocks else getattr(F, op.defn.name)(*builder.block.args, **attributes)
@@ -285,9 +285,9 @@ def reason(module: Module) -> str | None:
 
 
 def _states(module: Module, names: Collection[str]) -> dict[int, int]:
-    """Results that are the next versions of such states, each with the argument that is its version now.
+    """Results that are next versions of the named states, each with the argument that is its version now.
 
-    None if another state gets its next version from Python: a signal between the two would show only some of them.
+    Empty if Python writes another state: a signal between the two would show only some of the next versions.
     """
     args = dict(zip(reversed(module.inputs), reversed(range(len(module.entry.args))), strict=False))
     outs = dict(zip(reversed(module.outputs), reversed(range(len(module.entry.outs))), strict=False))

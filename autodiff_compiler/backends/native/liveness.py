@@ -1,8 +1,7 @@
-"""How much memory the values of a program need at the same time, whatever the plan of its arena is.
+"""Liveness: a lower bound of the memory for values that any plan of the arena needs.
 
-A backward analysis over the ops in the order in which they are written.  It knows which values lie in memory of the
-call (those that stay in a fused loop do not, nor do arguments, results, constants and single numbers), but neither
-where nor for how long the plan keeps them there.
+A backward analysis over the ops in their scheduled order.  It knows which values lie in the arena (those inside a fused
+loop do not, nor do arguments, results, constants and scalars), but neither where nor how long the plan keeps them.
 """
 
 from __future__ import annotations
@@ -22,24 +21,23 @@ from .memory.overwriting import CHANGE
 
 __all__ = ["most_alive"]
 
-#: Ops whose results lie where their operands do, if they lie in the same buffer.
+#: Ops whose results alias their operands, if they lie in the same buffer.
 _SAME = VIEWS | {"diagonal", "to_seq", "from_seq", "without_overflow", "flatten", "check_index"}
 
-#: Values that lie in memory of the call, each for all that lie in the same bytes.
+#: Live values of the arena: one representative for each set of aliases.
 _Live = frozenset[Value]
 _NONE: _Live = frozenset()
 
 
 def most_alive(low: Lowering) -> int:
-    """The bytes of the values that are alive at the worst step of a written program, and of what a frame begins with.
+    """The bytes alive at the worst step of a lowered program, with the frame's header.
 
-    Less no plan can do with the ops in this order.  At a step are alive what it reads, what it makes, and what is read
-    later.  What a fused loop makes element by element takes no room where as many bytes of an operand that it reads
-    element by element are read no more; an op that changes elements of an operand takes none if that is not read
-    later.  Of the arms of an `if` one runs, and a result is one array from the end of the `if` on, also where an arm
-    brings a number.  In a loop everything from before it that it reads is alive, and of what goes from trip to trip
-    this version until it is read no more, the next one from where it is made.  What a kernel works in counts at its
-    step.
+    No plan needs less with the ops in this order.  Alive at a step are its operands, its results, and what is read
+    later.  A fused loop may write a result in place over an operand of the same size that dies there; an op that
+    changes elements, over an operand that dies.  Of the arms of an `if` one runs, and a result is one array from the
+    end of the `if` on, also where an arm yields a scalar.  In a loop all that it reads from before it is alive, and of
+    a carry this version until its last use, the next one from where it is written.  Scratch memory of a kernel counts
+    at its step.
     """
     return low.frame_start + _Liveness(low).entry()
 
@@ -55,7 +53,7 @@ class _Liveness:
         self._choices: dict[Value, _Live] = {}
         #: the results in whose memory values may lie
         self._results: dict[Value, set[int | None]] = {}
-        #: what loops collect right into an array
+        #: buffers that loops collect rows into directly
         self.rows: set[Buffer] = set()
         self.work = self._work()
         self.peak = 0
@@ -69,7 +67,7 @@ class _Liveness:
         return self.peak
 
     def _work(self) -> Counter[int]:
-        """By tick the bytes that belong to no value, and are needed by nothing else."""
+        """By tick the bytes of scratch memory: buffers of one step that belong to no value."""
         owned = {root for operand in self.low.env.values() for root in getattr(operand, "roots", ())}
         found: Counter[int] = Counter()
         for b in self.low.buffers:
@@ -79,7 +77,7 @@ class _Liveness:
 
     # ------------------------------------------------------------------------------------------- where values lie
     def places(self, x: Value) -> _Live:
-        """What is alive if a value is."""
+        """The representatives of the memory that a value aliases."""
         if x not in self._places:
             self._places[x] = self._found(x)
         return self._places[x]
@@ -113,7 +111,7 @@ class _Liveness:
         return frozenset([x])
 
     def _leaves(self, root: Buffer) -> bool:
-        return root.result is not None and root.result not in self.low.beside
+        return root.result is not None and root.result not in self.low.shadows
 
     def _bytes(self, live: _Live) -> int:
         """What is one of several values lies where they do, if they are alive."""
@@ -130,7 +128,7 @@ class _Liveness:
 
     # ------------------------------------------------------------------------------------------- steps
     def _block(self, block: Block, live: _Live) -> _Live:
-        """What is alive before a block if that is what is alive after it."""
+        """What is alive before a block; `live`: after it."""
         for step in reversed(self.low.steps.get(block, ())):
             op = step.ops[0]
             if op.defn.name in ("scan", "while"):
@@ -178,7 +176,7 @@ class _Liveness:
         return isinstance(operand, Array) and operand.contiguous
 
     def _if(self, op: Op, after: _Live) -> _Live:
-        self.peak = max(self.peak, self._bytes(after))  # no step of an arm makes the numbers that it brings
+        self.peak = max(self.peak, self._bytes(after))  # scalars that an arm yields become arrays in no step of it
         through, before = after - frozenset(op.results), self.places(op.operands[0])
         for block in op.blocks:
             outs = [out for out, r in zip(block.outs, op.results, strict=True) if self.low.uses.get(r)]
@@ -198,7 +196,7 @@ class _Liveness:
 
     # ------------------------------------------------------------------------------------------- loops
     def _enter(self, block: Block) -> None:
-        """Finds where the carries of the loops of a block lie, before anybody asks for their places."""
+        """Finds the memory of the carries of a block's loops, before anybody asks for their places."""
         for op in (op for step in self.low.steps.get(block, ()) for op in step.ops if op.blocks):
             if op.defn.name in ("scan", "while"):
                 self._bind(op)
@@ -252,7 +250,7 @@ class _Liveness:
 
 
 def _carries(op: Op) -> tuple[Sequence[Value], Sequence[Value], Sequence[Value]]:
-    """Of what a loop carries the first versions, those of a trip, and the last ones."""
+    """The carries of a loop: initial values, arguments of its body, and results."""
     if op.defn.name == "while":
         return op.operands, op.blocks[-1].args, op.results[1 : 1 + len(op.operands)]
     count = op.attr("carries")

@@ -1,7 +1,7 @@
-"""From the ops of a module to one LLVM function: the driver, which calls the loops of clusters and other kernels.
+"""Lowers a module to one LLVM function: the driver, which calls fused loops and other kernels.
 
-Values without dimensions are registers.  Others lie in buffers, whose places are found at the end; ops that only look
-at elements in another order (`transpose`, slices, `broadcast_to`) make no code.
+Scalars are registers.  Other values lie in buffers, which get their offsets in the frame at the end; views
+(`transpose`, slices, `broadcast_to`) make no code.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .fusion.clusters import Axes, Cluster
 from .fusion.grouping import items
 from .fusion.loop_plan import Passes
 from .jit.machine import Machine
-from .loops.fusing import memory_of, source_of, write_cluster, write_walk
-from .loops.nontemporal import streamed
-from .loops.transposes import turn, turns
+from .loops.fusing import memory_of, source_of, write_cluster, write_fused_loop
+from .loops.nontemporal import is_nontemporal
+from .loops.transposes import is_transposed, transpose
 from .memory.arena import place_buffers
 from .memory.arms import Arms
 from .memory.buffer_plan import BufferPlan, Region, Step
@@ -36,47 +36,47 @@ from .memory.wishes import Keeping, Place
 
 __all__ = ["FRAME_START", "OPS", "Lowering"]
 
-#: Where the frame begins to be ours: before it lies the entry's header.
+#: Bytes of the entry's header, with which the frame begins.
 FRAME_START = 64
 #: How ops without a formula are written.
 OPS: dict[str, Callable[[Lowering, Op], None]] = {}
 
 
-def _nothing(op: Op) -> bool:
-    """Whether an op makes no element at all."""
+def _is_empty(op: Op) -> bool:
+    """Whether an op is pure and all its results have 0 elements."""
     if op.defn.effect is not Effect.PURE or op.blocks or not op.results:
         return False
     return all(isinstance(x.type, TensorType) and 0 in x.type.shape for x in op.results)
 
 
 class Lowering(BufferPlan):
-    """Writes the driver of a module's entry; `env` says what each value is."""
+    """Writes the driver; `env` maps each value to its operand: an array, a register, a tuple, a sequence."""
 
     def __init__(self, module: Module, machine: Machine, *, records: bool = False, timed: bool = False) -> None:
-        """`records`: somebody will ask what the program does (`journal`); `timed`: what it takes, too (`laps`)."""
+        """`records`: notes what each kernel computes (`trace`); `timed`: writes timers between the steps, too."""
         super().__init__(module, machine, records=records, timed=timed)
         self.poisoned = poisoned()
         self.buffers: list[Buffer] = []
-        #: what was written for each block, in order
+        #: the steps of each block, in the order of the code
         self.steps: dict[Block, list[Step]] = {}
-        #: the arguments, and what becomes of them step by step
+        #: the buffer of each argument
         self.arguments: list[Buffer] = []
-        #: where results lie until the end that are written over arguments
-        self.beside: dict[int, Buffer] = {}
-        #: what is to be done as soon as values exist
+        #: by result: the frame's buffer of a next version that may not overwrite its argument before the end
+        self.shadows: dict[int, Buffer] = {}
+        #: callbacks for when values are written
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
         self.arms, self.keeping = Arms(), Keeping()
-        #: what is to be noted if the next op that an exception can leave is left by one
+        #: pending `commit`s: run only if the next op that may raise does so
         self.commits: list[Op] = []
-        #: how often the room of the call is used (see `sequences`)
+        #: how many uses the call's room has (see `memory/sequences.py`)
         self.room_uses = 0
         #: where buffers begin in the frame, where it ends, and where without guards
         self.frame_start = self.frame_bytes = self.planned = 0
         for i, out in enumerate(self.outs):
-            self.results.setdefault(self._shown(out), i)
+            self.results.setdefault(self._before_reshapes(out), i)
 
-    def _shown(self, x: Value) -> Value:
-        """The value whose elements, in the same order, are those of x."""
+    def _before_reshapes(self, x: Value) -> Value:
+        """The value that x is a reshaped view of: the same elements in the same order."""
         while isinstance(x.owner, Op) and x.owner.defn.name in ("reshape", "expand_dims", "squeeze", "stop_gradient"):
             x = x.owner.operands[0]
         return x
@@ -117,7 +117,7 @@ class Lowering(BufferPlan):
         return made
 
     def _new(self, value: Value) -> Array:
-        """An array for a value that has no place yet."""
+        """An array in a new buffer, which is a result's if the value becomes that."""
         assert isinstance(value.type, TensorType)
         self.env[value] = made = self.array(value.type)
         if self.depth == 0 and value in self.results:
@@ -125,7 +125,7 @@ class Lowering(BufferPlan):
         return made
 
     def wish(self, value: Value) -> Place | None:
-        """Where an array is wanted, for control flow that makes it."""
+        """The place that control flow should write an array to; None: wherever it likes."""
         place = self.wanted.pop(value, None)
         if place is not None:
             kept = place.carried is not None and (place.carried.changed or place.carried.one is not None)
@@ -136,7 +136,7 @@ class Lowering(BufferPlan):
 
     @contextmanager
     def inside(self, op: Op | None = None, arm: int | None = None) -> Iterator[None]:
-        """In a block of another op; in an arm of an `if`."""
+        """Ops are written in a nested block: of `op` (None: of code that is no op), of arm `arm` if that is an `if`."""
         self.depth += 1
         if op is not None:
             self.versions.enter(op, arm)
@@ -148,7 +148,7 @@ class Lowering(BufferPlan):
                 self.versions.leave()
 
     def open_region(self, records: tuple[Buffer, ...]) -> Region:
-        """A loop begins; `records` are the places of what it collects."""
+        """A loop begins; `records`: the buffers of the sequences that it collects."""
         region = Region(self.tick, records)
         self.regions.append(region)
         self.versions.enter(region, None)
@@ -161,7 +161,7 @@ class Lowering(BufferPlan):
             self._touch(root)
 
     def room(self) -> Room:
-        """The room of the call."""
+        """The call's room, which sequences lie in."""
         self.room_uses += 1
         return Room(self.text, Reg("%room", "ptr"))
 
@@ -190,9 +190,9 @@ class Lowering(BufferPlan):
         return self.in_memory(self.stand_in(type, operand))
 
     def in_memory(self, value: Value, *, ordered: bool = True) -> Array:
-        """A value as an array, in C order if that is asked for."""
+        """A value as an array (`ordered`: in C order), copied to a new buffer if it is none."""
         operand = self.env[value]
-        if isinstance(operand, Array) and (operand.contiguous or not (ordered or operand.counted)):
+        if isinstance(operand, Array) and (operand.contiguous or not (ordered or operand.is_iota)):
             return operand
         assert isinstance(value.type, TensorType)
         made = self.array(value.type)
@@ -210,12 +210,12 @@ class Lowering(BufferPlan):
             self.one.store(self.scalar(value), self.text.at(to.base, to.offset))
             return
         self.touch(operand)
-        past_caches = self.leaving and streamed(self, to)
-        if isinstance(operand, Array) and operand.contiguous and to.contiguous and not past_caches:
+        nontemporal = self.leaving and is_nontemporal(self, to)
+        if isinstance(operand, Array) and operand.contiguous and to.contiguous and not nontemporal:
             size = size_of(value.type)
             source = self.text.at(operand.base, operand.offset)
             place = self.text.at(to.base, to.offset)
-            self.journal.copy(size)
+            self.trace.copy(size)
 
             def move() -> tuple[()]:
                 self.text.copy(place, source, size)
@@ -228,14 +228,14 @@ class Lowering(BufferPlan):
             else:
                 move()
             return
-        if isinstance(operand, Array) and turns(operand, to):
-            self.journal.copy(size_of(to.type))
-            turn(self, operand, to)
+        if isinstance(operand, Array) and is_transposed(operand, to):
+            self.trace.copy(size_of(to.type))
+            transpose(self, operand, to)
             return
         shape = to.shape
         cluster = Cluster(shape, Axes((), (), tuple(range(len(shape)))))
         passes = Passes({value: 0}, [[]], [[value]])
-        write_walk(
+        write_fused_loop(
             self,
             cluster,
             passes,
@@ -244,7 +244,7 @@ class Lowering(BufferPlan):
         )
 
     def copy_defined(self, value: Value, to: Array) -> None:
-        """Copies a value, unless it is one that nobody reads."""
+        """Copies a value, unless it is undefined at run time (a null pointer)."""
         operand, text = self.env[value], self.text
         if isinstance(operand, Array) and self.may_be_nowhere(value, operand):
 
@@ -261,12 +261,12 @@ class Lowering(BufferPlan):
         self.copy(self.stand_in(to.type, operand), to)
 
     def copy_array(self, source: Array, to: Array) -> None:
-        """Writes the elements of an array into another one, as its dtype."""
+        """Writes the elements of an array into another one, cast to its dtype."""
         self.touch(source)
         self.touch(to)
-        if turns(source, to):
-            self.journal.copy(size_of(to.type))
-            turn(self, source, to)
+        if is_transposed(source, to):
+            self.trace.copy(size_of(to.type))
+            transpose(self, source, to)
             return
         axes = range(len(to.shape))
         block = Block([source.type])
@@ -278,10 +278,10 @@ class Lowering(BufferPlan):
             cluster.ops.append(result.owner)
             cluster.full.add(result)
         passes = Passes({value: 0, result: 0}, [[]], [[result]])
-        write_walk(self, cluster, passes, {value: memory_of(source, axes)}, {result: (to, memory_of(to, axes))})
+        write_fused_loop(self, cluster, passes, {value: memory_of(source, axes)}, {result: (to, memory_of(to, axes))})
 
     def place(self, value: Value) -> Reg:
-        """A value of this block as a pointer to its elements in C order (of numbers too)."""
+        """A pointer to the elements of a value in C order; scalars are stored for it."""
         found = self.in_memory(value)
         self.touch(found)
         return self.text.at(found.base, found.offset)
@@ -289,12 +289,12 @@ class Lowering(BufferPlan):
     # ------------------------------------------------------------------------------------------- ops
     def block(self, block: Block) -> None:
         self.steps[block] = steps = list[Step]()
-        with self.journal.block(block) as pieces:
+        with self.trace.block(block) as pieces:
             for item in items(block):
                 self.tick += 1
                 ops = item.ops if isinstance(item, Cluster) else [item]
                 steps.append(Step(self.tick, ops, isinstance(item, Cluster)))
-                with self.journal.piece(ops, pieces):
+                with self.trace.piece(ops, pieces):
                     if isinstance(item, Cluster):
                         write_cluster(self, item)
                     else:
@@ -307,7 +307,7 @@ class Lowering(BufferPlan):
             self.flush_commits()
 
     def _in_order(self, op: Op) -> None:
-        """An op after what is to be noted if an exception leaves it."""
+        """An op, and around it the pending `commit`s that must have run if it raises."""
         self.loc = op.loc or self.loc
         if not self.commits or not (op.defn.effect is Effect.IO or op.blocks or op.defn.name == "call"):
             self.op(op)
@@ -324,7 +324,7 @@ class Lowering(BufferPlan):
             self.commits.clear()
 
     def flush_commits(self) -> None:
-        """Notes what is to be noted, now."""
+        """Runs the pending `commit`s here."""
         commits, self.commits = self.commits, []
         for op in commits:
             OPS["commit"](self, op)
@@ -333,7 +333,7 @@ class Lowering(BufferPlan):
         name = op.defn.name
         if op.loc is not None:
             self.text.note(f"{op.results[0].name or name if op.results else name}: {op.loc}")
-        if _nothing(op):
+        if _is_empty(op):
             for x in op.results:
                 self.target(x)
             return
@@ -394,30 +394,30 @@ class Lowering(BufferPlan):
                 buffer.result = i
                 self.copy_defined(out, self.array(out.type, buffer))
         self._commit()
-        if self.laps is not None:
-            self.laps.end(self.journal.last())
+        if self.timers is not None:
+            self.timers.end(self.trace.last())
         self.text.ret("i32 0")
         if self.text.leaves:
             self.text.enter(LEAVE)
-            if self.laps is not None:
-                self.laps.leave()
+            if self.timers is not None:
+                self.timers.leave()
             self.text.ret("i32 1")
         self._finish()
 
     def _commit(self) -> None:
-        """Takes next versions that lie beside their arguments there: now that nothing can fail, before Python runs."""
+        """Copies the shadows over their arguments: nothing can fail any more, and Python has not run yet."""
         for result, argument in self.versions.next_of.items():
             made = [b for b in self.buffers if b.result == result]
             given = self.arguments[argument]
             if all(self.versions.together(b, given) for b in made):
                 continue
-            self.beside[result] = beside = self.buffer(given.nbytes)
-            beside.first = min(b.first for b in made)
-            self.text.copy(given.base, beside.base, given.nbytes)
-            self.journal.copy(given.nbytes)
+            self.shadows[result] = shadow = self.buffer(given.nbytes)
+            shadow.first = min(b.first for b in made)
+            self.text.copy(given.base, shadow.base, given.nbytes)
+            self.trace.copy(given.nbytes)
 
     def _finish(self) -> None:
-        """Gives every buffer its place, at the start of the driver."""
+        """Writes the head of the driver: its parameters, and the pointer of every buffer."""
         self.stacks = 1 if self.room_uses else 0
         start = FRAME_START + -(-Room.ENTRY * self.stacks // FRAME_START) * FRAME_START  # aligned as the frame
         params = [("ptr", "frame")] + [("ptr", f"a{i}") for i in range(len(self.module.entry.args))]
@@ -449,9 +449,9 @@ class Lowering(BufferPlan):
             self.frame_bytes = start = 0
         self.frame_start = start
         for buffer in self.buffers:
-            beside = None if buffer.result is None else self.beside.get(buffer.result)
-            base, offset = "%frame", places.get(beside or buffer, 0)
-            if buffer.result is not None and beside is None:
+            shadow = None if buffer.result is None else self.shadows.get(buffer.result)
+            base, offset = "%frame", places.get(shadow or buffer, 0)
+            if buffer.result is not None and shadow is None:
                 base = (
                     f"%a{self.versions.next_of[buffer.result]}"
                     if buffer.result in self.versions.next_of
@@ -461,7 +461,7 @@ class Lowering(BufferPlan):
         self.text.lines[1:1] = lines
 
     def _given(self, fresh: Sequence[int]) -> list[Given]:
-        """The parameters of main; those that are written over are no copies."""
+        """The parameters of `main` for poisoned memory: arguments are copied, but for those that are overwritten."""
         overwritten = set(self.versions.next_of.values())
         given = [
             Given(f"a{b.argument}", None if i in overwritten else b.nbytes, False) for i, b in enumerate(self.arguments)

@@ -1,4 +1,4 @@
-"""What a program is besides its machine code, as data that can lie on disk: it is made again without its text."""
+"""Recipes: all of a program but its object code, as data for the disk cache, and the cache keys of modules."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from ...version import __version__
 from .callpath.choose import call_path
 from .callpath.signature import Argument, Result, Signature
 from .codegen.context import Context
-from .jit.engine import Loaded, load_kept
+from .jit.engine import Loaded, load_cached
 from .jit.machine import machine, versions
 from .lower import Lowering
 from .memory.sequences import descriptor_type
 
 __all__ = ["FORM", "Recipe", "module_key", "surroundings"]
 
-#: The form of `Recipe.data`.
+#: The form of `Recipe.data`, which is checked when it is read.
 FORM = {
     "code": is_key,
     "arguments": [(str, [is_size])],
@@ -44,23 +44,24 @@ FORM = {
     "context": [str],
     "constants": [(str, [is_size], str)],
 }
-#: The name in machine code of the digest of the recipe that it was made with.
+#: The symbol in object code that holds the digest of its recipe.
 _MADE_WITH = "made_with"
 
-#: Programs that touch so many bytes run long enough to let other threads run meanwhile.
+#: Programs that touch so many bytes release the interpreter's lock.
 _LONG = 1 << 18
-#: Bytes of constants up to which a program is kept with them.
+#: The most bytes of constants in a recipe on disk.
 _CONSTANTS = 1 << 20
 _PACKAGE = os.path.dirname(os.path.abspath(config.__file__))
-#: Variables of this package that say what is kept, and where, or what is told, and so nothing about programs.
+#: Variables of this package about caches and logs, which do not change programs.
 _OF_KEPT = ("AC_CACHE", "AC_CACHE_DIR", "AC_CACHE_SIZE", "AC_LOG", "AC_POOL_SIZE")
 
 
 @dataclass
 class Recipe:
-    """How a program is called, and what its code needs of this process.
+    """How a program is called, and the objects of this process that its code needs.
 
-    `hosts`: what of it Python runs.  `sequences`: the types of its arguments and results, if they are not all arrays.
+    `hosts`: the Python functions that it calls.  `sequences`: the types of its arguments and results, if they are not
+    all arrays.
     """
 
     signature: Signature
@@ -71,14 +72,14 @@ class Recipe:
 
     @classmethod
     def of(cls, low: Lowering) -> Recipe:
-        """The recipe of a module that was lowered."""
+        """The recipe of a lowered module."""
         entry = low.module.entry
         arguments = tuple(_argument(x.type) for x in entry.args)
         kinds = [_argument(x.type) for x in low.outs]
         results = tuple(Result(a.dtype, a.shape, low.versions.next_of.get(i)) for i, a in enumerate(kinds))
         python = bool(low.hosts) or low.polls
         touched = low.frame_bytes + sum(a.nbytes for a in (*arguments, *results))
-        # others must not see a state that is half written; who says that a guard is gone holds the lock
+        # Other threads must not see a half-written state.  Poisoned memory is checked with the lock held.
         alone = not low.hosts and not low.versions.next_of and not low.poisoned
         signature = Signature(
             arguments,
@@ -97,12 +98,12 @@ class Recipe:
 
     @property
     def text(self) -> str:
-        """A constant of the program's text that says which recipe its code belongs to."""
+        """An LLVM constant with the digest of the recipe, so that object code and recipe can be matched."""
         written = "".join(f"\\{byte:02x}" for byte in _digest([self._facts(), _kinds(self.constants)]))
         return f'@{_MADE_WITH} = constant [32 x i8] c"{written}"\n'
 
     def _facts(self) -> dict[str, Any]:
-        """What the code relies on, as JSON has it."""
+        """What the code relies on, as JSON."""
         s = self.signature
         return {
             "arguments": [[a.dtype.name, list(a.shape)] for a in s.arguments],
@@ -112,7 +113,7 @@ class Recipe:
         }
 
     def data(self, loaded: Loaded) -> dict[str, Any] | None:
-        """The recipe and the name of its code as JSON has them; None if it holds what cannot lie on disk."""
+        """The recipe and the key of its object code as JSON; None if it holds what cannot lie on disk."""
         s = self.signature
         large = sum(array.nbytes for array in self.constants) > _CONSTANTS
         if s.poison or self.hosts or self.sequences is not None:
@@ -122,10 +123,10 @@ class Recipe:
         return {"code": loaded.key, **self._facts(), "constants": [_array_data(x) for x in self.constants]}
 
     @classmethod
-    def again(cls, data: dict[str, Any]) -> tuple[Recipe, Loaded] | None:
-        """What `data` of this `FORM` gave, with its code, if that is still there and was made with it."""
+    def restored(cls, data: dict[str, Any]) -> tuple[Recipe, Loaded] | None:
+        """The recipe of `data` (of this `FORM`) with its code; None if that is gone or belongs to another recipe."""
         context = Context(data["context"])
-        loaded = load_kept(data["code"], context_size=len(context))
+        loaded = load_cached(data["code"], context_size=len(context))
         constants = [_array(x) for x in data["constants"]]
         facts = {name: data[name] for name in ("arguments", "results", "numbers", "context")}
         if loaded is None or not loaded.has(_MADE_WITH) or any(x is None for x in constants):
@@ -139,7 +140,7 @@ class Recipe:
             frame_bytes,
             stacks=stacks,
             calls_python=calls_python,
-            resumes=calls_python,  # without hosts these are looks for interrupts
+            resumes=calls_python,  # without hosts only looks for signals call Python
             release_gil=release_gil,
         )
         return cls(signature, context, constants, []), loaded
@@ -155,7 +156,7 @@ def _array_data(x: Any) -> list[Any]:
 
 
 def _array(data: list[Any]) -> Any:
-    """The array of that `_array_data`; None if it is of none."""
+    """The array of an `_array_data`; None if that is malformed."""
     name, shape, content = data
     try:
         dtype = BY_NAME[name].numpy if name in BY_NAME else np.dtype(name)
@@ -175,9 +176,9 @@ def _digest(data: Any) -> bytes:
 
 # ------------------------------------------------------------------------------------------------ keys
 def module_key(module: Module, *more: Any) -> str | None:
-    """The name of what becomes of a module in these surroundings; None where more than its text decides over that.
+    """The cache key of a module's program; None where that depends on more than text, constants and surroundings.
 
-    `more`: what else decides over it, as values whose `repr` says all.
+    `more`: other parts of the key, as values whose `repr` is stable.
     """
     around = surroundings()
     if around is None or module.callables:
@@ -198,9 +199,9 @@ def module_key(module: Module, *more: Any) -> str | None:
 
 
 def surroundings() -> tuple[Any, ...] | None:
-    """What decides over compiled code besides the program: versions, sources, machine, call path, environment.
+    """The parts of a key that are the process's: versions, our sources, machine, call path, environment.
 
-    None where the sources of this package are not there, or are not those that run here.
+    None where the sources of this package are missing or newer than the imported ones.
     """
     sources = _sources()
     if sources is None:
@@ -218,7 +219,7 @@ def _versions() -> tuple[Any, ...]:
 
 @cache
 def _sources() -> str | None:
-    """A digest of the files of this package; None where they are not those that were imported."""
+    """A digest of the files of this package; None where one was changed after the import."""
     digest, count = hashlib.sha256(), 0
     try:
         for path in _files(_PACKAGE):

@@ -44,7 +44,7 @@ def find(wanted: ProgramQuery, source: Callable[[], str]) -> tuple[Executable, I
     found = Interface(tuple(inputs), tuple(outputs), *rest)
     if not wanted.matches(found, data["program"]):
         return None
-    program = NativeProgram.again(data["program"], source, data["name"])
+    program = NativeProgram.restored(data["program"], source, data["name"])
     return None if program is None else (program, found)
 
 

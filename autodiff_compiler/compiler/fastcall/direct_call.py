@@ -104,7 +104,7 @@ def _plan(entry: CompiledEntry, arrays: Collection[int]) -> _Plan | str:
     states = [*guards.captured, *entry.states_read]
     if not all(type(x) is Parameter or type(x) is Tensor for x in states):
         return "the program reads Tensors of a class of its own"
-    if call_path().free_words(entry.all_locks) is None:
+    if call_path().unlocked_words(entry.all_locks) is None:
         return "the locks of states cannot be looked at here"
     places = {id(x): i for i, x in enumerate(states)}
     if not all(id(x) in places for x in entry.states_written):
@@ -147,5 +147,5 @@ def fast_path(entry: CompiledEntry, arrays: Collection[int]) -> FastPath | None:
     if made is None:
         return None
     while callers:
-        path.hasten(callers.pop())
+        path.install_vectorcall(callers.pop())
     return FastPath(entry, made, plan.guards, None if plan.form is not None else entry.assemble)

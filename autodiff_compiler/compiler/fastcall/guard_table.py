@@ -75,7 +75,7 @@ class GuardTable:
             if some is None:
                 return [(id(_NEVER), 0)]
             found.update(dict.fromkeys(some))
-        locks = call_path().free_words(self._locks)
+        locks = call_path().unlocked_words(self._locks)
         return [(id(_NEVER), 0)] if locks is None else [*found, *locks]
 
     def still(self) -> bool:
@@ -103,7 +103,7 @@ class GuardTable:
             return None if now else path.absence(key, get.name)
         place = path.place_read(get, key)
         if place is None:
-            return path.unread(get) if now is True else None
+            return path.names_absent(get) if now is True else None
         found = list(self._at(place[1], now, expected))
         return None if None in found else [*place[0], *found]  # type: ignore[list-item]
 
@@ -118,7 +118,8 @@ class GuardTable:
             found_there = None if expected.stored is None else call_path().array(now, expected.stored)
             yield from [None] if found_there is None else [(place, id(now)), *found_there]
         elif isinstance(expected, Content) or (type(expected) is tuple and now is not expected):
-            found, items = call_path().inside(now), expected.items if isinstance(expected, Content) else expected
+            found = call_path().element_places(now)
+            items = expected.items if isinstance(expected, Content) else expected
             if found is None:
                 yield None
                 return

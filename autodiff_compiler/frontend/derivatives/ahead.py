@@ -1,7 +1,7 @@
 """The last calls of Cells: the gradient of one with `set_grad()`, taken right after a call, is that of this very call.
 
-Eager code records the call (`eager.ahead`).  Compiled code lowers the Cell again for the gradient, from the same
-states: those that the call wrote are put back before, so random numbers are the same and running means move once.
+Eager code records the call (`eager.recorded_call`).  Compiled code lowers the Cell again for the gradient, from the
+same states: those that the call wrote are put back before, so random numbers are the same and running means move once.
 """
 
 from __future__ import annotations

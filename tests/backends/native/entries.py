@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from autodiff_compiler.backends.native.callpath.entry import FastEntry
+from autodiff_compiler.backends.native.callpath.entry import MachineEntry
 from autodiff_compiler.backends.native.callpath.plain import PlainEntry
 from autodiff_compiler.backends.native.callpath.signature import Argument, Result, Signature
 from autodiff_compiler.backends.native.codegen.context import Context
 from autodiff_compiler.backends.native.jit.engine import load
 from autodiff_compiler.dtypes import float32
 
-ENTRIES = {"fast": FastEntry, "ctypes": PlainEntry}
+ENTRIES = {"fast": MachineEntry, "ctypes": PlainEntry}
 V8 = Argument(float32, (8,))
 R8 = Result(float32, (8,))
 

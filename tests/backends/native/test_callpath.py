@@ -246,10 +246,10 @@ def test_the_plain_path_says_what_it_cannot(monkeypatch):
     path = call_path()
     assert (why_plain(), path.name) == ("AC_CALLPATH=plain", "plain")
     assert path.place_read(operator.attrgetter("__code__"), long) is None
-    assert path.unread({}.keys().isdisjoint) is path.method(A, "sum") is path.absence(A, "x") is None
-    assert path.array(np.zeros(2), b"") is path.inside([1]) is None
-    assert path.free_words([]) == []
-    assert not path.hasten(long)
+    assert path.names_absent({}.keys().isdisjoint) is path.method(A, "sum") is path.absence(A, "x") is None
+    assert path.array(np.zeros(2), b"") is path.element_places([1]) is None
+    assert path.unlocked_words([]) == []
+    assert not path.install_vectorcall(long)
     calls_are_right()
 
 

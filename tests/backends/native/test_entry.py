@@ -10,7 +10,7 @@ import pytest
 
 from autodiff_compiler.backends.native.callpath import abi
 from autodiff_compiler.backends.native.callpath.choose import call_path
-from autodiff_compiler.backends.native.callpath.entry import FastEntry
+from autodiff_compiler.backends.native.callpath.entry import MachineEntry
 from autodiff_compiler.backends.native.callpath.plain import PlainEntry
 from autodiff_compiler.backends.native.callpath.signature import Argument, Result, Signature
 from autodiff_compiler.backends.native.codegen.context import Context
@@ -41,7 +41,7 @@ def is_slow(found, *args, **options):
 # ------------------------------------------------------------------------------------------------ which entry
 def test_the_entry_in_machine_code_is_taken_where_it_works(monkeypatch):
     monkeypatch.delenv("AC_CALLPATH", raising=False)
-    assert type(call_path().entry(TWO, Context())) is FastEntry
+    assert type(call_path().entry(TWO, Context())) is MachineEntry
     monkeypatch.setattr(abi, "why_not", lambda: "unknown objects")
     assert type(call_path().entry(TWO, Context())) is PlainEntry
 

@@ -122,7 +122,7 @@ def test_the_ops_have_the_bits_of_the_functions_that_are_measured(name, type):
     args = page.points(name, single, 40)
     with np.errstate(all="ignore"):
         got = through_the_op(name, *args)
-    np.testing.assert_array_equal(got, page.compiled(name, 8, single=single, quick=False)(*args))
+    np.testing.assert_array_equal(got, page.compiled(name, 8, single=single, low_latency=False)(*args))
 
 
 @pytest.mark.parametrize(("type", "args"), [("f32", (-18, -15)), ("f64", (-37.5, -35.5))])
@@ -168,7 +168,7 @@ def test_vectors_of_all_widths_give_the_same_bits(name, type):
     args = page.points(name, single, 40)
     widths = [width for kind, width in WIDTHS if kind == type]
     # one lane too, where it stands for the end of an array and no scalar
-    got = [page.compiled(name, width, single=single, quick=False)(*args) for width in widths]
+    got = [page.compiled(name, width, single=single, low_latency=False)(*args) for width in widths]
     for one, other in itertools.pairwise(got):
         np.testing.assert_array_equal(one, other)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autodiff_compiler.backends.native.backend import NativeBackend
-from autodiff_compiler.backends.native.codegen.values import HOST, NATIVE, WALK
+from autodiff_compiler.backends.native.codegen.values import FUSED, HOST, NATIVE
 from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.dtypes import float32
@@ -39,4 +39,4 @@ def test_coverage_names_each_op_of_a_module():
 
     covered = NativeBackend(NumpyBackend()).coverage(module_of([tensor(float32, (4, 5))], build))
     assert covered.complete
-    assert covered.ways == {"argmax": WALK, "cumsum": NATIVE, "exp": WALK, "softmax": WALK, "sort": HOST}
+    assert covered.ways == {"argmax": FUSED, "cumsum": NATIVE, "exp": FUSED, "softmax": FUSED, "sort": HOST}

@@ -310,7 +310,7 @@ def beside(f: Any) -> tuple[int, int]:
     program = program_of(f)
     low = lowered(program)
     assert set(program.executable.overwrites) == set(low.versions.next_of.values())
-    return len(low.beside), len(program.stages.opt.outputs)
+    return len(low.shadows), len(program.stages.opt.outputs)
 
 
 @pytest.mark.parametrize("f", IN_PLACE, ids=lambda f: f.__name__)

@@ -1,1 +1,1 @@
-"""How calls of Python get into compiled code, and all that reads the layouts of CPython's and NumPy's objects."""
+"""The call path from Python into compiled code, and all that reads layouts of CPython's and NumPy's objects."""

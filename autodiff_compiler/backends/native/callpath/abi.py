@@ -1,7 +1,7 @@
-"""Where CPython and NumPy keep what compiled code reads of their objects, verified on live objects of this process.
+"""The layouts of CPython's and NumPy's objects that compiled code reads, verified on live objects.
 
-The places are those of the public headers; they are only used where every one of them was seen to hold what Python says
-of the same object.
+The offsets are those of the public headers; they are only used where each was seen to hold what Python says of the same
+object.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 
 #: The flags of an array.
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
-#: The byte order that a dtype of the other byte order names.
+#: The byte order of dtypes that are not in this machine's order.
 SWAPPED = ord(">")
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
@@ -53,7 +53,7 @@ class Layout:
 
 @cache
 def layout() -> Layout:
-    """The places by the headers; they may be used where `why_not` is None."""
+    """The offsets by the headers, to be used only where `why_not` is None."""
     head = object.__basicsize__  # 16; more in builds for debugging and without the global lock
     return Layout(
         type=head - _WORD,
@@ -72,7 +72,7 @@ def layout() -> Layout:
 
 @cache
 def why_not() -> str | None:
-    """Why code cannot read the objects of this process itself, or None where it can."""
+    """Why machine code cannot read the objects of this process; None where it can."""
     if platform.python_implementation() != "CPython":
         return f"it knows the objects of CPython; this is {platform.python_implementation()}"
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -95,7 +95,7 @@ def why_not() -> str | None:
 
 
 def _wrong_in_content() -> str | None:
-    """What floats or `bytes` hold elsewhere than expected, by whose content guards are compared."""
+    """Which of floats and `bytes`, whose content guards compare, have another layout; None: neither."""
     head = object.__basicsize__
     for number in (1.5, -0.0, float("inf")):
         if ctypes.string_at(id(number) + head, 8) != struct.pack("=d", number):
@@ -108,7 +108,7 @@ def _wrong_in_content() -> str | None:
 
 
 def _arrays() -> Iterator[np.ndarray[Any, Any]]:
-    """Arrays that differ in everything that is read."""
+    """Arrays that differ in all fields that are read."""
     yield np.zeros((3, 5), np.float32)
     yield np.zeros((4, 6))[::2, ::-3]
     yield np.zeros((2, 3, 4), np.bool_).T
@@ -120,7 +120,7 @@ def _arrays() -> Iterator[np.ndarray[Any, Any]]:
 
 
 def _wrong_in_array(array: np.ndarray[Any, Any], places: Layout) -> str:
-    """What is not where it should be.  Pointers are followed only if they look right."""
+    """The field that is not where it should be, or "".  Pointers are followed only if they look right."""
     if np.ndarray.__basicsize__ < places.flags + 4:
         return "they are too small"
     at = id(array)
@@ -152,9 +152,9 @@ def _wrong_in_array(array: np.ndarray[Any, Any], places: Layout) -> str:
 
 
 def slot_offset(cls: type, name: str) -> int:
-    """Where objects of a class hold what is in one of its `__slots__`.
+    """The offset of one of a class's `__slots__` in its objects.
 
-    ValueError: the class has no such slot of its own, or it is not found where it should be.
+    ValueError: the class has no such slot of its own, or its offset is not found.
     """
     slot = vars(cls).get(name)
     if not isinstance(slot, MemberDescriptorType):
@@ -172,20 +172,20 @@ def slot_offset(cls: type, name: str) -> int:
 
 
 def word(address: int) -> int:
-    """What lies at an address, as an unsigned number of 8 bytes."""
+    """The unsigned 8-byte number at an address."""
     return ctypes.c_size_t.from_address(address).value
 
 
 def int32(address: int) -> int:
-    """The same with a sign, of 4 bytes."""
+    """The signed 4-byte number at an address."""
     return ctypes.c_int32.from_address(address).value
 
 
 def uint32(address: int) -> int:
-    """The same of 4 bytes."""
+    """The unsigned 4-byte number at an address."""
     return ctypes.c_uint32.from_address(address).value
 
 
 def byte(address: int) -> int:
-    """The same of one byte."""
+    """The byte at an address."""
     return ctypes.c_ubyte.from_address(address).value

@@ -1,4 +1,4 @@
-"""Which call path this process takes, and what its self-tests of layouts found."""
+"""The choice of the call path, by the environment and the self-tests of layouts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .machine_path import MachinePath
 from .memory_guards import fields_are_known, lists_are_known, locks_are_known
 from .plain import PlainPath
 from .protocol import CallPath
-from .vectorcall import works
+from .vectorcall import vectorcall_is_known
 
 __all__ = ["call_path", "unknown_layouts", "why_plain"]
 
 _MACHINE, _PLAIN = MachinePath(), PlainPath()
-#: Layouts without which some guards are Python predicates, or `__call__` begins in Python, with their self-tests.
+#: Optional layouts and their self-tests: without one some guards are Python predicates, or `__call__` begins in Python.
 _OPTIONAL: dict[str, Callable[[], bool]] = {
     "dicts": dicts_are_known,
     "attributes of objects": attributes_are_known,
@@ -25,7 +25,7 @@ _OPTIONAL: dict[str, Callable[[], bool]] = {
     "lists": lists_are_known,
     "fields of functions, classes and cells": fields_are_known,
     "locks": locks_are_known,
-    "vectorcall of functions": works,
+    "vectorcall of functions": vectorcall_is_known,
 }
 
 
@@ -35,12 +35,12 @@ def call_path() -> CallPath:
 
 
 def why_plain() -> str | None:
-    """Why it is the plain one; None where it is machine code."""
+    """Why the call path is the plain one; None if it is machine code."""
     if choice("AC_CALLPATH") == "plain":
         return "AC_CALLPATH=plain"
     return abi.why_not() or objects.why_not()
 
 
 def unknown_layouts() -> list[str]:
-    """What the call path in machine code leaves to Python, because it is not laid out as expected."""
+    """The optional layouts whose self-tests failed."""
     return [name for name, known in _OPTIONAL.items() if not known()]

@@ -1,7 +1,7 @@
-"""Where dicts keep their values.
+"""The layout of dicts: tables of keys, their versions, and the places of values.
 
-What CPython's own caches rely on is what is used here: a table of keys that has a version keeps the places of its
-values until that version is gone.
+This relies on what CPython's own inline caches rely on: while a table of keys has its version, its values keep their
+places.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ __all__ = [
     "values_at",
 ]  # fmt: skip
 
-# Behind an object's head: how many entries there are, a tag, the table of keys, the values if they lie apart from it.
+# Offsets behind an object's head: the count of entries, (a tag,) the table of keys, the values if they are not in it.
 _USED, _KEYS, _VALUES = 0, 16, 24
-#: In a table of keys: the logarithm of the size of its index, the kind of keys, its version, how many entries it has.
+#: Offsets in a table of keys: log2 of the size of its index, the kind of keys, its version, the count of its entries.
 _INDEX, _KIND, _VERSION, COUNT = 9, 10, 12, 24
 _UNICODE = 1
 _TRIES = 200
 
 
 def keys_at(space: dict[Any, Any]) -> int:
-    """Where a dict has the address of its table of keys."""
+    """The address of a dict's pointer to its table of keys."""
     return id(space) + object.__basicsize__ + _KEYS
 
 
 def values_at(space: dict[Any, Any]) -> int:
-    """Where it has the address of its values, 0 if they lie in the table of keys."""
+    """The address of a dict's pointer to its values, which is 0 if they lie in the table of keys."""
     return id(space) + object.__basicsize__ + _VALUES
 
 
 def dict_of(space: Any) -> dict[str, Any] | None:
-    """The dict itself behind the view of a class's."""
+    """The dict itself, or the one behind a class's mapping proxy; None for anything else."""
     if type(space) is types.MappingProxyType:
         found = [x for x in gc.get_referents(space) if type(x) is dict]
         return found[0] if len(found) == 1 else None
@@ -49,7 +49,7 @@ def dict_of(space: Any) -> dict[str, Any] | None:
 
 
 def same_keys(space: dict[Any, Any]) -> list[Word] | None:
-    """The words that say that a dict has the same keys in the same places; None where there are none."""
+    """The words for "the dict has the same keys in the same places"; None where there are none."""
     if not dicts_are_known():
         return None
     if not space:
@@ -65,7 +65,7 @@ def same_keys(space: dict[Any, Any]) -> list[Word] | None:
 
 
 def place_in(space: dict[str, Any], name: str) -> Place | None:
-    """Where a dict has its value under a name."""
+    """The place of a dict's value under a name."""
     version = same_keys(space)
     if not version or name not in space:
         return None
@@ -76,7 +76,7 @@ def place_in(space: dict[str, Any], name: str) -> Place | None:
 
 
 def places_in(space: dict[Any, Any]) -> tuple[list[Word], list[int]] | None:
-    """Where a dict has all its values, in order."""
+    """The words and addresses of all values of a dict, in order."""
     version = same_keys(space)
     if version is None or not space:
         return None if version is None else (version, [])
@@ -87,7 +87,7 @@ def places_in(space: dict[Any, Any]) -> tuple[list[Word], list[int]] | None:
 
 
 def position(keys: int, name: str) -> int | None:
-    """As which of the keys of a table, all of them strings, a name stands there."""
+    """The index of a name in a table of keys, all of them strings."""
     found = (ctypes.c_size_t * (2 * word(keys + COUNT))).from_address(_entry(keys, 0))[::2]
     usual = id(sys.intern(name))
     if usual in found:
@@ -96,18 +96,18 @@ def position(keys: int, name: str) -> int | None:
 
 
 def _entry(keys: int, i: int) -> int:
-    """Where a table has a key; its value follows."""
+    """The address of a table's entry: a key, then its value."""
     return keys + 32 + (1 << byte(keys + _INDEX)) + 16 * i
 
 
 def _keys_of(space: dict[Any, Any]) -> int | None:
-    """The table of keys of a dict whose keys are all strings, and which holds its values itself."""
+    """The table of keys of a dict, if all are strings and the values lie in it."""
     keys = word(keys_at(space))
     return keys if not word(values_at(space)) and byte(keys + _KIND) == _UNICODE else None
 
 
 def _ask_for_version(space: dict[Any, Any]) -> None:
-    """Lets the interpreter give the keys a version, as it does for a function whose globals they are."""
+    """Makes the interpreter give the keys a version: a function whose globals they are is run until its caches fill."""
     name = next((n for n in space if type(n) is str and n.isidentifier()), None)
     if name is None:
         return
@@ -128,7 +128,7 @@ def _reader() -> Any:
 
 @cache
 def dicts_are_known() -> bool:
-    """Whether dicts are laid out as they should be, and change their versions when they must."""
+    """Self-test: whether dicts have this layout, and change the version with every change of keys."""
     space: dict[str, Any] = {f"name{i}": object() for i in range(9)}
     del space["name3"]
     if [word(id(space) + object.__basicsize__ + _USED), word(values_at(space))] != [8, 0]:
@@ -157,7 +157,7 @@ def dicts_are_known() -> bool:
         now = word(keys_at(space))
         return before[1] != 0 and (now != before[0] or uint32(now + _VERSION) != before[1])
 
-    if changed(lambda: space.__setitem__("name5", None)):  # a value is no key
+    if changed(lambda: space.__setitem__("name5", None)):  # a new value is no change of keys
         return False
     if not changed(lambda: space.pop("name5")) or not changed(lambda: space.popitem()):
         return False

@@ -1,7 +1,7 @@
-"""The Python function that a compiled module is: checks, new results, main, all in LLVM code.
+"""The entry of a compiled module: a Python function in machine code, which checks arguments, makes results, calls main.
 
-The function reads ndarrays (or Tensors) directly.  Whatever is unusual about a call, it hands to a Python function with
-the same arguments, which is its `__self__`; so semantics have one place and speed another.
+It reads ndarrays (or Tensors) directly: the fast path.  A call that fails a check goes with the same arguments to the
+slow path, a Python function that is its `__self__`; only that one defines semantics.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .entry_text import EntryText
 from .objects import pointer
 from .signature import Signature
 
-__all__ = ["FastEntry", "made_functions"]
+__all__ = ["MachineEntry", "made_functions"]
 
 
-class FastEntry:
+class MachineEntry:
     """The entry in machine code."""
 
     def __init__(self, signature: Signature, context: Context) -> None:
@@ -44,16 +44,17 @@ def made_functions(
     hidden: tuple[object, ...] = (),
     seen: tuple[object, ...] = (),
 ) -> Callable[[Callable[..., Any], str], Callable[..., Any]]:
-    """The maker of functions that enter a module, each with what is called in its place where a call is unusual.
+    """Makes functions that enter a module from their slow paths and names.
 
-    They keep alive what is `hidden` from the garbage collector, and what it sees: tuples, which it leaves whole.
+    They keep alive `hidden`, which the garbage collector does not see, and `seen`, which it does: tuples, which it does
+    not clear.
     """
     loaded.fill(context.pointers(others, pointer))
     own = anchor(_releaser(loaded, signature, context), loaded, *hidden)
 
     def function(slow: Callable[..., Any], name: str) -> Callable[..., Any]:
         method = _MethodDef(escape.line(name).encode(), loaded.address("entry"), _FASTCALL | _KEYWORDS, None)
-        # as its module, what it owns stays until nothing can call it any more
+        # owned like its module: CPython frees it only with the function
         owned = (anchor(_nothing, method), own, seen)
         made: Callable[..., Any] = _new_function(ctypes.addressof(method), slow, owned)
         return made
@@ -84,7 +85,7 @@ _needs: dict[int, int] = {}
 
 
 def _releaser(loaded: Any, signature: Signature, context: Context) -> Callable[[], None]:
-    """What frees the frames of a module; of the shared ones those stay that another module can need."""
+    """A function that frees the frames of a module; shared ones that another module may need stay."""
     if not signature.frame_bytes:
         return lambda: None
     release = Release(functions_for(signature.frame_bytes).address("frames_release"))

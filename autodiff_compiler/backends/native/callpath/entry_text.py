@@ -1,4 +1,4 @@
-"""The text of the entry: an LLVM function that CPython calls, which checks, makes the results and calls main."""
+"""The LLVM text of the entry, which CPython calls: it checks guards and arguments, makes results and calls main."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .signature import Argument, Signature
 
 __all__ = ["EntryText"]
 
-#: From how many arguments and results on the function is compiled without optimisation.
-_QUICKLY = 32
-#: How many arguments are checked by code of their own.
+#: Arguments and results from which on the entry is compiled without optimisation.
+_UNOPTIMISED = 32
+#: The most arguments that are checked by inlined code.
 _FEW_ARGUMENTS = 8
-#: How many pairs of arguments are compared one after the other; more are compared in a loop.
-_FEW_RIVALS = 32
+#: The most pairs of arguments whose aliasing is checked by straight-line code; more are compared in a loop.
+_FEW_PAIRS = 32
 
 
 class EntryText(EntryWriter):
@@ -27,21 +27,21 @@ class EntryText(EntryWriter):
 
     def __init__(self, signature: Signature, context: Context) -> None:
         super().__init__(signature, context)
-        #: descriptions of arguments, and functions that compare with them, by what they are
+        #: the names of constants that describe arguments, and functions that check an argument against one
         self._forms: dict[str, str] = {}
         self._checkers: dict[str, str] = {}
-        #: whether what arguments hold could be dropped during main
+        #: whether arrays that arguments hold could be freed during main
         self._holds = signature.tensors and (signature.release_gil or signature.calls_python)
 
     def written(self) -> str:
         s = self.signature
-        # of many arguments LLVM would make better code in too much time
-        quickly = " noinline optnone" if len(s.arguments) + len(s.results) > _QUICKLY else ""
+        # LLVM would take too long to optimise code for many arguments
+        quickly = " noinline optnone" if len(s.arguments) + len(s.results) > _UNOPTIMISED else ""
         self.do(f"define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %names){quickly} {{")
         self.note("as many arguments as expected, none by name; else Python takes the call (slow)")
         expected = self.let(f"icmp eq i64 %count, {s.count}")
         positional = self.is_("%names", "null")
-        self.usual(self.let(f"and i1 {expected}, {positional}"))
+        self.guard(self.let(f"and i1 {expected}, {positional}"))
         self.note("what the function read from outside is what it was")
         if s.watched:
             self.check_table(self.known("watched"))
@@ -53,7 +53,7 @@ class EntryText(EntryWriter):
         ]
         arrays = self.arrays(arguments)
         data = [self.load("ptr", self.at(x, self.layout.data)) for x in arrays]
-        self.check_apart(data)
+        self.check_no_alias(data)
         if s.watched:
             calls = self.context.place("calls")
             count = self.load("i64", calls)
@@ -64,7 +64,7 @@ class EntryText(EntryWriter):
             made.append(self.new_array(i, len(made)))
         self.note("the computation, with a frame for values in between")
         failed = self.run(arrays, [*data, *[self.load("ptr", self.at(x, self.layout.data)) for x in made]], made)
-        self.good(self.let(f"xor i1 {failed}, true"), f"drop{len(made)}")
+        self.require(self.let(f"xor i1 {failed}, true"), f"drop{len(made)}")
         self.note("results as Python objects")
         ResultsText(self, arguments, made).write()
         self.note("after an error: the new arrays are dropped, and the exception stays set")
@@ -79,7 +79,7 @@ class EntryText(EntryWriter):
 
     # ------------------------------------------------------------------------------------------- guards
     def check_table(self, table: str) -> None:
-        """The words whose addresses stand in a table are, or mean, those that stand behind the addresses."""
+        """Checks the guard table: pairs of an address (with `BY_VALUE` or `BYTES`) and the word that must be there."""
         before, each, look, other, equal, on = (
             self.fresh(x) for x in ("before", "word", "look", "other", "equal", "watched")
         )
@@ -99,7 +99,7 @@ class EntryText(EntryWriter):
         self.block(other)
         kind = self.let(f"and i64 {marked}, {BY_VALUE | BYTES}")
         may_differ = self.let(f"icmp ne i64 {kind}, 0")
-        self.usual(self.let(f"and i1 {may_differ}, {self.let(f'icmp ne ptr {found}, null')}"))
+        self.guard(self.let(f"and i1 {may_differ}, {self.let(f'icmp ne ptr {found}, null')}"))
         self.constants.append(self.sameness())
         self.do(f"  br label %{equal}")
         self.block(equal)
@@ -108,9 +108,9 @@ class EntryText(EntryWriter):
         self.block(on)
 
     def sameness(self) -> str:
-        """A function: whether two objects are of one class and, if it is float, of the same bits, else equal.
+        """A function for `BY_VALUE`: whether two objects have one class and are equal (floats: the same bits).
 
-        For words with `BYTES`: whether the first points to the content of the second, a `bytes` object.
+        For `BYTES`: whether the first points to the content of the second, a `bytes` object.
         """
         self.declares |= {"declare i32 @PyObject_RichCompareBool(ptr, ptr, i32)", "declare i32 @memcmp(ptr, ptr, i64)"}
         text = _SAME.replace("<type>", str(self.layout.type)).replace("<content>", str(object.__basicsize__))
@@ -119,18 +119,18 @@ class EntryText(EntryWriter):
 
     # ------------------------------------------------------------------------------------------- arguments
     def arrays(self, arguments: list[str]) -> list[str]:
-        """The arrays of all arguments, which are what they must be."""
+        """The arrays of all arguments, checked."""
         if len(arguments) <= _FEW_ARGUMENTS:
             return [self.array(i, x) for i, x in enumerate(arguments)]
         arrays = [self.array_by_call(i, x) for i, x in enumerate(arguments)]
         odd = "false"
         for array in arrays:
             odd = self.let(f"or i1 {odd}, {self.is_(array, 'null')}")
-        self.usual(self.let(f"xor i1 {odd}, true"))
+        self.guard(self.let(f"xor i1 {odd}, true"))
         return arrays
 
     def array(self, i: int, x: str) -> str:
-        """The array of an argument, which is what it must be."""
+        """The array of an argument, checked by inlined code."""
         argument, written = self.signature.arguments[i], i in self.signature.overwritten
         array = self.ready(x, written, argument)
         descr, numbers = (self.context.place(f"{what} {argument.dtype.name}") for what in ("descr", "numbers"))
@@ -139,11 +139,11 @@ class EntryText(EntryWriter):
             dims = self.load("ptr", self.at(array, self.layout.dims))
             for axis, size in enumerate(argument.shape):
                 found = self.load("i64", self.at(dims, 8 * axis))
-                self.usual(self.let(f"icmp eq i64 {found}, {size}"))
+                self.guard(self.let(f"icmp eq i64 {found}, {size}"))
         return array
 
     def array_by_call(self, i: int, x: str) -> str:
-        """The same, or null, by a function for all arguments, which is given a description: less code."""
+        """The same, or null, by a function that compares with a description: less code for many arguments."""
         s = self.signature
         argument, written = s.arguments[i], i in s.overwritten
         places = (self.context.number(f"{what} {argument.dtype.name}") for what in ("descr", "numbers"))
@@ -159,7 +159,7 @@ class EntryText(EntryWriter):
         return self.let(f"call ptr {checker}(ptr {x}, ptr {self._forms[form]})")
 
     def checker(self, name: str, written: bool, argument: Argument) -> str:
-        """A function: the array of an argument, or null if it is not as the description says."""
+        """Such a function: the array of an argument, or null if it does not match the description."""
         self.do(f"define private ptr {name}(ptr %x, ptr %form) noinline {{")
         array = self.ready("%x", written, argument)
         numbers = [self.load("i64", self.at("%form", 8 * k)) for k in range(3)]
@@ -191,15 +191,15 @@ class EntryText(EntryWriter):
         """The ndarray that an argument is or holds."""
         holds = self.signature.tensors and not argument.array
         array = self.unwrapped(x, written, argument.plain) if holds else x
-        self.usual(self.is_(self.load("ptr", self.at(array, self.layout.type)), self.known("ndarray")))
+        self.guard(self.is_(self.load("ptr", self.at(array, self.layout.type)), self.known("ndarray")))
         return array
 
     def unwrapped(self, tensor: str, written: bool, only: bool) -> str:
-        """What a Tensor (`only`: no Parameter) holds that lies on no tape, and whose derivatives meet no hook."""
+        """The array of a Tensor (`only`: not of a Parameter) that is on no tape and has no hooks."""
         kind = self.load("ptr", self.at(tensor, self.layout.type))
         other, plain, on = self.fresh("other"), self.fresh("plain"), self.fresh("tensor")
         if only:
-            self.usual(self.is_(kind, self.known("tensor")))
+            self.guard(self.is_(kind, self.known("tensor")))
             self.do(f"  br label %{plain}")
         else:
             self.do(f"  br i1 {self.is_(kind, self.known('tensor'))}, label %{plain}, label %{other}")
@@ -208,16 +208,16 @@ class EntryText(EntryWriter):
         node = self.load("ptr", self.at(tensor, self.slots["_node"]))
         self.do(f"  br i1 {self.is_(node, self.known('none'))}, label %{on}, label %slow")
         self.block(on)
-        self.usual(self.is_(self.load("ptr", self.at(tensor, self.slots["_hooks"])), "null"))
-        if written:  # others may show the bytes, or want them for a derivative
+        self.guard(self.is_(self.load("ptr", self.at(tensor, self.slots["_hooks"])), "null"))
+        if written:  # a view may show the bytes, or a tape may need them
             held = self.load("ptr", self.at(tensor, self.slots["_held"]))
-            self.usual(self.is_(held, self.known("zero")))
+            self.guard(self.is_(held, self.known("zero")))
         array = self.load("ptr", self.at(tensor, self.slots["_data"]))
-        self.usual(self.let(f"icmp ne ptr {array}, null"))
+        self.guard(self.let(f"icmp ne ptr {array}, null"))
         return array
 
     def of_parameter(self, kind: str, other: str, on: str) -> None:
-        """The block where a Tensor may be a Parameter: it has its place on a tape per thread, so there must be none."""
+        """The block for Parameters: these are on tapes per thread, so no tape may be alive."""
         self.block(other)
         parameter = self.is_(kind, self.known("parameter"))
         live = self.load("ptr", self.known("live"))
@@ -225,16 +225,16 @@ class EntryText(EntryWriter):
         self.do(f"  br i1 {self.let(f'and i1 {parameter}, {untaped}')}, label %{on}, label %slow")
 
     def check_kind(self, array: str, written: bool, descr: str, numbers: str, rank: str) -> None:
-        """Its dtype, by where the context has it, its flags and how many dimensions it has."""
+        """Checks dtype (`descr` and `numbers`: pointers in the context), flags and rank."""
         at = self.layout
         self.check_dtype(array, descr, numbers)
         wanted = abi.C_CONTIGUOUS | abi.ALIGNED | (abi.WRITEABLE if written else 0)
         flags = self.let(f"and i32 {self.load('i32', self.at(array, at.flags))}, {wanted}")
-        self.usual(self.let(f"icmp eq i32 {flags}, {wanted}"))
-        self.usual(self.let(f"icmp eq i32 {self.load('i32', self.at(array, at.nd))}, {rank}"))
+        self.guard(self.let(f"icmp eq i32 {flags}, {wanted}"))
+        self.guard(self.let(f"icmp eq i32 {self.load('i32', self.at(array, at.nd))}, {rank}"))
 
     def check_dtype(self, array: str, place: str, numbers: str) -> None:
-        """Its dtype is the one object that it nearly always is, or (after unpickling) another that means the same."""
+        """Checks the dtype: the usual object, or (after unpickling) another one that is equal."""
         descr = self.load("ptr", self.at(array, self.layout.descr))
         other, on = self.fresh("dtype"), self.fresh("usual")
         differs = self.let(f"icmp ne ptr {descr}, {self.load('ptr', place)}")
@@ -252,41 +252,41 @@ class EntryText(EntryWriter):
         self.do(f"  br i1 {same}, label %{on}, label %slow")
         self.block(on)
 
-    def check_apart(self, data: list[str]) -> None:
-        """What main writes over shares no memory with other arguments."""
-        if len(self.signature.overwritten) * len(data) > _FEW_RIVALS:
-            self.check_all_apart(data)
+    def check_no_alias(self, data: list[str]) -> None:
+        """Checks that no argument that is overwritten shares memory with another."""
+        if len(self.signature.overwritten) * len(data) > _FEW_PAIRS:
+            self.check_no_alias_in_loop(data)
             return
-        rivals = self.signature.rivals
+        pairs = self.signature.alias_pairs
         numbers: dict[int, str] = {}
-        for i in sorted({i for pair in rivals for i in pair}):
+        for i in sorted({i for pair in pairs for i in pair}):
             numbers[i] = self.let(f"ptrtoint ptr {data[i]} to i64")
-        for i, j in rivals:
+        for i, j in pairs:
             for a, b in ((i, j), (j, i)):  # b begins inside a
                 distance = self.let(f"sub i64 {numbers[b]}, {numbers[a]}")
-                self.usual(self.let(f"icmp uge i64 {distance}, {self.signature.arguments[a].nbytes}"))
+                self.guard(self.let(f"icmp uge i64 {distance}, {self.signature.arguments[a].nbytes}"))
 
-    def check_all_apart(self, data: list[str]) -> None:
-        """The same for many: only those are compared that lie elsewhere than at the last call."""
+    def check_no_alias_in_loop(self, data: list[str]) -> None:
+        """The same for many pairs: only arrays that have moved since the last call are compared."""
         s = self.signature
         sized = [i for i, a in enumerate(s.arguments) if a.nbytes]
         if not s.overwritten.intersection(sized):
             return
-        # those that are written over come first: each pair has at least one of them
+        # overwritten ones come first: each pair has at least one of them
         order = sorted(sized, key=lambda i: i not in s.overwritten)
         sizes = ", ".join(f"i64 {s.arguments[i].nbytes}" for i in order)
         n, written = len(order), len(s.overwritten & set(sized))
         self.constants.append(f"@entry.sizes = private unnamed_addr constant [{n} x i64] [{sizes}]")
         self.constants.append(f"@entry.seen = private global [{n} x i64] zeroinitializer")
-        self.constants.append(_APART.replace("<n>", str(n)).replace("<written>", str(written)))
+        self.constants.append(_NO_ALIAS.replace("<n>", str(n)).replace("<written>", str(written)))
         table = self.on_stack(f"[{n} x i64]")
         for place, i in enumerate(order):
             self.do(f"  store i64 {self.let(f'ptrtoint ptr {data[i]} to i64')}, ptr {self.at(table, 8 * place)}")
-        self.usual(self.let(f"call i1 @entry.apart(ptr {table})"))
+        self.guard(self.let(f"call i1 @entry.no_alias(ptr {table})"))
 
     # ------------------------------------------------------------------------------------------- results
     def new_array(self, i: int, before: int) -> str:
-        """The array of a new result; `before` are made already."""
+        """A new array for a result; `before`: how many were made, to be dropped if this one fails."""
         result, rank = self.signature.results[i], len(self.signature.results[i].shape)
         dims = "null"
         if rank:
@@ -301,11 +301,11 @@ class EntryText(EntryWriter):
         else:
             rest = (("ptr", "null"), ("ptr", "null"), ("i32", "0"), ("ptr", "null"))
             made = self.call("ptr", "PyArray_NewFromDescr", *described, *rest)
-        self.good(self.let(f"icmp ne ptr {made}, null"), f"drop{before}")
+        self.require(self.let(f"icmp ne ptr {made}, null"), f"drop{before}")
         return made
 
     def drops(self, made: list[str]) -> None:
-        """The blocks that drop the first new arrays and fail."""
+        """The error path: blocks that drop the new arrays made so far, and return null."""
         for count in reversed(range(len(made) + 1)):
             self.block(f"drop{count}")
             if count:
@@ -315,9 +315,9 @@ class EntryText(EntryWriter):
                 self.do("  ret ptr null")
 
     def run(self, arrays: list[str], data: list[str], made: list[str]) -> str:
-        """Calls main with a frame; whether it failed."""
+        """Calls main with a frame; an i1: whether it failed."""
         s = self.signature
-        frame = self.taken(f"drop{len(made)}") if s.frame_bytes else "null"
+        frame = self.take_frame(f"drop{len(made)}") if s.frame_bytes else "null"
         if s.poison:
             for i, place in zip(s.fresh, data[len(s.arguments) :], strict=True):
                 self.do(f"  call void {self.known('fill')}(ptr {place}, i64 {s.results[i].nbytes}, i8 -1)")
@@ -331,7 +331,7 @@ class EntryText(EntryWriter):
             self.call("void", "PyEval_RestoreThread", ("ptr", thread))
         failed = self.let(f"icmp ne i32 {code}, 0")
         if s.frame_bytes:
-            failed = self.given_back(frame, failed)
+            failed = self.give_frame(frame, failed)
         if self._holds:
             for array in arrays:
                 self.call("void", "Py_DecRef", ("ptr", array))
@@ -341,15 +341,15 @@ class EntryText(EntryWriter):
         """The list that frames are taken from."""
         return self.known("pool") if self.signature.shares_frames else self.context.place("frames")
 
-    def taken(self, otherwise: str) -> str:
-        """A frame."""
+    def take_frame(self, otherwise: str) -> str:
+        """Takes a frame from the free list."""
         frames, s = self.frames(), self.signature
         pop, take, on, lost = (self.fresh(x) for x in ("pop", "take", "frame", "lost"))
         size = frame_size(s.frame_bytes, s.shares_frames) + GUARD * s.poison
         call = f"(ptr {frames}, i64 {size}, i64 {s.stacks})"
         if s.shares_frames:
             frame = self.let(f"call ptr {self.known('frame_take')}{call}")
-        else:  # all of the list are alike
+        else:  # all frames of the list have one size
             first = self.load("ptr", frames)
             self.do(f"  br i1 {self.is_(first, 'null')}, label %{take}, label %{pop}, !prof {RARE}")
             self.block(pop)
@@ -360,7 +360,7 @@ class EntryText(EntryWriter):
             self.do(f"  br label %{on}")
             self.block(on)
             frame = self.let(f"phi ptr [{first}, %{pop}], [{new}, %{take}]")
-        self.good(self.let(f"icmp ne ptr {frame}, null"), lost)
+        self.require(self.let(f"icmp ne ptr {frame}, null"), lost)
         on = self.fresh("on")
         self.do(f"  br label %{on}")
         self.block(lost)
@@ -376,8 +376,8 @@ class EntryText(EntryWriter):
             self.do(f"  call void {self.known('frame_poison')}(ptr {frame}, i64 {begin}, i64 {end}, i64 {end + GUARD})")
         return frame
 
-    def given_back(self, frame: str, failed: str) -> str:
-        """Gives the frame back; whether the call failed."""
+    def give_frame(self, frame: str, failed: str) -> str:
+        """Gives the frame back; an i1: whether the call failed, or (`poison`) wrote behind its frame."""
         if self.signature.poison:
             whole, broken, on = (self.fresh(x) for x in ("whole", "broken", "on"))
             self.do(f"  br label %{whole}")
@@ -444,9 +444,9 @@ no:
   ret i1 false
 }
 """
-#: Whether no argument that is written over (they come first) shares memory with another, compared where one has moved.
-_APART = """
-define private i1 @entry.apart(ptr %now) noinline {
+#: Whether no overwritten argument (they come first) aliases another; only arrays that have moved are compared.
+_NO_ALIAS = """
+define private i1 @entry.no_alias(ptr %now) noinline {
 start:
   br label %each
 each:

@@ -1,4 +1,4 @@
-"""LLVM text of a function that CPython calls: its lines, its blocks, and calls of CPython and NumPy."""
+"""The writer of LLVM functions that CPython calls: lines, blocks, guards, and calls of CPython and NumPy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .signature import Signature
 
 __all__ = ["RARE", "EntryWriter"]
 
-#: What is unusual is rare: for the order of blocks.
+#: The metadata of branch weights for branches that are rarely taken.
 RARE = "!9000"
 
 
@@ -44,9 +44,9 @@ class EntryWriter:
         return name
 
     def on_stack(self, type: str) -> str:
-        """A place for one thing, as long as the function runs."""
+        """A stack slot."""
         name = f"%{self.fresh('stack')}"
-        self.lines.insert(1, f"  {name} = alloca {type}")  # where the function begins: there it costs nothing
+        self.lines.insert(1, f"  {name} = alloca {type}")  # in the first block: one of the frame, at no cost
         return name
 
     def at(self, base: str, offset: int) -> str:
@@ -69,22 +69,22 @@ class EntryWriter:
         return ""
 
     def keep(self, thing: str) -> str:
-        """One reference more."""
+        """Takes a reference."""
         self.call("void", "Py_IncRef", ("ptr", thing))
         return thing
 
     def block(self, label: str) -> None:
         self.do(f"{label}:")
 
-    def good(self, test: str, otherwise: str) -> None:
-        """What follows runs where the test holds."""
+    def require(self, test: str, otherwise: str) -> None:
+        """Branches to `otherwise` where the test does not hold."""
         on = self.fresh("on")
         self.do(f"  br i1 {self.let(f'xor i1 {test}, true')}, label %{otherwise}, label %{on}, !prof {RARE}")
         self.block(on)
 
-    def usual(self, test: str) -> None:
-        """What follows runs where the test holds; else Python takes the call."""
-        self.good(test, "slow")
+    def guard(self, test: str) -> None:
+        """Takes the slow path where the test does not hold."""
+        self.require(test, "slow")
 
     def is_(self, a: str, b: str) -> str:
         return self.let(f"icmp eq ptr {a}, {b}")

@@ -1,7 +1,7 @@
-"""A compiled program as a function of Tensors, which Python code calls with nothing in between.
+"""Guarded entries: a compiled program as a function of Tensors that checks its guards itself.
 
-The machine code is that of the program; what is made here is another entry to it.  The states of the program are its
-own, so callers give the arguments of the user's function only.
+The machine code is that of the program; this is another entry to it.  It owns the states of the program, so callers
+give the arguments of the user's function only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ....runtime.storage import holders
 from ....runtime.tensor import Tensor
 from ..codegen.context import Context
 from ..jit.engine import load
-from .entry import FastEntry, made_functions
+from .entry import MachineEntry, made_functions
 from .protocol import Program, Word
 from .signature import Form, Signature
 
@@ -25,10 +25,7 @@ __all__ = ["MachineGuardedEntry", "guarded_signature"]
 
 
 class MachineGuardedEntry:
-    """The entry to one program: `function` gives it as a function of Python.
-
-    `calls` counts the calls that ran the program.
-    """
+    """The guarded entry of one program; `calls`: how many calls passed its guards."""
 
     def __init__(
         self,
@@ -39,52 +36,52 @@ class MachineGuardedEntry:
         kept: object,
     ) -> None:
         context = Context()
-        entry = FastEntry(signature, context)
+        entry = MachineEntry(signature, context)
         assert program.signature is not None
-        beside = {
+        shadow = {
             i: np.empty(r.nbytes, np.uint8)
             for i, r in enumerate(program.signature.results)
             if r.argument is None and signature.results[i].argument is not None
         }
-        text = "\n".join([_onward(program.signature, signature, context), *sorted(entry.declares), entry.text])
+        text = "\n".join([_forwarding_main(program.signature, signature, context), *sorted(entry.declares), entry.text])
         loaded = load(text, context_size=len(context))
         first = len(signature.arguments) - len(states)
-        #: the table that is compared; it is looked at whenever the function is called, so the function keeps it
+        #: the guard table, in a list that the function keeps alive, since every call reads the table
         self._tables: list[Any] = [(ctypes.c_size_t * 2)()]
         others = {"main": program.address("main"), "watched": ctypes.addressof(self._tables[0])}
         for i, state in enumerate(states):
             others[f"state {i}"] = id(state)
-        others |= {f"beside {i}": array.ctypes.data for i, array in beside.items()}
+        others |= {f"shadow {i}": array.ctypes.data for i, array in shadow.items()}
         others |= {name: id(x) for name, x in constants.items()}
         self._states = [x for i, x in enumerate(states, first) if i in signature.overwritten]
         hidden = (program.run, self._tables)  # in no cycle
-        seen = (tuple(states), tuple(constants.values()), tuple(beside.values()), kept)
+        seen = (tuple(states), tuple(constants.values()), tuple(shadow.values()), kept)
         self._made = made_functions(loaded, signature, context, others, hidden, seen)
         self._context, self._place, self._count = loaded.context, context.number("watched"), context.number("calls")
         self._loaded = loaded  # whose context it is
 
     def function(self, slow: Callable[..., Any], name: str) -> Callable[..., Any]:
-        """The program as a function; what is unusual about a call, `slow` gets."""
+        """The program as a Python function; calls that fail a check go to `slow`."""
         return self._made(slow, name)
 
     @property
     def calls(self) -> int:
-        """How many calls ran the program."""
+        """How many calls passed the guards."""
         return self._context[self._count] or 0
 
     def watch(self, words: Sequence[Word]) -> None:
-        """From now on these words decide whether the program may run; the caller keeps alive what they belong to."""
+        """Replaces the guard table; the caller keeps alive the objects that the words lie in."""
         flat = [x for word in words for x in word]
         table = (ctypes.c_size_t * (len(flat) + 2))(*flat)
         self._context[self._place] = ctypes.addressof(table)
-        self._tables[0] = table  # not before: there is always one
+        self._tables[0] = table  # only now: the old one must live until it is replaced
 
     def rewrite(self, number: int, what: int) -> None:
-        """Another thing is what one of the words must be."""
+        """Changes what one word of the table must be."""
         self._tables[0][2 * number + 1] = what
 
     def settle(self) -> None:
-        """Forgets who held the bytes of states, where none of them is left."""
+        """Clears `_held` of overwritten states where no holder is alive any more: else calls take the slow path."""
         for state in self._states:
             held = state._held
             if held and not held & holders.live:
@@ -94,10 +91,11 @@ class MachineGuardedEntry:
 def guarded_signature(
     program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
 ) -> Signature | str:
-    """How a program is entered whose last arguments are these Tensors and Parameters, or why that cannot be.
+    """The signature of a program's guarded entry, or why there is none.
 
-    Its last results are the next versions of states: of `written`, by their numbers among `states`.  `arrays`: which of
-    the other arguments are ndarrays, not Tensors.  `form` is what it returns.
+    The program's last arguments are `states`, its last results the next versions of the `written` ones, by their
+    numbers among `states`.  `arrays`: which of the other arguments are ndarrays, not Tensors.  `form` is what it
+    returns.
     """
     s = program.signature
     if s is None:
@@ -115,27 +113,27 @@ def guarded_signature(
     results = [replace(r, argument=given + i) for i, r in zip(written, s.results[new:], strict=True)]
     return replace(
         s, arguments=tuple(arguments), results=(*s.results[:new], *results), tensors=True, form=form, watched=True,
-        # others must not see a state that is half written, nor write to where its next version lies for a while
+        # other threads must not see a half-written state, nor run the program, which has one shadow for each state
         release_gil=s.release_gil and not changes,
     )  # fmt: skip
 
 
-def _onward(program: Signature, guarded: Signature, context: Context) -> str:
-    """The main of this module: it calls that of the program.
+def _forwarding_main(program: Signature, guarded: Signature, context: Context) -> str:
+    """The main of this module: it calls the program's main.
 
-    Next versions of states that the program does not write where those lie are taken there as soon as it has ended.
+    Next versions that the program does not write over their states are written to shadows, and copied at its end.
     """
     given = ["ptr %frame", *[f"ptr %a{i}" for i in range(len(program.arguments))]]
-    beside = [i for i in program.fresh if guarded.results[i].argument is not None]
+    shadow = [i for i in program.fresh if guarded.results[i].argument is not None]
     lines = [f"  %main = load ptr, ptr {context.place('main')}"]
-    lines += [f"  %o{i} = load ptr, ptr {context.place(f'beside {i}')}" for i in beside]
+    lines += [f"  %o{i} = load ptr, ptr {context.place(f'shadow {i}')}" for i in shadow]
     passed = [*given, *[f"ptr %o{i}" for i in program.fresh]]
     lines += [f"  %code = call i32 %main({', '.join(passed)})", "  %failed = icmp ne i32 %code, 0"]
     lines += ["  br i1 %failed, label %end, label %take", "take:"]
-    for i in beside:
+    for i in shadow:
         size, argument = program.results[i].nbytes, guarded.results[i].argument
         lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr %a{argument}, ptr %o{i}, i64 {size}, i1 false)")
     lines += ["  br label %end", "end:", "  ret i32 %code"]
     parameters = ", ".join([*given, *[f"ptr %o{i}" for i in guarded.fresh]])
-    declared = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" if beside else ""
+    declared = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" if shadow else ""
     return "\n".join([f"{declared}define internal i32 @main({parameters}) {{", *lines, "}", ""])

@@ -1,8 +1,8 @@
-"""Where objects keep their attributes: in slots, in a dict, or in values that lie at the object itself.
+"""The layout of attributes: in slots, in a dict, or in inline values.
 
-Objects of classes written in Python have no dict of their own until somebody asks for it: their values lie in a row,
-in the order of a table of keys that all objects of the class share and that only grows.  How an object gets to that
-row differs between CPython 3.11, 3.12 and 3.13; each way is used only where it was seen to be right on live objects.
+Objects of Python classes have no dict until somebody asks for it: their values lie in a row, in the order of a table of
+keys that all objects of the class share and that only grows.  Where an object has that row differs between CPython
+3.11, 3.12 and 3.13; a self-test on live objects decides whether this is used.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from .protocol import Place, Word
 
 __all__ = ["absence", "attributes_are_known", "own_place", "slot", "slots_are_known"]
 
-#: Flags of classes: their objects have a dict that Python makes when asked; they have a row of values behind them.
+#: Flags of classes (Py_TPFLAGS_MANAGED_DICT, Py_TPFLAGS_INLINE_VALUES): a dict made on demand; a row behind the object.
 _MANAGED, _INLINE = 1 << 4, 1 << 2
-#: Before an object: its dict or, in 3.11 and 3.12, its row of values.
+#: Offsets before an object: its dict or, in 3.11 and 3.12, its row of values.
 _DICT, _ROW = -24, -32
 
 
 def slot(owner: Any, descriptor: Any) -> Place | None:
-    """Where an object has what its class keeps under a name of `__slots__`."""
+    """The place of an attribute in `__slots__`; None where that is not known."""
     if type(descriptor) is not MemberDescriptorType or not slots_are_known():
         return None
     return [_kind(owner)], id(owner) + _offset(descriptor)
 
 
 def own_place(owner: Any, name: str) -> Place | None:
-    """Where an object has, or would have, an attribute of its own, as long as some words are what they are.
+    """The place where an object has, or would have, an attribute of its own; None where that is not known.
 
-    What lies there is zero where it has none.  None: that is not known.
+    The word there is 0 while it has none.
     """
     return _place_of(owner, name) if attributes_are_known() else None
 
 
 def absence(owner: Any, name: str) -> list[Word] | None:
-    """The words that say that an object has no attribute of its own of that name, which it has not; None: unknown."""
+    """The words for "the object has no own attribute of that name"; None where that is not known."""
     return _absence(owner, name) if attributes_are_known() else None
 
 
@@ -77,7 +77,7 @@ def _absence(owner: Any, name: str) -> list[Word] | None:
 
 
 def _without(keys: int, first: int, name: str) -> list[Word]:
-    """The words that say that a row has nothing under a name: its place is empty, or no object has such a place."""
+    """The words for "a row has nothing under a name": its place is empty, or the shared keys have no such name."""
     i = position(keys, name)
     return [(keys + COUNT, word(keys + COUNT))] if i is None else [(first + 8 * i, 0)]
 
@@ -87,7 +87,7 @@ def _kind(owner: Any) -> Word:
 
 
 # ------------------------------------------------------------------------------------------------ rows and dicts
-#: Where in what `ma_values` points to the first value lies.
+#: Offset of the first value behind `ma_values`.
 _FIRST = 8 if sys.version_info >= (3, 13) else 0
 
 
@@ -102,7 +102,7 @@ def _row(owner: Any) -> Place | None:
         return None
     if sys.version_info >= (3, 13):
         row = at + cls.__basicsize__
-        # in its head: how long it is, how many values there are, how it lies, whether it is in use
+        # its head has four bytes: capacity, size, embedded, valid
         return ([(row, word(row))], row + _FIRST) if cls.__flags__ & _INLINE and byte(row + 3) == 1 else None
     if sys.version_info >= (3, 12):
         tagged = word(at + _DICT)
@@ -112,7 +112,7 @@ def _row(owner: Any) -> Place | None:
 
 
 def _dict(owner: Any) -> tuple[list[Word], dict[Any, Any] | None] | None:
-    """The dict of an object without a row, if it has made one, and the words that say so."""
+    """The dict of an object without a row, or None while it has not made one, and the words that say so."""
     cls = type(owner)
     if cls.__flags__ & _MANAGED:
         at = id(owner) + _DICT
@@ -127,7 +127,7 @@ def _dict(owner: Any) -> tuple[list[Word], dict[Any, Any] | None] | None:
 
 
 def _place_in(space: dict[Any, Any], name: str) -> Place | None:
-    """Where a dict has its value under a name, as `dicts.place_in`; its values may lie in a row, too."""
+    """The place of a dict's value under a name, as `dicts.place_in`; also of a dict whose values lie in a row."""
     keys, values = word(keys_at(space)), word(values_at(space))
     if not values:
         return place_in(space, name)
@@ -138,7 +138,7 @@ def _place_in(space: dict[Any, Any], name: str) -> Place | None:
 
 
 def _shared_keys(cls: type) -> int:
-    """The table of keys of objects of a class."""
+    """The table of keys that objects of a class share."""
     place = _place_of_keys()
     assert place is not None
     return word(id(cls) + place)
@@ -149,7 +149,7 @@ _SIZE_OF_CLASSES: int = type.__dict__["__basicsize__"].__get__(type)
 
 @cache
 def _place_of_keys() -> int | None:
-    """Where a class has the table of keys that its objects share."""
+    """The offset in a class of the pointer to its shared keys, found by search in three classes."""
     found: list[set[int]] = []
     for _ in range(3):
         cls = type("Made", (), {})
@@ -161,8 +161,8 @@ def _place_of_keys() -> int | None:
     return places.pop() if len(places) == 1 else None
 
 
-# ------------------------------------------------------------------------------------------------ are they so?
-class _Kept:
+# ------------------------------------------------------------------------------------------------ self-tests
+class _WithAttributes:
     pass
 
 
@@ -175,7 +175,7 @@ class _Both(_Slotted):
 
 
 def _offset(descriptor: MemberDescriptorType) -> int:
-    """Where objects have what a descriptor of a slot reads: in the description it points to."""
+    """The offset of a slot in objects, from the PyMemberDef that its descriptor points to."""
     return word(word(id(descriptor) + object.__basicsize__ + 24) + 16)
 
 
@@ -197,27 +197,30 @@ def slots_are_known() -> bool:
 
 @cache
 def attributes_are_known() -> bool:
-    """Whether attributes are found where they should be, and changes are seen."""
+    """Self-test: whether attributes of seven kinds of objects have this layout, and the words see their changes."""
     if not (3, 11) <= sys.version_info[:2] <= (3, 13) or not dicts_are_known() or _place_of_keys() is None:
         return False
-    # the first objects of a class decide which keys the others share
-    return all(_follows(make()) for make in (_Kept, _Both, _with_dict, _with_another, _grown, _function, _Kept))
+    # `_WithAttributes` again at the end: the first objects of a class decide which keys the others share
+    return all(
+        _follows(make())
+        for make in (_WithAttributes, _Both, _with_dict, _with_another, _grown, _function, _WithAttributes)
+    )
 
 
 def _with_dict() -> Any:
-    one: Any = _Kept()
+    one: Any = _WithAttributes()
     one.early = vars(one) is None
     return one
 
 
 def _with_another() -> Any:
-    one = _Kept()
+    one = _WithAttributes()
     one.__dict__ = {"early": 1}
     return one
 
 
 def _grown() -> Any:
-    one = _Kept()
+    one = _WithAttributes()
     for i in range(40):
         setattr(one, f"early{i}", i)
     return one
@@ -228,7 +231,7 @@ def _function() -> Any:
 
 
 def _follows(one: Any) -> bool:
-    """Whether attributes of an object are where they are said to be while they come, change and go."""
+    """Whether places and words of attributes are right while these come, change and go."""
     return all(
         _seen(one, name, write) for name in ("first", "early", "other") for write in (setattr, _write_into_the_dict)
     )

@@ -10,7 +10,7 @@ from ....locks import Lock
 from ....runtime.tensor import Tensor
 from ..codegen.context import Context
 from . import memory_guards, vectorcall
-from .entry import FastEntry
+from .entry import MachineEntry
 from .guarded_entry import MachineGuardedEntry, guarded_signature
 from .protocol import Entry, GuardedEntry, Place, Program, Word
 from .signature import Form, Signature
@@ -19,12 +19,12 @@ __all__ = ["MachinePath"]
 
 
 class MachinePath:
-    """Machine code checks calls, compares the memory that guards read, and makes the results."""
+    """Machine code checks calls, compares guard tables, and makes the results."""
 
     name = "machine code"
 
     def entry(self, signature: Signature, context: Context) -> Entry:
-        return FastEntry(signature, context)
+        return MachineEntry(signature, context)
 
     def refusal(
         self, program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
@@ -45,14 +45,14 @@ class MachinePath:
         found = guarded_signature(program, states, written, arrays, form)
         return None if isinstance(found, str) else MachineGuardedEntry(program, found, states, constants, kept)
 
-    def hasten(self, function: FunctionType) -> bool:
-        return vectorcall.hasten(function)
+    def install_vectorcall(self, function: FunctionType) -> bool:
+        return vectorcall.install_vectorcall(function)
 
     def place_read(self, get: Callable[[Any], Any], key: Any) -> Place | None:
         return memory_guards.place_read(get, key)
 
-    def unread(self, get: Callable[[Any], Any]) -> list[Word] | None:
-        return memory_guards.unread(get)
+    def names_absent(self, get: Callable[[Any], Any]) -> list[Word] | None:
+        return memory_guards.names_absent(get)
 
     def method(self, owner: Any, name: str) -> list[Word] | None:
         return memory_guards.method(owner, name)
@@ -63,8 +63,8 @@ class MachinePath:
     def array(self, owner: Any, content: bytes) -> list[Word] | None:
         return memory_guards.array(owner, content)
 
-    def inside(self, owner: Any) -> tuple[list[Word], list[int]] | None:
-        return memory_guards.inside(owner)
+    def element_places(self, owner: Any) -> tuple[list[Word], list[int]] | None:
+        return memory_guards.element_places(owner)
 
-    def free_words(self, locks: Sequence[Lock]) -> list[Word] | None:
-        return memory_guards.free_words(locks)
+    def unlocked_words(self, locks: Sequence[Lock]) -> list[Word] | None:
+        return memory_guards.unlocked_words(locks)

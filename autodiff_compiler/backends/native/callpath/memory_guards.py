@@ -1,7 +1,7 @@
-"""Guards as comparisons of memory: where a guard's answer lies, and what lies there as long as the answer is the same.
+"""Guards as comparisons of memory: the words that hold what a guard read.
 
-Each kind of place is verified on live objects before it is used, each place when it is taken; what is not found where
-it should be is left to the Python predicate of the guard.
+Each layout is verified on live objects before it is used, each place when it is taken; where that fails, the guard's
+Python predicate is called instead.
 """
 
 from __future__ import annotations
@@ -24,24 +24,23 @@ from .instances import absence, own_place, slot
 from .protocol import Place, Word
 
 __all__ = [
-    "BYTES", "BY_VALUE", "absence", "array", "epoch_word", "fields_are_known", "free_words", "hold", "inside",
-    "lists_are_known", "locks_are_known", "method",
-    "place_of_field", "place_read", "unread",
+    "BYTES", "BY_VALUE", "absence", "array", "element_places", "epoch_word", "fields_are_known", "hold",
+    "lists_are_known", "locks_are_known", "method", "names_absent", "place_of_field", "place_read", "unlocked_words",
 ]  # fmt: skip
 
-#: Added to the address of a word: what it points to may be another object of its class, if it is equal: floats bit by
-#: bit, the others (ints, strings, bytes) as Python compares them.
+#: Added to the address of a word that may point to another object of the same class that is equal: floats bit by bit,
+#: the others (ints, strings, bytes) by ``==``.
 BY_VALUE = 1
-#: Added to the address of a word: it points to bytes, which must be those of a `bytes` object.
+#: Added to the address of a word that points to bytes, which must be those of a `bytes` object.
 BYTES = 2
 
 _SIZE = 8
 
 
 def place_read(get: Callable[[Any], Any], key: Any) -> Place | None:
-    """Where ``get(key)`` finds its answer, and the words that must be compared before; None if that is not known.
+    """The place where ``get(key)`` reads its answer, with the words to compare first; None if that is not known.
 
-    The caller keeps both alive.
+    The caller keeps `get` and `key` alive.
 
     >>> def f(): pass
     >>> words, place = place_read(operator.attrgetter("__code__"), f)
@@ -60,8 +59,8 @@ def place_read(get: Callable[[Any], Any], key: Any) -> Place | None:
     return None if space is None else place_in(space, key)
 
 
-def unread(get: Callable[[Any], Any]) -> list[Word] | None:
-    """The words that say that ``get(names)``, whether a dict has none of some names, is true; None where it is not."""
+def names_absent(get: Callable[[Any], Any]) -> list[Word] | None:
+    """The words for ``get(names)``, of `dict.keys().isdisjoint`: the dict has none of the names; None if unknown."""
     if getattr(get, "__name__", "") != "isdisjoint":
         return None
     keys = get.__self__  # type: ignore[attr-defined]
@@ -70,7 +69,7 @@ def unread(get: Callable[[Any], Any]) -> list[Word] | None:
 
 
 def method(owner: Any, name: str) -> list[Word] | None:
-    """The words that say that an object's class has the function under a name that it has now, and itself nothing."""
+    """The words for "a method is the same function": the class has it, and the object no attribute of that name."""
     function = _first(type(owner), name)
     without = absence(owner, name) if type(function) is types.FunctionType else None
     found = _in_class(type(owner), name) if without is not None else None
@@ -78,7 +77,7 @@ def method(owner: Any, name: str) -> list[Word] | None:
 
 
 def hold(words: Sequence[Word]) -> bool:
-    """Whether all words are what they must be, read in order as machine code does; equal objects do not count here."""
+    """Whether all words hold, compared in order as machine code does, but without the equality of `BY_VALUE`."""
     return all(
         _points_to(where & ~BYTES, what) if where & BYTES else word(where & ~BY_VALUE) == what for where, what in words
     )
@@ -90,12 +89,12 @@ def _points_to(where: int, what: int) -> bool:
 
 
 def epoch_word() -> Word:
-    """The word that changes with every change of the epoch; the caller keeps ``epoch.now`` alive."""
+    """The word for "the epoch is the same"; the caller keeps ``epoch.now`` alive."""
     return id(epoch) + slot_offset(type(epoch), "now"), id(epoch.now)
 
 
-def free_words(locks: Sequence[Lock]) -> list[Word] | None:
-    """The words that say that no thread holds the locks."""
+def unlocked_words(locks: Sequence[Lock]) -> list[Word] | None:
+    """The words for "no thread holds the locks"."""
     if not locks:
         return []
     place = _count_of_lock()
@@ -103,7 +102,7 @@ def free_words(locks: Sequence[Lock]) -> list[Word] | None:
 
 
 # ------------------------------------------------------------------------------------------------ attributes
-#: Fields of objects, by the names under which Python shows them, and whose fields they are.
+#: Attributes that are fields of C structs, and the classes of the objects that have them.
 _FIELDS = {
     "__code__": types.FunctionType,
     "__defaults__": types.FunctionType,
@@ -138,13 +137,13 @@ def _attribute(owner: Any, name: str) -> Place | None:
 
 
 def _finds_usually(cls: type) -> bool:
-    """Whether attributes of its objects are found as those of `object`; a class of C code may say so itself."""
+    """Whether a class uses `object.__getattribute__`, perhaps through a C slot of its own."""
     usual, own = object.__dict__["__getattribute__"], _first(cls, "__getattribute__")
     return own is usual or (type(own) is type(usual) and _wrapped(own) == _wrapped(usual) == _generic())
 
 
 def _wrapped(method: Any) -> int:
-    """The function of C behind a method of a class that is one of its slots."""
+    """The C function behind a slot wrapper."""
     return word(id(method) + types.WrapperDescriptorType.__basicsize__ - _SIZE)
 
 
@@ -154,30 +153,30 @@ def _generic() -> int | None:
 
 
 def _first(cls: type, name: str) -> Any:
-    """What the first class of the MRO that has a name has under it."""
+    """The attribute of that name in the first class of the MRO that has it; None if none has."""
     return next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
 
 
 def _class_place(cls: type, name: str) -> Place | None:
-    """Where the first class of the MRO that has a name has what objects find under it; None for a descriptor."""
+    """The place of an attribute in the first class of the MRO that has it; None for a descriptor."""
     return None if hasattr(type(_first(cls, name)), "__get__") else _in_class(cls, name)
 
 
 def _in_class(cls: type, name: str) -> Place | None:
-    # Guards watch what a class inherits from, and that no class before has the name.
+    # Other guards watch the MRO, and that no earlier class has the name.
     space = next((vars(c) for c in cls.__mro__ if name in vars(c)), None)
     found = None if space is None else dict_of(space)
     return None if found is None else place_in(found, name)
 
 
 def _name_of(get: Any) -> str | None:
-    """The one attribute that a getter reads."""
+    """The one attribute that an `attrgetter` reads."""
     names = get.__reduce__()[1]
     return names[0] if len(names) == 1 and "." not in names[0] else None
 
 
 def place_of_field(name: str) -> int | None:
-    """Where objects hold an attribute that is a field of theirs."""
+    """The offset of a field in its objects."""
     return _places().get(name)
 
 
@@ -208,7 +207,7 @@ def _places() -> dict[str, int]:
         places = [_where(x, getattr(x, name)) for x in objects]
         if len(places[0]) == 1 and places[0] == places[1]:
             found[name] = places[0].pop()
-    # what is found must follow a change
+    # the field must follow a change
     for name in ("__code__", "__defaults__"):
         if name in found:
             setattr(one, name, getattr(other, name) if name == "__defaults__" else one.__code__.replace(co_name="new"))
@@ -218,19 +217,19 @@ def _places() -> dict[str, int]:
 
 
 def _where(x: Any, content: Any) -> set[int]:
-    """Where in an object its content's address lies."""
+    """The offsets in an object at which the address of `content` lies."""
     words = range(object.__basicsize__, type(x).__basicsize__ // _SIZE * _SIZE, _SIZE)
     return {at for at in words if word(id(x) + at) == id(content)}
 
 
 def fields_are_known() -> bool:
-    """Whether all of these fields are found."""
+    """Self-test: whether the offsets of all these fields were found."""
     return set(_places()) == set(_FIELDS)
 
 
 # ------------------------------------------------------------------------------------------------ containers
-def inside(owner: Any) -> tuple[list[Word], list[int]] | None:
-    """Where a list, tuple or dict has its elements (a dict: its values), with the words that say so."""
+def element_places(owner: Any) -> tuple[list[Word], list[int]] | None:
+    """The words and addresses of the elements of a list or tuple, or of the values of a dict."""
     head = id(owner) + object.__basicsize__
     kind = (id(owner) + abi.layout().type, id(type(owner)))
     if type(owner) is dict:
@@ -246,9 +245,9 @@ def inside(owner: Any) -> tuple[list[Word], list[int]] | None:
 
 
 def array(owner: Any, content: bytes) -> list[Word] | None:
-    """The words that say that an array has the shape and dtype that it has now, and these bytes; None for odd ones.
+    """The words for "the array has the same shape, dtype and bytes"; None for arrays not contiguous or not of numbers.
 
-    To compare them takes time in proportion to their number.
+    A comparison reads all bytes.
     """
     if type(owner) is not np.ndarray or owner.dtype.hasobject or owner.dtype.names or not owner.flags.c_contiguous:
         return None
@@ -260,7 +259,7 @@ def array(owner: Any, content: bytes) -> list[Word] | None:
 
 @cache
 def lists_are_known() -> bool:
-    """Whether a list has its length and the address of its elements where it should."""
+    """Self-test: whether lists have their length and the address of their elements where expected."""
     for n in (1, 5):
         one = [object() for _ in range(n)]
         head = id(one) + object.__basicsize__
@@ -277,7 +276,7 @@ def lists_are_known() -> bool:
 # ------------------------------------------------------------------------------------------------ locks
 @cache
 def _count_of_lock() -> int | None:
-    """Where a lock counts how often its holder entered it."""
+    """The offset in a lock of the count of how often its holder entered it."""
     lock = Lock()
     base = object.__basicsize__
     places = set(range(base, Lock.__base__.__basicsize__, _SIZE))
@@ -292,5 +291,5 @@ def _count_of_lock() -> int | None:
 
 
 def locks_are_known() -> bool:
-    """Whether it is found."""
+    """Self-test: whether that offset was found."""
     return _count_of_lock() is not None

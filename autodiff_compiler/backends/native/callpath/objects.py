@@ -1,4 +1,4 @@
-"""The objects of this process that entries in machine code reach through their context, by name."""
+"""The objects of this process that entries in machine code use: the pointers of their contexts, by name."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _OBJECTS: dict[str, Any] = {
     "ndarray": np.ndarray, "none": None, "zero": 0, "one": 1, "SystemError": SystemError, "MemoryError": MemoryError,
     "IndexError": IndexError, "tensor": Tensor, "parameter": Parameter, "float": float,
 }  # fmt: skip
-#: Functions of `frames`.
+#: Functions of `memory/frame_pool.py`.
 _FUNCTIONS = {"frame_take", "frame_give", "frame_poison", "frame_intact", "fill"}
-#: By the number of a type: of another one with the same elements, as two of C's integers have the same width.
+#: dtype numbers of C integers of the same width, such as long and long long.
 _SAME: dict[int, int] = {}
 for _a, _b in ("il", "lq", "IL", "LQ"):
     if np.dtype(_a) == np.dtype(_b):
@@ -36,13 +36,13 @@ _TP_ALLOC = 47  # the number of the slot in CPython's stable ABI
 
 @cache
 def tensor_slots() -> dict[str, int]:
-    """Where a Tensor holds what the entry reads and makes."""
+    """The offsets of the slots of a Tensor that entries read and write."""
     return {name: slot_offset(Tensor, name) for name in ("_data", "_node", "_held", "_hooks")}
 
 
 @cache
 def why_not() -> str | None:
-    """Why Tensors and what counts their tapes cannot be read, or None where they can."""
+    """Why slots of Tensors, the count of tapes or the epoch cannot be read; None where they can."""
     try:
         tensor_slots(), slot_offset(type(holders), "live"), slot_offset(type(epoch), "now")
     except ValueError as error:
@@ -51,7 +51,7 @@ def why_not() -> str | None:
 
 
 def pointer(name: str) -> int:
-    """What stands in a module's context under a name of the entry's; KeyError for another one."""
+    """The pointer in an entry's context under that name; KeyError for a name that is not the entry's."""
     if name in _OBJECTS:
         return id(_OBJECTS[name])
     if name in ("frames", "calls"):  # the list of free frames: none yet

@@ -29,7 +29,7 @@ __all__ = ["PlainEntry", "PlainPath"]
 
 
 class PlainPath:
-    """No guard is a comparison of memory, and no entry has guards: Python predicates are called instead."""
+    """Entries have no guards, and guards no words: Python predicates are called instead."""
 
     name = "plain"
 
@@ -53,13 +53,13 @@ class PlainPath:
     ) -> GuardedEntry | None:
         return None
 
-    def hasten(self, function: FunctionType) -> bool:
+    def install_vectorcall(self, function: FunctionType) -> bool:
         return False
 
     def place_read(self, get: Callable[[Any], Any], key: Any) -> Place | None:
         return None
 
-    def unread(self, get: Callable[[Any], Any]) -> list[Word] | None:
+    def names_absent(self, get: Callable[[Any], Any]) -> list[Word] | None:
         return None
 
     def method(self, owner: Any, name: str) -> list[Word] | None:
@@ -71,15 +71,15 @@ class PlainPath:
     def array(self, owner: Any, content: bytes) -> list[Word] | None:
         return None
 
-    def inside(self, owner: Any) -> tuple[list[Word], list[int]] | None:
+    def element_places(self, owner: Any) -> tuple[list[Word], list[int]] | None:
         return None
 
-    def free_words(self, locks: Sequence[Lock]) -> list[Word] | None:
+    def unlocked_words(self, locks: Sequence[Lock]) -> list[Word] | None:
         return None if locks else []
 
 
 class PlainEntry:
-    """The entry by ctypes; it does what `FastEntry` does."""
+    """The entry by ctypes; it does the same as `MachineEntry`."""
 
     def __init__(self, signature: Signature, context: Context) -> None:
         self._signature, self._context = signature, context
@@ -133,7 +133,7 @@ def _word(address: int) -> int | None:
 
 
 def _table(address: int) -> Iterator[tuple[int, int | None]]:
-    """The pairs of a table; a word that is zero is None."""
+    """The pairs of a guard table; a word of 0 is None."""
     while (where := _word(address)) is not None:
         yield where, _word(address + 8)
         address += 16
@@ -144,7 +144,7 @@ def _object(address: int) -> Any:
 
 
 def _text(signature: Signature) -> tuple[str, frozenset[str]]:
-    """A function that calls main with pointers from a table."""
+    """An LLVM function that calls main with the pointers of a table."""
     count = len(signature.arguments) + len(signature.fresh)
     lines = ["define i32 @run(ptr %frame, ptr %pointers) {"]
     for i in range(count):
@@ -179,10 +179,10 @@ def _run(
 
 # ------------------------------------------------------------------------------------------------ checks
 def _unwrapped(signature: Signature, args: Sequence[Any]) -> Sequence[Any] | None:
-    """The arrays of Tensors that lie on no tape and have no hooks; None if one is something else."""
+    """The arrays of Tensors that are on no tape and have no hooks; None if an argument is anything else."""
     for i, x in enumerate(args):
         if type(x) is Parameter:
-            free = holders.live == SHARED  # it has a place on a tape per thread
+            free = holders.live == SHARED  # Parameters are on tapes per thread: no tape may be alive
         else:
             free = type(x) is Tensor and getattr(x, "_node", x) is None
         if not free or getattr(x, "_hooks", None) is not None or (i in signature.overwritten and x._held):
@@ -191,18 +191,18 @@ def _unwrapped(signature: Signature, args: Sequence[Any]) -> Sequence[Any] | Non
 
 
 def _usual(signature: Signature, arrays: Sequence[Any]) -> bool:
-    """Whether arguments are what main must be given."""
+    """Whether arguments have the dtypes, shapes and flags that main needs, and do not alias."""
     for i, (x, argument) in enumerate(zip(arrays, signature.arguments, strict=True)):
         if type(x) is not np.ndarray or x.dtype != argument.dtype.numpy or x.shape != argument.shape:
             return False
         flags = x.flags
         if not (flags.c_contiguous and flags.aligned and (flags.writeable or i not in signature.overwritten)):
             return False
-    return not signature.overwritten or _apart(signature, arrays)
+    return not signature.overwritten or _no_alias(signature, arrays)
 
 
-def _apart(signature: Signature, arrays: Sequence[Array]) -> bool:
-    """Whether what is written over shares no memory with the others."""
+def _no_alias(signature: Signature, arrays: Sequence[Array]) -> bool:
+    """Whether no overwritten argument shares memory with another."""
     blocks = sorted(
         (x.__array_interface__["data"][0], x.nbytes, i in signature.overwritten)
         for i, x in enumerate(arrays)
@@ -220,11 +220,11 @@ def _apart(signature: Signature, arrays: Sequence[Array]) -> bool:
 
 # ------------------------------------------------------------------------------------------------ frames
 class _Frames:
-    """The frames of one module: small ones are kept, large ones are made for each call."""
+    """The frames of one module: small ones are kept for the next calls, large ones are freed after each call."""
 
     def __init__(self, signature: Signature) -> None:
         self._bytes, self._stacks, self._poison = signature.frame_bytes, signature.stacks, signature.poison
-        #: address of the frame, and of its block
+        #: addresses of free frames, and of their blocks
         self._free: list[tuple[int, int]] = []
         self._blocks: dict[int, int] = {}
 
@@ -260,7 +260,7 @@ class _Frames:
             raise SystemError("compiled code wrote behind its frame")
 
     def free(self) -> None:
-        """Frees what is not in use."""
+        """Frees the frames that are not in use."""
         while self._free:
             try:
                 frame, block = self._free.pop()

@@ -1,4 +1,4 @@
-"""What a call path is: how Python calls compiled code, and where the answers of guards lie in memory."""
+"""The protocol of call paths: entries by which Python calls compiled code, and guards as words of memory."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .signature import Form, Signature
 
 __all__ = ["CallPath", "Entry", "GuardedEntry", "Place", "Program", "Word"]
 
-#: Where a word of memory lies, and what it must be.
+#: A comparison: the address of a word, and what it must be.
 Word: TypeAlias = tuple[int, int]
-#: Words that must be compared first, and where the answer lies as long as they are what they are.
+#: Words to compare first, and the address that is valid while they hold.
 Place: TypeAlias = tuple[list[Word], int]
 
 
 class Entry(Protocol):
     """How Python calls a module.
 
-    `text` defines what calls main, for the end of the module; `declares` are the declarations it needs.  `text` asks
-    `@context` for what it needs of this process.
+    `text`: LLVM functions at the end of the module, which call main and find objects of this process in `@context`;
+    `declares`: their declarations.
     """
 
     text: str
@@ -32,53 +32,53 @@ class Entry(Protocol):
     def bind(
         self, loaded: Any, slow: Callable[..., Any], name: str = "call", others: Mapping[str, int] | None = None
     ) -> Callable[..., Any]:
-        """The module as a function, which owns what was loaded; `slow` is called with whatever is unusual.
+        """The module as a Python function, which owns `loaded`; calls that fail a check go to `slow`.
 
-        `others` are the pointers in the context that are not the entry's; `slow` keeps alive what they point to.
+        `others`: the pointers in the context that are not the entry's; `slow` keeps alive what they point to.
         """
         ...
 
 
 class Program(Protocol):
-    """A compiled module with an entry; `signature` is None where Python stands in front of that."""
+    """A compiled module with an entry; `signature` is None where Python packs sequences around it."""
 
     signature: Signature | None
     run: Any
 
     def address(self, name: str) -> int:
-        """Where a function of it lies."""
+        """The address of one of its functions."""
         ...
 
 
 class GuardedEntry(Protocol):
-    """An entry to a program that compares the words of guards before it runs it."""
+    """An entry that compares the words of a guard table before it runs its program."""
 
     @property
     def calls(self) -> int:
-        """How many calls ran the program."""
+        """How many calls passed the guards."""
         ...
 
     def function(self, slow: Callable[..., Any], name: str) -> Callable[..., Any]:
-        """The program as a function; what is unusual about a call, `slow` gets."""
+        """The program as a Python function; calls that fail a check go to `slow`."""
         ...
 
     def watch(self, words: Sequence[Word]) -> None:
-        """From now on these words decide whether the program may run; the caller keeps alive what they belong to."""
+        """Replaces the guard table; the caller keeps alive the objects that the words lie in."""
         ...
 
     def rewrite(self, number: int, what: int) -> None:
-        """Another thing is what one of the words must be."""
+        """Changes what one word of the table must be."""
         ...
 
     def settle(self) -> None:
-        """Forgets who held the bytes of states, where none of them is left."""
+        """Clears `_held` of overwritten states where no holder is alive any more: else calls take the slow path."""
         ...
 
 
 class CallPath(Protocol):
     """How calls get from Python into compiled code.
 
-    What it cannot do it says: no words, a reason in place of an entry, False.  Then Python does it, with the same
+    For what it cannot do it returns None, False, or a reason in place of an entry; then Python does it, with the same
     results.
     """
 
@@ -93,7 +93,7 @@ class CallPath(Protocol):
     def refusal(
         self, program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
     ) -> str:
-        """Why there is no guarded entry to a program; empty if there is one.  The arguments are those of `guarded`."""
+        """Why `guarded`, with the same arguments, gives no entry; empty if it gives one."""
         ...
 
     def guarded(
@@ -106,43 +106,43 @@ class CallPath(Protocol):
         constants: Mapping[str, Any],
         kept: object,
     ) -> GuardedEntry | None:
-        """The guarded entry to a program whose last arguments are these Tensors and Parameters, if there can be one.
+        """The guarded entry of a program, if there can be one; it keeps alive `states`, `constants` and `kept`.
 
-        Its last results are the next versions of states: of `written`, by their numbers among `states`.  `arrays`:
-        which of the other arguments are ndarrays, not Tensors.  `form` is what it returns; `constants` are those in it
-        by name, kept alive as `kept` and the states are.
+        The program's last arguments are `states`, its last results the next versions of the `written` ones, by their
+        numbers among `states`.  `arrays`: which of the other arguments are ndarrays, not Tensors.  `form` is what it
+        returns, `constants` the objects in that by name.
         """
         ...
 
-    def hasten(self, function: FunctionType) -> bool:
-        """Lets calls of a `__call__` take the way `_fast` of their first argument at once; whether that is so now."""
+    def install_vectorcall(self, function: FunctionType) -> bool:
+        """Makes calls of a `__call__` enter ``self._fast`` directly, if that is set; whether this works here."""
         ...
 
     # ------------------------------------------------------------------------------------------- guards
     def place_read(self, get: Callable[[Any], Any], key: Any) -> Place | None:
-        """Where ``get(key)`` finds its answer."""
+        """The place where ``get(key)`` reads its answer."""
         ...
 
-    def unread(self, get: Callable[[Any], Any]) -> list[Word] | None:
-        """The words that say that ``get(names)``, whether a dict has none of some names, is true."""
+    def names_absent(self, get: Callable[[Any], Any]) -> list[Word] | None:
+        """The words for ``get(names)``, of `dict.keys().isdisjoint`: the dict has none of the names."""
         ...
 
     def method(self, owner: Any, name: str) -> list[Word] | None:
-        """The words that say that an object's class has the function under a name that it has now, itself nothing."""
+        """The words for "a method is the same function": the class has it, and the object no attribute of that name."""
         ...
 
     def absence(self, owner: Any, name: str) -> list[Word] | None:
-        """The words that say that an object has no attribute of its own of that name."""
+        """The words for "the object has no own attribute of that name"."""
         ...
 
     def array(self, owner: Any, content: bytes) -> list[Word] | None:
-        """The words that say that an array has the shape and dtype that it has now, and these bytes."""
+        """The words for "the array has the same shape, dtype and bytes"."""
         ...
 
-    def inside(self, owner: Any) -> tuple[list[Word], list[int]] | None:
-        """Where a list, tuple or dict has its elements (a dict: its values), with the words that say so."""
+    def element_places(self, owner: Any) -> tuple[list[Word], list[int]] | None:
+        """The words and addresses of the elements of a list or tuple, or of the values of a dict."""
         ...
 
-    def free_words(self, locks: Sequence[Lock]) -> list[Word] | None:
-        """The words that say that no thread holds the locks."""
+    def unlocked_words(self, locks: Sequence[Lock]) -> list[Word] | None:
+        """The words for "no thread holds the locks"."""
         ...

@@ -1,4 +1,4 @@
-"""The end of the entry: what a call returns is put together."""
+"""The end of the entry: builds the object that a call returns."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["ResultsText"]
 class ResultsText:
     """Writes the end of one entry.
 
-    New results stand in a row on the stack until something else owns them; where something fails, what is left in the
-    row is dropped, and what is put together so far, in which nothing is owned twice.
+    New results stand in a row on the stack, which owns them until a container does; the error path drops what is left
+    in the row, and the root container.
     """
 
     def __init__(self, entry: EntryWriter, arguments: list[str], made: list[str]) -> None:
@@ -55,15 +55,15 @@ class ResultsText:
         return self.entry.at(self.row, 8 * k)
 
     def drop(self, k: int) -> None:
-        """Drops what stands in the row, if anything."""
+        """Drops the object in the row, if it is still there."""
         self.entry.call("void", "Py_DecRef", ("ptr", self.entry.load("ptr", self.at(k))))
 
     def wrap(self, k: int, array: str) -> None:
-        """Puts the Tensor of an array in its place, as `wrap` makes it."""
+        """Replaces an array of the row by a Tensor of it, as `wrap` makes it."""
         entry = self.entry
         alloc, kind = entry.known("tensor_alloc"), entry.known("tensor")
         tensor = entry.let(f"call ptr {alloc}(ptr {kind}, i64 0)")
-        entry.good(entry.let(f"icmp ne ptr {tensor}, null"), "lost")
+        entry.require(entry.let(f"icmp ne ptr {tensor}, null"), "lost")
         for name, value in (
             ("_data", array),
             ("_node", entry.keep(entry.known("none"))),
@@ -73,7 +73,7 @@ class ResultsText:
         entry.do(f"  store ptr {tensor}, ptr {self.at(k)}")
 
     def taken(self, form: Form) -> str:
-        """A reference of one's own to what is no container."""
+        """A new reference to an object that is no container."""
         entry = self.entry
         if form.kind == "argument":
             return entry.keep(self.arguments[form.number])
@@ -92,15 +92,15 @@ class ResultsText:
         return found
 
     def container(self, form: Form, otherwise: str) -> str:
-        """A new container without anything in it."""
+        """A new empty container."""
         entry = self.entry
         size = () if form.kind == "dict" else (("i64", str(len(form.items))),)
         made = entry.call("ptr", _NEW[form.kind], *size)
-        entry.good(entry.let(f"icmp ne ptr {made}, null"), otherwise)
+        entry.require(entry.let(f"icmp ne ptr {made}, null"), otherwise)
         return made
 
     def fill(self, owner: str, form: Form) -> None:
-        """Puts into a container what belongs there; other containers first, then what they hold."""
+        """Fills a container; a container in it is put in first, and filled then, so the root owns everything."""
         entry = self.entry
         for place, item in enumerate(form.items):
             holds = item.kind in _NEW
@@ -113,7 +113,7 @@ class ResultsText:
                 key = ("ptr", entry.known(form.keys[place]))
                 failed = entry.call("i32", "PyDict_SetItem", ("ptr", owner), key, ("ptr", value))
                 entry.call("void", "Py_DecRef", ("ptr", value))
-                entry.good(entry.let(f"icmp eq i32 {failed}, 0"), "undone")
+                entry.require(entry.let(f"icmp eq i32 {failed}, 0"), "undone")
             if holds:
                 self.fill(value, item)
 
@@ -122,6 +122,6 @@ _NEW = {"tuple": "PyTuple_New", "list": "PyList_New", "dict": "PyDict_New"}
 
 
 def _usual(s: Signature) -> Form:
-    """The one result itself, or a tuple of all."""
+    """The form without `Signature.form`: the one result itself, or a tuple of all."""
     made = tuple(Form("result", number=i) for i in range(len(s.results)))
     return made[0] if s.bare else Form("tuple", items=made)

@@ -1,4 +1,4 @@
-"""What the entry of a compiled module takes and gives."""
+"""The signature of a compiled module's entry: arguments, results, and how main is called."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class _Array:
 class Argument(_Array):
     """An array that main reads: C-contiguous, of this dtype and shape.
 
-    It is the next one that the caller gives, or what the context holds under the name `captured`.  Where there are
-    Tensors, it may be a Parameter, unless it is `plain`, or an ndarray itself, if it is an `array`.
+    It is the caller's next argument, or what the context holds under the name `captured`.  Where arguments are Tensors,
+    this one may be a Parameter unless it is `plain`, and is an ndarray if it is an `array`.
     """
 
     captured: str | None = None
@@ -49,10 +49,10 @@ class Result(_Array):
 
 @dataclass(frozen=True)
 class Form:
-    """How what a call returns is put together: a container of forms, or one of what there is.
+    """The structure of what a call returns: a container of forms, or a leaf.
 
-    `kind`: a new "tuple", "list" or "dict" of `items`; the "result" or "argument" of a `number`; a new result as an
-    "array", also where there are Tensors, which stands nowhere else; or a "constant", which the context holds under its
+    `kind`: a new "tuple", "list" or "dict" of `items`; the "result" or "argument" of a `number`; an "array", a new
+    result that is not wrapped in a Tensor and stands nowhere else; or a "constant", which the context holds under its
     `name`.  `keys`: those of a dict, by their names in the context.
     """
 
@@ -74,16 +74,15 @@ class Form:
 class Signature:
     """How a module's main is called: ``i32 @main(ptr %frame, ptr %argument..., ptr %new_result...)``.
 
-    `frame_bytes`: of the frame with its header (see `frames`); 0 if main gets a null pointer.  `stacks`: how many
-    growable stacks stand in its table.  `tensors`: whether arguments and results are Tensors.  `bare`: whether the one
-    result is returned itself, not a tuple with it; `form`: what is returned in place of either.  `release_gil`: whether
-    other threads run during main.  `calls_python`: whether Python code may run in main while it holds the lock;
-    `resumes`: whether main goes on after that, so not only where it raises.
-    `watched`: a table, whose address is "watched" in the context, has pairs of the address of a word and what the word
-    must be, up to an address of zero; else Python takes the call (with `words.BY_VALUE` on the address, the word may
-    point to another object that is equal, with `words.BYTES` it points to bytes that must be those of a `bytes`
-    object); and "calls" in the context counts the calls that Python did not take.  `poison`: frames and new results
-    are filled with NaN before main, and whether main wrote behind its frame is checked afterwards.
+    `frame_bytes`: of the frame with its header (see `memory/frame_pool.py`); 0 if main gets a null pointer.  `stacks`:
+    how many growable stacks its table has.  `tensors`: whether arguments and results are Tensors.  `bare`: whether the
+    one result is returned itself, not a tuple with it; `form`: what is returned instead of either.  `release_gil`:
+    whether other threads run during main.  `calls_python`: whether Python code may run in main with the lock held;
+    `resumes`: whether main goes on after that (False: it only raises).
+    `watched`: the entry checks a guard table, whose address is "watched" in the context: pairs of the address of a word
+    and what it must be, up to an address of 0 (`memory_guards.BY_VALUE` and `BYTES` are flags of addresses); and it
+    counts in "calls" the calls that pass.  `poison`: frames and new results are filled with NaN before main, and
+    whether main wrote behind its frame is checked afterwards.
     """
 
     arguments: tuple[Argument, ...]
@@ -129,8 +128,8 @@ class Signature:
         return tuple(i for i, r in enumerate(self.results) if r.argument is None)
 
     @remembered
-    def rivals(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of arguments that must share no memory, because one of them is written over."""
+    def alias_pairs(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of arguments that must share no memory, because one of them is overwritten."""
         sized = [i for i, a in enumerate(self.arguments) if a.nbytes]
         first = [i for i in sized if i in self.overwritten]
         return tuple((i, j) for i in first for j in sized if j != i and (j not in self.overwritten or j > i))

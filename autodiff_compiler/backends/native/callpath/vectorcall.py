@@ -1,8 +1,8 @@
-"""The first step of a call of an object that has a short way, in machine code.
+"""A vectorcall stub for `__call__` of objects with a fast path.
 
-The `__call__` of such objects begins in Python with ``if self._fast is not None: return self._fast(*args, **kwargs)``.
-That step alone costs more than many compiled programs take.  Here a function gets another way in, which does just that
-and leaves everything else to the function itself; the function stays what it is, with its code, signature and name.
+Their `__call__` begins in Python with ``if self._fast is not None: return self._fast(*args, **kwargs)``, which costs
+more than many compiled programs.  The stub does just that step in machine code, and calls the function's own vectorcall
+for everything else; the function keeps its code, signature and name.
 """
 
 from __future__ import annotations
@@ -19,53 +19,53 @@ from ..jit.engine import Loaded, load
 from . import abi
 from .memory_guards import place_of_field
 
-__all__ = ["hasten", "works"]
+__all__ = ["install_vectorcall", "vectorcall_is_known"]
 
 _NAME = "_fast"
 _CONTEXT = ("none", "name", "left", "code", "plain")
 
 
-def hasten(function: types.FunctionType) -> bool:
-    """Lets calls of a `__call__` take the way `_fast` of their first argument at once; whether that is so now.
+def install_vectorcall(function: types.FunctionType) -> bool:
+    """Makes calls of a `__call__` enter ``self._fast`` directly, if that is set; whether this works here.
 
-    Where the function gets other code, that counts.
+    If the function gets other code (``__code__``), that runs.
     """
-    return works() and _given_front(function) is not None
+    return vectorcall_is_known() and _stub_of(function) is not None
 
 
-#: The machine code in front of functions, which lives as long as the process.
-_fronts: dict[types.FunctionType, Loaded] = {}
+#: The stubs of functions; they live as long as the process.
+_stubs: dict[types.FunctionType, Loaded] = {}
 
 
-def _given_front(function: types.FunctionType) -> Loaded | None:
-    if function not in _fronts:
+def _stub_of(function: types.FunctionType) -> Loaded | None:
+    if function not in _stubs:
         place, where = place_of_field("__code__"), _place()
         if place is None or where is None:
             return None
         text = _TEXT.replace("<code>", str(place))
         for i, name in enumerate(_CONTEXT):
             text = text.replace(f"<at {name}>", f"getelementptr (i8, ptr @context, i64 {8 * i})")
-        front = load(text, context_size=len(_CONTEXT))
+        stub = load(text, context_size=len(_CONTEXT))
         code, plain = id(function.__code__), abi.word(id(function) + where)
-        front.fill([id(None), id(_NAME), id(_left), code, plain])
-        _fronts[function] = front
-        _keep_forever((function, function.__code__, front, _NAME, _left))
-        _set_way_in(function, where, front.address("front"))
-    return _fronts[function]
+        stub.fill([id(None), id(_NAME), id(_left), code, plain])
+        _stubs[function] = stub
+        _keep_forever((function, function.__code__, stub, _NAME, _left))
+        _set_vectorcall(function, where, stub.address("vectorcall_stub"))
+    return _stubs[function]
 
 
 def _keep_forever(what: object) -> None:
-    """Calls may come as long as there is a process, after its modules were taken apart, too."""
+    """Never frees an object: calls may come until the process ends, even after its modules were cleared."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(what))
 
 
 def _left(error: BaseException) -> None:
-    """What is done with an exception that leaves."""
+    """Called with an exception that leaves the stub."""
     if isinstance(error, Exception):
         leave_user_frames(error)
 
 
-def _set_way_in(function: types.FunctionType, where: int, address: int) -> None:
+def _set_vectorcall(function: types.FunctionType, where: int, address: int) -> None:
     if _setter() is None:
         ctypes.c_void_p.from_address(id(function) + where).value = address
     else:
@@ -73,7 +73,7 @@ def _set_way_in(function: types.FunctionType, where: int, address: int) -> None:
 
 
 def _setter() -> Any:
-    """Python's own function for that, which 3.11 has not."""
+    """CPython's function that sets a vectorcall; None in 3.11, which has none."""
     try:
         return ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.c_void_p)(
             ("PyFunction_SetVectorcall", ctypes.pythonapi)
@@ -84,11 +84,11 @@ def _setter() -> Any:
 
 @cache
 def _place() -> int | None:
-    """Where a function has the address of what calls it."""
+    """The offset in a function of its vectorcall pointer, found by search; None if it is not found."""
     try:
         if _setter() is None:
             usual = ctypes.cast(ctypes.pythonapi._PyFunction_Vectorcall, ctypes.c_void_p).value
-            places = [_where(f, usual) for f in (_left, hasten)]
+            places = [_where(f, usual) for f in (_left, install_vectorcall)]
         else:
             places = [_where_set(mark) for mark in (0x5A5A5A50, 0x3C3C3C30)]
     except AttributeError:
@@ -111,8 +111,8 @@ def _where_set(mark: int) -> list[int]:
 
 
 @cache
-def works() -> bool:
-    """Whether calls come the way that is set here, tried on an object of our own."""
+def vectorcall_is_known() -> bool:
+    """Self-test: whether calls enter the stub and do the right thing, tried on an object of our own."""
     seen: list[Any] = []
 
     def fast(*args: Any, **kwargs: Any) -> Any:
@@ -123,7 +123,7 @@ def works() -> bool:
         return None if self._fast is None else self._fast(*args, **kwargs)
 
     made = type("Made", (), {_NAME: None, "__call__": call})
-    if _given_front(cast(types.FunctionType, call)) is None:
+    if _stub_of(cast(types.FunctionType, call)) is None:
         return False
     one: Callable[..., Any] = made()
     if one(1) is not None or seen != [one]:
@@ -145,7 +145,7 @@ declare void @PyErr_Restore(ptr, ptr, ptr)
 declare i32 @PyException_SetTraceback(ptr, ptr)
 declare ptr @PyException_GetTraceback(ptr)
 
-define ptr @front(ptr %function, ptr %args, i64 %counted, ptr %names) {
+define ptr @vectorcall_stub(ptr %function, ptr %args, i64 %counted, ptr %names) {
   %code.at = getelementptr i8, ptr %function, i64 <code>
   %code = load ptr, ptr %code.at
   %known = load ptr, ptr <at code>
@@ -184,12 +184,12 @@ take:
 give:
   ret ptr %found
 leave:
-  call void @front.left()
+  call void @vectorcall_stub.left()
   ret ptr null
 }
 
-; Shows the exception that is set to the function for those that leave.
-define private void @front.left() noinline cold {
+; Calls `_left` with the exception that is set.
+define private void @vectorcall_stub.left() noinline cold {
   %kind.at = alloca ptr
   %error.at = alloca ptr
   %trace.at = alloca ptr

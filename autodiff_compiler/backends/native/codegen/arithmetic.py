@@ -1,4 +1,4 @@
-"""The functions of NumPy over W lanes: the kernel builder that formulas of primitives are written over.
+"""NumPy's functions over W lanes: the `k` that formulas of primitives are written over.
 
 Integers are as NumPy has them: overflow wraps around, and an integer divided by zero leaves 0.
 """
@@ -17,9 +17,9 @@ from .maths import FUNCTIONS
 from .maths.out_of_line import written
 from .remainders import divided, float_remainder
 
-__all__ = ["Kernels", "joined"]
+__all__ = ["Kernels", "reduce_lanes"]
 
-#: Functions of floats that `maths` has, by NumPy's name.
+#: Functions of floats that `maths` has, by their NumPy or SciPy names.
 _FLOAT = {
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
     "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "hypot", "logaddexp", "erf", "erfc",
@@ -31,20 +31,20 @@ _COMPARISONS = {
 }  # fmt: skip
 
 
-#: The same in Python's words.
+#: The functions of Python's `operator` for them.
 _PYTHON = {
     "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
 }  # fmt: skip
 
 
 def _holds(dtype: DType, number: int) -> bool:
-    """Whether an integer dtype has the number."""
+    """Whether an integer dtype can hold the number."""
     low = -(2 ** (dtype.bits - 1)) if dtype.kind == "i" else 0
     return bool(low <= number < low + 2**dtype.bits)
 
 
 class Kernels(Lanes):
-    """Writes functions of W lanes into `text`; the names and what they compute are NumPy's."""
+    """Writes functions of W lanes into `text`; their names and meaning are NumPy's."""
 
     pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
 
@@ -59,14 +59,14 @@ class Kernels(Lanes):
 
     # ------------------------------------------------------------------------------------------- arithmetic
     def _float(self, name: str, *xs: Any) -> Lane:
-        lanes = self._together(*xs)
+        lanes = self._promoted(*xs)
         dtype = lanes[0].dtype
         if name not in FUNCTIONS or not dtype.is_float:
             raise NotNativeError(f"{name} of {dtype.name}")
         return self._rounded(written(name, self.vectors(dtype), [x.reg for x in lanes]), dtype)
 
     def _arithmetic(self, x: Any, y: Any, of_floats: str, of_ints: str, of_bools: str | None) -> Lane:
-        a, b = self._together(x, y)
+        a, b = self._promoted(x, y)
         dtype = a.dtype
         if dtype.is_float:
             return self._rounded(self.vectors(dtype)._two(of_floats, a.reg, b.reg), dtype)
@@ -132,7 +132,7 @@ class Kernels(Lanes):
         return self._whole("rint", x)
 
     def power(self, x: Any, y: Any) -> Lane:
-        a, b = self._together(x, y)
+        a, b = self._promoted(x, y)
         if a.dtype is bool_:
             raise NotNativeError("power of bool")
         if a.dtype.is_int:
@@ -146,7 +146,7 @@ class Kernels(Lanes):
         return self._divided(x, y)[1]
 
     def fmod(self, x: Any, y: Any) -> Lane:
-        a, b = self._together(x, y)
+        a, b = self._promoted(x, y)
         dtype = a.dtype
         if dtype.is_float:
             return self._rounded(float_remainder(self.vectors(dtype), a.reg, b.reg), dtype)
@@ -159,7 +159,7 @@ class Kernels(Lanes):
         return self.where(none, 0, self._let(f"{op} {a.reg}, {self.where(none, 1, b).reg.text}", dtype))
 
     def _int_power(self, x: Lane, y: Lane) -> Lane:
-        """x to the power of y, which is not negative, by squaring."""
+        """x ** y by repeated squaring; y >= 0."""
         one = self.number(1, x.dtype)
 
         def goes_on(now: list[Reg]) -> Reg:
@@ -178,14 +178,14 @@ class Kernels(Lanes):
         return self.vectors(float64).any_lane(test.reg)
 
     def _unsigned(self, op: str, x: Reg, y: Reg, dtype: DType) -> Lane:
-        """`op` of numbers without a sign, where y is not 0; else by 1."""
+        """`op` (`udiv`, `urem`) of x by y, or by 1 where y is 0."""
         some = self.not_equal(self.lane(y, dtype), 0)
         safe = self.where(some, self.lane(y, dtype), 1).reg
         return self.lane(self.text.let(x.type, f"{op} {x}, {safe.text}"), dtype)
 
     def gcd(self, x: Any, y: Any) -> Lane:
-        """Euclid's algorithm, of the numbers without their signs."""
-        a, b = self._together(x, y)
+        """Euclid's algorithm on absolute values."""
+        a, b = self._promoted(x, y)
         dtype = a.dtype
 
         def goes_on(now: list[Reg]) -> Reg:
@@ -203,14 +203,14 @@ class Kernels(Lanes):
         return self.lane(found, dtype)
 
     def lcm(self, x: Any, y: Any) -> Lane:
-        a, b = self._together(x, y)
+        a, b = self._promoted(x, y)
         divisor = self.gcd(a, b)
         share = self._unsigned("udiv", self.absolute(a).reg, divisor.reg, a.dtype)
         return self.where(self.equal(divisor, 0), 0, self.multiply(share, self.absolute(b)))
 
     def nextafter(self, x: Any, y: Any) -> Lane:
-        """The float that follows x on the way to y."""
-        a, b = self._together(x, y)
+        """The next float after x towards y: one added to or taken from the bits."""
+        a, b = self._promoted(x, y)
         text, dtype = self.text, a.dtype
         bits = dtype.bits
         kind = vector(f"i{bits}", self.width)
@@ -231,11 +231,13 @@ class Kernels(Lanes):
 
         here, there = raw(a), raw(b)
         up, down = op("add", here, whole(1)), op("sub", here, whole(1))
-        away = self.equal(self.less(a, b), self.greater(a, 0))  # from zero
+        away = self.equal(self.less(a, b), self.greater(a, 0))  # away from zero
         found = choose(away, up, down)
         least = op("or", op("and", there, whole(1 << (bits - 1))), whole(1))
         found = choose(self.equal(a, 0), least, found)
-        found = choose(self.equal(a, b), here if dtype is float16 else there, found)  # of zeros: as in C, and in NumPy
+        found = choose(
+            self.equal(a, b), here if dtype is float16 else there, found
+        )  # 0.0 and -0.0: as in C, and in NumPy
         memory = self.stored(a).type
         result = found if memory == kind else text.let(memory, f"bitcast {found} to {memory}")
         held = self.held(result, dtype)
@@ -246,8 +248,8 @@ class Kernels(Lanes):
         return self.cast(Lane(self, self.text.intrinsic("ctpop", x.reg), x.dtype), uint8)
 
     def _divided(self, x: Any, y: Any) -> tuple[Lane, Lane]:
-        """Quotient rounded down and remainder; those of integers are 0 where the divisor is."""
-        a, b = self._together(x, y)
+        """Floor division and remainder; of integers both are 0 where the divisor is."""
+        a, b = self._promoted(x, y)
         dtype = a.dtype
         if dtype.is_float:
             down, left = divided(self.vectors(dtype), a.reg, b.reg)
@@ -260,7 +262,7 @@ class Kernels(Lanes):
             quotient = self._let(f"udiv {a.reg}, {safe.reg.text}", dtype)
             rest = self.subtract(a, self.multiply(quotient, safe))
             return self.where(none, 0, quotient), self.where(none, 0, rest)
-        # The smallest integer divided by -1 does not fit: its negative, which is itself.
+        # `sdiv` of the smallest integer by -1 traps; NumPy's quotient is its negation, which wraps around to itself.
         minus = self.equal(b, -1)
         safe = self.where(self.logical_or(none, minus), 1, b)
         quotient = self._let(f"sdiv {a.reg}, {safe.reg.text}", dtype)
@@ -276,19 +278,19 @@ class Kernels(Lanes):
     def _compare(self, name: str, x: Any, y: Any) -> Lane:
         if isinstance(x, Lane) and x.dtype.is_int and isinstance(y, int) and not _holds(x.dtype, y):
             return self.number(getattr(operator, _PYTHON[name])(0, y), bool_)
-        a, b = self._together(x, y)
+        a, b = self._promoted(x, y)
         floats, signed, unsigned = _COMPARISONS[name]
         if a.dtype.is_float:
             return self._let(f"fcmp {floats} {a.reg}, {b.reg.text}", bool_)
         return self._let(f"icmp {signed if a.dtype.kind == 'i' else unsigned} {a.reg}, {b.reg.text}", bool_)
 
     def _extreme(self, x: Any, y: Any, test: str, *, ignores_nan: bool = False) -> Lane:
-        """The operand of which the test holds, the first where they are equal."""
-        a, b = self._together(x, y)
+        """The operand of which the test holds, the first where they are equal; NaN where either is, unless ignored."""
+        a, b = self._promoted(x, y)
         further = self.where(self._compare(test, b, a), b, a)
         if not a.dtype.is_float:
             return further
-        # So far it is the first one where either is nan.  (On x86 that select is one instruction.)
+        # `further` is `a` where either is nan.  (On x86 that select is one instruction.)
         return self.where(self.isnan(a if ignores_nan else b), b, further)
 
     def maximum(self, x: Any, y: Any) -> Lane:
@@ -304,7 +306,7 @@ class Kernels(Lanes):
         return self._extreme(x, y, "less", ignores_nan=True)
 
     def where(self, test: Lane, x: Any, y: Any) -> Lane:
-        a, b = self._together(x, y)
+        a, b = self._promoted(x, y)
         return self._let(f"select {test.reg}, {a.reg}, {b.reg}", a.dtype)
 
     def isnan(self, x: Lane) -> Lane:
@@ -326,7 +328,7 @@ class Kernels(Lanes):
 
     # ------------------------------------------------------------------------------------------- bits
     def _bits(self, op: str, x: Any, y: Any) -> Lane:
-        a, b = self._together(x, y)
+        a, b = self._promoted(x, y)
         if a.dtype.is_float:
             raise NotNativeError(f"{op} of {a.dtype.name}")
         return self._let(f"{op} {a.reg}, {b.reg.text}", a.dtype)
@@ -351,12 +353,12 @@ class Kernels(Lanes):
         return self._shift("shl", x, y)
 
     def right_shift(self, x: Any, y: Any) -> Lane:
-        a, _ = self._together(x, y)
+        a, _ = self._promoted(x, y)
         return self._shift("ashr" if a.dtype.kind == "i" else "lshr", x, y)
 
     def _shift(self, op: str, x: Any, y: Any) -> Lane:
-        """Shifts by at least the number of bits (and by negative ones) leave nothing but the sign."""
-        a, b = self._together(x, y)
+        """LLVM leaves shifts by at least the number of bits (or negative ones) undefined: 0 here, or the sign."""
+        a, b = self._promoted(x, y)
         dtype = a.dtype
         if not dtype.is_int:
             raise NotNativeError(f"{op} of {dtype.name}")
@@ -386,7 +388,7 @@ class Kernels(Lanes):
         to = self.type_of(dtype)
         if not x.dtype.is_float:
             op = "sitofp" if x.dtype.kind == "i" else "uitofp"
-            # By f32 to 16 bits: f16 has no finite number where f32 must round, and ml_dtypes rounds twice to bfloat16.
+            # To 16 bits by f32: where f32 rounds, f16 is infinite anyway, and ml_dtypes rounds bfloat16 twice as well.
             return self._rounded(self.text.let(to, f"{op} {x.reg} to {to}"), dtype)
         if x.dtype is float64:
             if dtype is float16:
@@ -397,7 +399,7 @@ class Kernels(Lanes):
         return self._rounded(x.reg, dtype)
 
     def _sticky(self, x: Reg) -> Reg:
-        """f64 as f32, of which the last bit says whether something was cut off: to be rounded once more."""
+        """f64 to f32, rounded to odd (the last bit is sticky), so that rounding once more to f16 is exact."""
         v = self.vectors(float32)
         near = v.narrow(x)
         wide = self.vectors(float64)
@@ -409,7 +411,7 @@ class Kernels(Lanes):
         return v.of_bits(v.iselect(inexact, cut, bits))
 
     def _to_int(self, x: Lane, dtype: DType) -> Lane:
-        """Towards zero; what does not fit is what x86 makes of it, as in NumPy there."""
+        """Truncates; out of range it is what x86's instructions give, as in NumPy there."""
         if dtype.kind == "u" and dtype.bits == 64:
             big = self.number(2.0**63, x.dtype)
             above = self.greater_equal(x, big)
@@ -425,11 +427,11 @@ class Kernels(Lanes):
         return self._let(f"trunc {found} to {self.type_of(dtype)}", dtype)
 
 
-def joined(x: Lane, join: Callable[[Kernels, Lane, Lane], Lane]) -> Lane:
-    """All lanes joined to a single element, halves with halves."""
+def reduce_lanes(x: Lane, combine: Callable[[Kernels, Lane, Lane], Lane]) -> Lane:
+    """The horizontal reduction of a vector: its halves are combined until one lane is left."""
     width = x.kernels.width
     while width > 1:
         width //= 2
         k = Kernels(x.kernels.text, width)
-        x = join(k, k.of_lanes(x, range(width)), k.of_lanes(x, range(width, 2 * width)))
+        x = combine(k, k.of_lanes(x, range(width)), k.of_lanes(x, range(width, 2 * width)))
     return x

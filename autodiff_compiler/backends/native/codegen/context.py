@@ -1,4 +1,4 @@
-"""Where machine code finds objects of this process."""
+"""The table of pointers by which machine code reaches objects of this process."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ __all__ = ["Context"]
 
 
 class Context:
-    """The pointers in a module's `@context`, by names that mean the same in every process.
+    """The layout of a module's `@context`: pointers, by names that mean the same in every process.
 
-    The entry knows the names of what it needs itself; what others there are, their owner fills in.
+    The entry fills in the names that it needs itself; `pointers` asks for the others.
     """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
@@ -18,14 +18,14 @@ class Context:
 
     @property
     def names(self) -> list[str]:
-        """What the context holds, in order."""
+        """The names, in the order of their pointers."""
         return list(self._places)
 
     def __len__(self) -> int:
         return len(self._places)
 
     def place(self, name: str) -> str:
-        """Where the pointer of that name is found, as LLVM writes it; a new place for a new name.
+        """The LLVM expression for the address of that name's pointer; a new name is appended.
 
         >>> context = Context(["none"]); context.place("ndarray"), context.names
         ('getelementptr (i8, ptr @context, i64 8)', ['none', 'ndarray'])
@@ -33,9 +33,9 @@ class Context:
         return f"getelementptr (i8, ptr @context, i64 {8 * self.number(name)})"
 
     def number(self, name: str) -> int:
-        """The number of that place."""
+        """The index of that name's pointer."""
         return self._places.setdefault(name, len(self._places))
 
     def pointers(self, others: Mapping[str, int], pointer: Callable[[str], int]) -> list[int]:
-        """The contents in this process: of names that are not among `others`, what `pointer` says."""
+        """The pointers of this process: those in `others`, and what `pointer` says of the other names."""
         return [others[name] if name in others else pointer(name) for name in self._places]

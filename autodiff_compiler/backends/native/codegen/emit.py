@@ -1,8 +1,8 @@
-"""Writes LLVM functions as text: registers, values met before, structured loops and branches.
+"""Writes LLVM functions as text: registers, common subexpressions, structured loops and branches.
 
-There are no jumps to write by hand: `loop` and `branch` take functions that write their bodies, and make the phis from
-what these return.  A register is only visible in the block that made it and in blocks inside, so a value that was
-computed before may be used again wherever it is found.
+`loop` and `branch` take functions that write their bodies, and make the phis from what these return.  Equal pure
+instructions are written once per scope (`let`): a register is only found in the block that made it and in blocks
+inside, so its definition dominates each use.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["LEAVE", "Int", "Reg", "Text", "bits_of", "float_text", "i64", "known
 
 
 class Reg(NamedTuple):
-    """A register or constant, as it is written, with its LLVM type."""
+    """A register or constant as LLVM writes it, with its type."""
 
     text: str
     type: str
@@ -26,7 +26,7 @@ class Reg(NamedTuple):
         return f"{self.type} {self.text}"
 
 
-#: A register of type i64, or the number itself.
+#: An i64: a register, or a number known now.
 Int: TypeAlias = Reg | int
 
 
@@ -45,7 +45,7 @@ def i64(number: int) -> Reg:
 
 
 def known(register: Reg) -> Int:
-    """The number where a register is one."""
+    """The number, if the register is a constant."""
     return int(register.text) if register.text.lstrip("-").isdigit() else register
 
 
@@ -62,14 +62,14 @@ def bits_of(number: float) -> int:
     return int.from_bytes(struct.pack(">d", number), "big")
 
 
-#: What a branch says of its test that hardly ever holds: registers are kept for the other arm.
+#: Branch weights for a test that hardly ever holds: spills go to that arm.
 RARE = ', !prof !{!"branch_weights", i32 1, i32 4000}'
-#: The block of a function that is left early.
+#: The label of the block for an early return.
 LEAVE = "leave"
 
 
 class Text:
-    """One function while it is written."""
+    """One LLVM function while it is written."""
 
     def __init__(
         self, name: str, params: Sequence[tuple[str, str]], result: str = "void", attributes: str = ""
@@ -78,29 +78,27 @@ class Text:
         self.name, self.attributes = name, attributes
         self.head = f"define {result} @{name}({', '.join(f'{t} %{n}' for t, n in params)}) {attributes}{{"
         self.lines: list[str] = ["entry:"]
-        #: functions that the text calls, by declaration
+        #: declarations of the functions that are called
         self.declares: set[str] = set()
-        #: definitions of functions and globals that the text uses, by name; a module has each of them once
+        #: definitions of functions and globals that are used, by name; a module has each of them once
         self.needs: dict[str, str] = {}
-        #: whether there are vectors in it: they are kept on a stack that is aligned for them, or every access to one is
-        #: two, and what was written cannot be read back before it has reached the cache
+        #: whether the stack is aligned for vectors: else a spilled one may straddle two cache lines, and its reload
+        #: waits for the store
         self.aligned = False
-        #: whether elementary functions are called, and not written in place
-        self.sparing = False
-        #: whether it may be left early
+        #: whether elementary functions are called instead of inlined
+        self.maths_out_of_line = False
+        #: whether the function has an early return
         self.leaves = False
-        #: comments in front of it
+        #: comments in front of the function
         self.about: list[str] = []
         self._count = 0
         self._known: list[dict[tuple[str, str], Reg]] = [{}]
         self._block = "entry"
-        #: a comment for the next line
-        self._note = ""
 
     # ------------------------------------------------------------------------------------------- lines
     @classmethod
     def kernel(cls, number: int, types: Sequence[str]) -> Text:
-        """A function of the module alone, which the driver calls; its parameters are p0, p1, ..."""
+        """An internal function that the driver calls; its parameters are p0, p1, ..."""
         made = cls(f"k{number}", [(type, f"p{i}") for i, type in enumerate(types)], "void", "noinline ")
         made.head = made.head.replace("define ", "define internal ", 1)
         return made
@@ -110,7 +108,7 @@ class Text:
         return f"%{hint}{self._count}"
 
     def note(self, comment: str) -> None:
-        """A comment of its own line: whose code follows."""
+        """A comment line: which op the following code is for."""
         self.lines.append(f"  ; {escape.line(comment)}")
 
     def do(self, text: str) -> None:
@@ -118,7 +116,7 @@ class Text:
         self.lines.append(f"  {text}")
 
     def let(self, type: str, rhs: str) -> Reg:
-        """The result of a pure instruction; the same one that is visible here if there is one."""
+        """The result of a pure instruction; an equal one that is visible here is used again."""
         key = (type, rhs)
         for scope in reversed(self._known):
             if key in scope:
@@ -128,13 +126,13 @@ class Text:
         return made
 
     def make(self, type: str, rhs: str) -> Reg:
-        """The result of an instruction that must be run here: it reads memory, or calls something."""
+        """The result of an instruction that is written even if there is an equal one: it reads memory, or calls."""
         name = self.fresh()
         self.lines.append(f"  {name} = {rhs}")
         return Reg(name, type)
 
     def call(self, result: str, name: str, *args: Reg, pure: bool = True) -> Reg:
-        """A call of a function, which is declared as well."""
+        """A call of an external function, with its declaration."""
         self.declares.add(f"declare {result} @{name}({', '.join(a.type for a in args)})")
         rhs = f"call {result} @{name}({', '.join(map(str, args))})"
         if result == "void":
@@ -143,11 +141,11 @@ class Text:
         return self.let(result, rhs) if pure else self.make(result, rhs)
 
     def copy(self, to: Reg, source: Reg, nbytes: int) -> None:
-        """Copies bytes to where they do not overlap."""
+        """A `memcpy`: the bytes must not overlap."""
         self.call("void", "llvm.memcpy.p0.p0.i64", to, source, i64(nbytes), Reg("false", "i1"))
 
     def shuffled(self, x: Reg, y: Reg, lanes: Sequence[int]) -> Reg:
-        """Lanes of two vectors; those of `y` count on from the last of `x`."""
+        """A `shufflevector`: lanes of two vectors, those of `y` numbered behind those of `x`."""
         places = ", ".join(f"i32 {lane}" for lane in lanes)
         of = vector(of_lane(x.type), len(lanes))
         return self.let(of, f"shufflevector {x}, {y}, <{len(lanes)} x i32> <{places}>")
@@ -183,7 +181,7 @@ class Text:
         return self.let("i64", f"mul i64 {self.whole(a).text}, {self.whole(b).text}")
 
     def at(self, base: Reg, offset: Int) -> Reg:
-        """The place `offset` bytes behind `base`."""
+        """The pointer `offset` bytes behind `base`."""
         return (
             base
             if offset == 0
@@ -196,14 +194,13 @@ class Text:
     def store(self, value: Reg, place: Reg, align: int) -> None:
         self.do(f"store {value}, ptr {place.text}, align {align}")
 
-    def stream(self, value: Reg, place: Reg, align: int) -> None:
-        """A store past the caches."""
-        self.needs["past caches"] = "!9001 = !{i32 1}"
+    def store_nontemporal(self, value: Reg, place: Reg, align: int) -> None:
+        self.needs["nontemporal"] = "!9001 = !{i32 1}"
         self.do(f"store {value}, ptr {place.text}, align {align}, !nontemporal !9001")
 
     # ------------------------------------------------------------------------------------------- structure
     def enter(self, label: str) -> None:
-        """A new block begins."""
+        """Begins a basic block."""
         self.lines.append(f"{label}:")
         self._block = label
 
@@ -220,7 +217,7 @@ class Text:
         *,
         runs: bool = False,
     ) -> list[Reg]:
-        """``for i in range(start, stop, step)`` with values that go from trip to trip; what they are at the end.
+        """``for i in range(start, stop, step)`` with loop-carried values; returns them as they are at the end.
 
         `body` writes a trip and returns the next values.  `runs`: there is at least one trip.
         """
@@ -277,7 +274,7 @@ class Text:
     def repeat(
         self, carried: Sequence[Reg], test: Callable[[list[Reg]], Reg], body: Callable[[list[Reg]], Sequence[Reg]]
     ) -> list[Reg]:
-        """``while test: body`` over values that go from trip to trip; what they are at the end."""
+        """``while test: body`` with loop-carried values; returns them as they are at the end."""
         head, inside, done = (self.fresh(x)[1:] for x in ("while", "trip", "done"))
         before = self._block
         self.jump(head)
@@ -293,7 +290,7 @@ class Text:
         last = self._block
         self.jump(head)
         self._known.pop()
-        # What the test computed stays visible: it runs before anything that follows.
+        # The test dominates what follows: what it computed stays visible.
         tested = self._known.pop()
         self._known[-1].update(tested)
         self.lines[where:where] = [
@@ -311,7 +308,7 @@ class Text:
         *,
         rare: bool = False,
     ) -> list[Reg]:
-        """``if test`` with the values of the arm that was taken.  `rare`: the test hardly ever holds."""
+        """``if test``; returns the phis of what the arms return.  `rare`: the test hardly ever holds."""
         labels = [self.fresh(x)[1:] for x in ("then", "else", "end")]
         self.do(f"br i1 {test.text}, label %{labels[0]}, label %{labels[1]}{RARE if rare else ''}")
         ends, values = [], []
@@ -329,7 +326,7 @@ class Text:
         ]
 
     def leave_if(self, test: Reg) -> None:
-        """``if test:`` on to the block `LEAVE`, which whoever ends the function writes; else to what follows."""
+        """``if test:`` jumps to `LEAVE`, a block that whoever ends the function must write."""
         self.leaves, on = True, self.fresh("on")[1:]
         self.do(f"br i1 {test.text}, label %{LEAVE}, label %{on}")
         self.enter(on)
@@ -343,7 +340,7 @@ class Text:
 
 
 def mangled(type: str) -> str:
-    """A type as it is part of the names of intrinsics."""
+    """A type as it is written in the names of intrinsics."""
     short = {"float": "f32", "double": "f64", "half": "f16", "bfloat": "bf16", "ptr": "p0"}
     if type.startswith("<"):
         width, _, of = type[1:-1].partition(" x ")

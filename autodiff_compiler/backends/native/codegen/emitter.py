@@ -1,4 +1,4 @@
-"""The LLVM text of a program while it is written: its functions, what they call, and what of this process they read."""
+"""The LLVM text of a program while it is written: its functions, and the objects of this process that they use."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ __all__ = ["Emitter"]
 
 
 class Emitter:
-    """The driver of a module's entry and the functions that it calls, as LLVM text."""
+    """The driver of a module's entry, and the functions that it calls."""
 
     def __init__(self, module: Module, machine: Machine) -> None:
         self.module, self.machine = module, machine
         #: the driver
         self.text = Text("main", [], "i32")
         self.one = Kernels(self.text, 1)
-        #: whether elementary functions are called, and not written in place
-        self.sparing = many(op for function in module for op in ops_of(function.body))
+        #: whether elementary functions are called instead of inlined
+        self.maths_out_of_line = many(op for function in module for op in ops_of(function.body))
         #: the functions of fused loops and other kernels
         self.kernels: list[Text] = []
-        #: ops run by Python: what is called, with which pointers
+        #: Python functions that the program calls
         self.hosts: list[Any] = []
         #: arrays of the module that the code reads
         self.constants: list[Any] = []
-        #: how ops are run, by name
+        #: how each op is run, by name: `NATIVE`, `FUSED` or `HOST`
         self.ways: dict[str, str] = {}
         #: which walks were written, if somebody listens
         self.told: list[str] = []
         self.context = Context()
-        #: the user's line whose ops are being written
+        #: the user's line of the op that is being written
         self.loc: Loc | None = module.entry.loc
-        #: estimated nanoseconds until the next look at signals, and whether there are any
+        #: estimated nanoseconds until the next look for signals, and whether the program looks for any
         self.fuel = i64(10_000_000)
         self.polls = False
 
     def constant(self, array: Any) -> Reg:
-        """The place of an array that the module keeps."""
+        """A pointer to the data of an array, which the compiled program keeps alive."""
         self.constants.append(array)
         slot = self.context.place(f"constant {len(self.constants) - 1}")
         return self.text.let("ptr", f"load ptr, ptr {slot}, align 8")
 
     def module_text(self, more: Sequence[str], declares: Iterable[str]) -> str:
-        """All functions, `more` ones, and declarations of what they call."""
+        """The LLVM text of all functions, of `more`, and of their declarations."""
         texts = [*self.kernels, self.text]
         declared = set(declares).union(*(t.declares for t in texts))
         needed: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The code of elementwise ops: their formula over lanes, or a rule of this backend where they have a kernel only."""
+"""Elementwise ops over lanes: the primitive's formula (`scalar`), or a rule of this backend."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .lanes import Lane, NotNativeError
 
 __all__ = ["apply_formula", "has_formula"]
 
-#: Elementwise ops whose class has no formula, or one that loses digits which `maths` keeps.
+#: Rules for ops whose class has no formula, or one less accurate than `maths`.
 RULES: dict[str, Callable[..., Any]] = {
     "cast": lambda k, x, dtype, linear: k.cast(x, dtype),
     "erf": lambda k, x: k.erf(x),
@@ -30,7 +30,7 @@ RULES: dict[str, Callable[..., Any]] = {
 
 
 def has_formula(op: Op) -> bool:
-    """Whether native code can compute the op element by element."""
+    """Whether an op has a formula that compiles for the dtypes of its operands."""
     rule = RULES.get(op.defn.name) or op.defn.scalar
     if rule is None or not all(isinstance(x.type, TensorType) for x in op.operands):
         return False
@@ -54,7 +54,7 @@ def _formula(k: Kernels, defn: Any, lanes: Sequence[Lane], attrs: tuple[Any, ...
 
 
 def apply_formula(k: Kernels, op: Op, lanes: Sequence[Lane]) -> Lane:
-    """The op on these lanes."""
+    """The result of an op on these lanes."""
     result = _formula(k, op.defn, lanes, op.attrs)
     type = op.results[0].type
     assert isinstance(type, TensorType)

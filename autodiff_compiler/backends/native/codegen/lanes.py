@@ -1,4 +1,4 @@
-"""W lanes of one dtype: how they are held in registers, and how they get there from memory and back.
+"""W lanes of one dtype in registers: broadcasts, loads, stores, masks.
 
 A 16-bit float is held as f32 and rounded to 16 bits after every function, as NumPy and ml_dtypes do; a bool is an i1.
 What has no code here raises `NotNativeError`, and the op is run by its NumPy kernel.
@@ -19,7 +19,7 @@ __all__ = ["Lane", "Lanes", "NotNativeError", "element_type", "memory_type", "ro
 
 
 class NotNativeError(Exception):
-    """There is no native code for this; the text says for what."""
+    """There is no native code for what the message names."""
 
 
 def element_type(dtype: DType) -> str:
@@ -70,12 +70,14 @@ _operators()
 
 
 class Lanes:
-    """Writes how W lanes are made, loaded and stored, into `text`."""
+    """Writes constants, broadcasts, loads and stores of W lanes into `text`."""
 
-    def __init__(self, text: Text, width: int, *, quick: bool | None = None) -> None:
-        """`quick`: see `Vectors`."""
+    def __init__(self, text: Text, width: int, *, low_latency: bool | None = None) -> None:
+        """`low_latency`: see `Vectors`."""
         self.text, self.width = text, width
-        self._vectors = {single: Vectors(text, width, single=single, quick=quick) for single in (True, False)}
+        self._vectors = {
+            single: Vectors(text, width, single=single, low_latency=low_latency) for single in (True, False)
+        }
 
     def vectors(self, dtype: DType) -> Vectors:
         return self._vectors[dtype is not float64]
@@ -88,7 +90,7 @@ class Lanes:
         return Lane(self, reg, dtype)
 
     def number(self, value: bool | int | float, dtype: DType) -> Lane:
-        """The number in all lanes, rounded as NumPy would."""
+        """A constant in all lanes, rounded to the dtype as NumPy does."""
         value = rounded(value, dtype)
         if dtype.is_float:
             return Lane(self, self.vectors(dtype).number(float(value)), dtype)
@@ -96,7 +98,7 @@ class Lanes:
         of = element_type(dtype)
         return Lane(self, Reg(text if self.width == 1 else f"splat ({of} {text})", self.type_of(dtype)), dtype)
 
-    def spread(self, x: Lane) -> Lane:
+    def broadcast(self, x: Lane) -> Lane:
         """A single element (of kernels of one lane) in all lanes."""
         if self.width == 1:
             return Lane(self, x.reg, x.dtype)
@@ -105,8 +107,8 @@ class Lanes:
         zeros = f"<{self.width} x i32> zeroinitializer"
         return Lane(self, self.text.let(type, f"shufflevector {one}, {type} poison, {zeros}"), x.dtype)
 
-    def _together(self, *xs: Any) -> list[Lane]:
-        """Operands of a function: Python numbers take the dtype of the others."""
+    def _promoted(self, *xs: Any) -> list[Lane]:
+        """The operands of a function as lanes of one dtype: Python numbers take that of the others."""
         dtype = next(x.dtype for x in xs if isinstance(x, Lane))
         found = [x if isinstance(x, Lane) else self.number(x, dtype) for x in xs]
         if any(x.dtype is not dtype for x in found):
@@ -117,7 +119,7 @@ class Lanes:
         return Lane(self, self.text.let(self.type_of(dtype), rhs), dtype)
 
     def _rounded(self, reg: Reg, dtype: DType) -> Lane:
-        """The result of a float function."""
+        """The result of a float function, rounded to 16 bits if the dtype has so many."""
         if dtype is float16:
             half = self.text.let(vector("half", self.width), f"fptrunc {reg} to {vector('half', self.width)}")
             reg = self.text.let(reg.type, f"fpext {half} to {reg.type}")
@@ -127,7 +129,7 @@ class Lanes:
         return Lane(self, reg, dtype)
 
     def _bfloat_bits(self, reg: Reg) -> Reg:
-        """The bits of an f32 whose upper half is the bfloat16 next to it."""
+        """The bits of an f32 rounded to bfloat16, which is their upper half."""
         v = self.vectors(bfloat16)
         bits = v.bits_of(reg)
         odd = v.iop("and", v.iop("lshr", bits, 16), 1)
@@ -137,12 +139,12 @@ class Lanes:
 
     # ------------------------------------------------------------------------------------------- memory
     def load(self, place: Reg, dtype: DType, align: int | None = None) -> Lane:
-        """W elements that follow each other."""
+        """W adjacent elements."""
         of = vector(memory_type(dtype), self.width)
         return self.held(self.text.load(of, place, align or dtype.itemsize), dtype)
 
     def held(self, raw: Reg, dtype: DType) -> Lane:
-        """Elements as they lie in memory, as lanes."""
+        """Lanes of elements as they lie in memory."""
         if dtype is bool_:
             zero = "0" if self.width == 1 else "zeroinitializer"
             return self._let(f"icmp ne {raw}, {zero}", dtype)
@@ -155,26 +157,26 @@ class Lanes:
         return Lane(self, raw, dtype)
 
     def stored(self, x: Lane) -> Reg:
-        """The lanes as they lie in memory."""
+        """Lanes as they lie in memory."""
         of = vector(memory_type(x.dtype), self.width)
         if x.dtype is bool_:
             return self.text.let(of, f"zext {x.reg} to {of}")
         if x.dtype is float16:
             return self.text.let(of, f"fptrunc {x.reg} to {of}")
-        if x.dtype is bfloat16:  # rounded already
+        if x.dtype is bfloat16:  # `_rounded` has cleared the lower half
             v = self.vectors(x.dtype)
             return self.text.let(of, f"trunc {v.iop('lshr', v.bits_of(x.reg), 16)} to {of}")
         return x.reg
 
-    def store(self, x: Lane, place: Reg, align: int | None = None, *, past_caches: int = 0) -> None:
-        """`past_caches`: the alignment of a store that goes past them; 0: it does not."""
-        if past_caches:
-            self.text.stream(self.stored(x), place, past_caches)
+    def store(self, x: Lane, place: Reg, align: int | None = None, *, nontemporal: int = 0) -> None:
+        """`nontemporal`: the alignment of a non-temporal store; 0: it is an ordinary one."""
+        if nontemporal:
+            self.text.store_nontemporal(self.stored(x), place, nontemporal)
         else:
             self.text.store(self.stored(x), place, align or x.dtype.itemsize)
 
     def load_masked(self, place: Reg, dtype: DType, mask: Reg) -> Lane:
-        """The same where the mask holds; zeros elsewhere."""
+        """Adjacent elements where the mask holds; zeros elsewhere."""
         of = vector(memory_type(dtype), self.width)
         name = f"llvm.masked.load.{mangled(of)}.p0"
         self.text.declares.add(f"declare {of} @{name}(ptr, i32 immarg, {mask.type}, {of})")
@@ -182,8 +184,8 @@ class Lanes:
         return self.held(self.text.make(of, rhs), dtype)
 
     def store_masked(self, x: Lane, place: Reg, mask: Reg) -> None:
-        """The lanes where a `mask` holds."""
-        if mask.text == self.mask(1).text:  # LLVM 22 stores one lane of a truncated vector at its width before
+        """Stores the lanes where the mask holds."""
+        if mask.text == self.mask(1).text:  # LLVM 22 stores one lane of a truncated vector untruncated
             self.store_strided(x, place, x.dtype.itemsize, 1)
             return
         raw = self.stored(x)
@@ -191,12 +193,12 @@ class Lanes:
         self.text.declares.add(f"declare void @{name}({raw.type}, ptr, i32 immarg, {mask.type})")
         self.text.do(f"call void @{name}({raw}, ptr {place.text}, i32 {x.dtype.itemsize}, {mask})")
 
-    def counted(self, place: Reg, dtype: DType, step: int) -> Lane:
-        """The numbers of W places, `step` apart."""
+    def iota(self, place: Reg, dtype: DType, step: int) -> Lane:
+        """W numbers from that of a pointer on, `step` apart: the elements of an iota."""
         first = self.text.let("i64", f"ptrtoint {place} to i64")
         if dtype.bits < 64:
             first = self.text.let(f"i{dtype.bits}", f"trunc {first} to i{dtype.bits}")
-        start = self.spread(Lane(self, first, dtype))
+        start = self.broadcast(Lane(self, first, dtype))
         if step == 0 or self.width == 1:
             return start
         half = 2 ** (dtype.bits - 1)
@@ -204,7 +206,7 @@ class Lanes:
         return self._let(f"add {start.reg}, <{steps}>", dtype)
 
     def load_strided(self, place: Reg, dtype: DType, stride: int, lanes: int | None = None) -> Lane:
-        """W elements `stride` bytes apart; only the first `lanes` of them are read."""
+        """W elements `stride` bytes apart, one load each; only the first `lanes` are read."""
         if self.width == 1:
             return self.load(place, dtype)
         of = memory_type(dtype)
@@ -215,19 +217,19 @@ class Lanes:
         return self.held(total, dtype)
 
     def store_strided(self, x: Lane, place: Reg, stride: int, lanes: int) -> None:
-        """The first `lanes` elements `stride` bytes apart."""
+        """Stores the first `lanes` elements `stride` bytes apart."""
         raw = self.stored(x)
         for lane in range(lanes):
             one = self.text.let(of_lane(raw.type), f"extractelement {raw}, i64 {lane}")
             self.text.store(one, self.text.at(place, lane * stride), x.dtype.itemsize)
 
     def mask(self, lanes: int) -> Reg:
-        """The condition that holds in the first `lanes` lanes."""
+        """The mask of the first `lanes` lanes."""
         bits = ", ".join(f"i1 {'true' if i < lanes else 'false'}" for i in range(self.width))
         return Reg(f"<{bits}>" if self.width > 1 else "true", vector("i1", self.width))
 
     def of_lanes(self, x: Lane, lanes: Sequence[int]) -> Lane:
-        """Some lanes of a vector, as many as there are here."""
+        """W lanes of a vector, by their numbers."""
         if x.kernels.width == 1:
             return x
         if self.width > 1:
@@ -237,6 +239,6 @@ class Lanes:
 
 
 def rounded(value: bool | int | float, dtype: DType) -> Any:
-    """What a dtype makes of a number; without a warning, as the program would compute it."""
+    """A number cast to a dtype, without NumPy's warnings."""
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(dtype.numpy).item()

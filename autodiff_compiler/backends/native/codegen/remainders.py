@@ -1,4 +1,4 @@
-"""Remainders of floats, exact as NumPy's: a step is repeated until all lanes are done."""
+"""Remainders of floats, exact: reduction steps are repeated until all lanes are done."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from .vectors import Vectors
 
 __all__ = ["divided", "float_remainder"]
 
-#: The distance, in units of the last digit, of the quotients that are used.
+#: Units in the last place that partial quotients are multiples of.
 _STEP = 16
-#: Steps of the divisor where the quotient could overflow.
+#: Factor of the divisor where the quotient could overflow.
 _FAR = 2.0**500
 
 
@@ -27,7 +27,7 @@ def _remainder(v: Vectors, x: Reg, y: Reg, *, far: bool) -> Reg:
         for _ in range(3 if far else 0):
             further = v.mul(by, _FAR)
             by = v.select(v.compare("oge", rest, further), further, by)
-        # With so few digits the difference is exact.  If the division rounded up it is negative: one step less then.
+        # A quotient of so few bits makes the fma exact.  It is negative if the division rounded up: one step less then.
         quotient = v.of_bits(v.iop("and", v.bits_of(v.trunc(v.div(rest, by))), ~(_STEP - 1)))
         before = v.trunc(v.of_bits(v.iop("sub", v.bits_of(quotient), _STEP)))
         less, more = (v.fma(v.neg(q), by, rest) for q in (quotient, before))
@@ -46,7 +46,7 @@ def float_remainder(v: Vectors, x: Reg, y: Reg) -> Reg:
 
 
 def divided(v: Vectors, x: Reg, y: Reg) -> tuple[Reg, Reg]:
-    """Quotient rounded down, and remainder with the sign of the divisor: what Python's divmod makes of them."""
+    """Floor division and remainder with the sign of the divisor, as Python's divmod."""
     rest = float_remainder(v, x, y)
     quotient = v.div(v.sub(x, rest), y)
     some = v.compare("une", rest, 0.0)

@@ -1,4 +1,4 @@
-"""What a value of the IR is while a program is written: elements in memory, one number, a tuple, a sequence."""
+"""Operands: what a value of the IR is while a program is written (an array, a splat, a tuple, a sequence)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .emit import Int, Reg
 from .lanes import Lane
 
 __all__ = [
+    "FUSED",
     "HOST",
     "NATIVE",
-    "WALK",
     "Array",
     "Buffer",
     "Operand",
@@ -34,8 +34,8 @@ __all__ = [
     "with_joins",
 ]
 
-#: How an op is run.
-NATIVE, WALK, HOST = "native", "inside walks", "NumPy kernel"
+#: How an op is run: by a kernel of its own, in a fused loop, by NumPy.
+NATIVE, FUSED, HOST = "native", "inside walks", "NumPy kernel"
 
 
 def size_of(type: Type) -> int:
@@ -55,38 +55,38 @@ def row_major(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 @dataclass(eq=False)
 class Buffer:
-    """Bytes that results are written to.  Its place is found when all uses are known; its register is known before.
+    """Memory of one or more values: a pointer in a register, whose address is planned when all uses are known.
 
-    `first` and `last` are the steps of the program between which it is needed.
+    `first` and `last`, steps of the program, bound its live range.
     """
 
     name: str
     nbytes: int
     first: int
     last: int
-    #: the position of the result or argument it is; else it lies in the frame
+    #: the position of the result or argument that it is; None of both: it lies in the frame
     result: int | None = None
     argument: int | None = None
-    #: it stands for memory that is neither: nothing is placed for it
+    #: no memory is planned for it
     virtual: bool = False
-    #: buffers whose elements are read before they are written over one by one, and the steps that do it; in the order
-    #: in which they were found, as an order by addresses would make every process write another program
+    #: (buffer, step): at that step this may be written over that buffer in place, as each element is read before it is
+    #: written; a dict for its order, which must be the same in every process
     over: dict[tuple[Buffer, int], None] = field(default_factory=dict)
-    #: steps between `first` and `last` at which it holds nothing: in an arm of an `if`, before it is written there
+    #: holes of the live range: in an arm of an `if`, steps before it is written there
     gaps: list[tuple[int, int]] = field(default_factory=list)
-    #: the first step of a gap that has not ended
+    #: the first step of a gap that is still open
     idle: int | None = None
     #: steps before which it holds nothing, in their arm of an `if`
     fills: set[int] = field(default_factory=set)
     #: the steps that read or write it
     touches: list[int] = field(default_factory=list)
-    #: results of `if`s that may lie here, each as a virtual buffer: needed from the end of the `if` on
+    #: results of `if`s that may alias it, each as a virtual buffer: live from the end of the `if` on
     joins: list[Buffer] = field(default_factory=list)
-    #: steps of arms at which it need not hold what it does, as only the other arm reads that
+    #: steps of arms at which it is dead, as only the other arm reads it
     unread: list[tuple[int, int]] = field(default_factory=list)
 
     def fill(self, tick: int) -> None:
-        """A step writes it: a gap ends before that."""
+        """A step writes it: an open gap ends before that."""
         if self.idle is not None:
             if self.idle < tick:
                 self.gaps.append((self.idle, tick - 1))
@@ -95,7 +95,7 @@ class Buffer:
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """The first and the last of steps one after the other at which it holds something, in order."""
+        """The intervals of its live range (first and last step), in order."""
         found, start = [], self.first
         end = self.last if self.idle is None else min(self.last, self.idle - 1)
         for first, last in self.gaps:
@@ -112,7 +112,7 @@ class Buffer:
 
 
 def with_joins(buffers: Iterable[Buffer]) -> Iterable[Buffer]:
-    """Buffers, and what may lie in them, each once."""
+    """Buffers and the results of `if`s that may alias them, each once."""
     found: dict[Buffer, None] = {}
     for buffer in buffers:
         found[buffer] = None
@@ -122,17 +122,17 @@ def with_joins(buffers: Iterable[Buffer]) -> Iterable[Buffer]:
 
 @dataclass(eq=False)
 class Array:
-    """Elements in memory, `strides` bytes apart, from `offset` bytes behind `base` on."""
+    """A strided array: the first element `offset` bytes behind `base`."""
 
     type: TensorType
     base: Reg
     strides: tuple[int, ...]
     offset: Int = 0
-    #: whose bytes they may be
+    #: the buffers that it may alias
     roots: tuple[Buffer, ...] = ()
-    #: nothing lies there: every element is the number of its place
-    counted: bool = False
-    #: what stands for the bytes of any of them, if an `if` decides which
+    #: an iota: it has no memory, and each element is the number of its address
+    is_iota: bool = False
+    #: the virtual buffer for `roots`, where an `if` decides which of them it is
     joined: Buffer | None = None
 
     @property
@@ -147,10 +147,10 @@ class Array:
     def contiguous(self) -> bool:
         wanted = row_major(self.shape, self.dtype.itemsize)
         same = all(d == 1 or a == b for d, a, b in zip(self.shape, self.strides, wanted, strict=True))
-        return same and not self.counted
+        return same and not self.is_iota
 
     def viewed(self, type: TensorType, strides: tuple[int, ...], offset: Int | None = None) -> Array:
-        """Some of the elements, or the elements in another order."""
+        """A view: some of the elements, or the elements in another order."""
         return replace(self, type=type, strides=strides, offset=self.offset if offset is None else offset)
 
 
@@ -165,7 +165,7 @@ def joined(array: Array, tick: int) -> Array:
 
 
 def part(array: Array, axis: int, start: int, size: int, step: int = 1) -> Array:
-    """`size` elements along an axis from `start` on, `step` apart."""
+    """A slice along one axis: `size` elements from `start` on, `step` apart."""
     shape, strides = list(array.shape), list(array.strides)
     offset: Int = array.offset
     assert isinstance(offset, int)
@@ -176,7 +176,7 @@ def part(array: Array, axis: int, start: int, size: int, step: int = 1) -> Array
 
 @dataclass(eq=False)
 class Spread:
-    """One number in every element: known now, or in a register."""
+    """A splat: one number in every element, known now or in a register."""
 
     type: TensorType
     number: Lane | bool | int | float
@@ -190,12 +190,12 @@ class Pack:
 
 
 class Undefined:
-    """A value that nobody reads."""
+    """An undefined value (`undef`): of a path that is not taken."""
 
 
 @dataclass(eq=False)
 class Rows:
-    """A tensor per trip of a loop: trip i's lies `i * step` bytes behind `base`."""
+    """A tensor per trip of a loop, that of trip i `i * step` bytes behind `base`."""
 
     type: TensorType
     base: Reg
@@ -205,14 +205,14 @@ class Rows:
 
 @dataclass(eq=False)
 class Runs:
-    """A sequence per trip: where it lies is noted `i * step` bytes behind `base` (see `sequences`)."""
+    """A sequence per trip: its descriptor lies `i * step` bytes behind `base` (see `memory/sequences.py`)."""
 
     elem: Type
     base: Reg
     step: Int
 
 
-#: What the elements of a sequence are; those of tuples one by one.
+#: The elements of a sequence; of tuples, a list with one part per member.
 Part: TypeAlias = "Rows | Runs | Spread | Undefined | list[Part]"
 
 
@@ -230,7 +230,7 @@ Operand: TypeAlias = Array | Spread | Pack | Undefined | Sequence
 
 
 def roots_of(operand: Operand | None) -> tuple[Buffer, ...]:
-    """Whose bytes an operand may be."""
+    """The buffers that an operand may alias."""
     if isinstance(operand, Pack):
         return tuple(root for elem in operand.elems for root in roots_of(elem))
     return operand.roots if isinstance(operand, Array | Sequence) else ()

@@ -1,6 +1,6 @@
-"""Arithmetic on registers of W lanes of one float type, as the mathematical functions are written in.
+"""Arithmetic on registers of W lanes of one float type, which the elementary functions are written over.
 
-Nothing is contracted or reordered: a product that is added is fused only where `fma` is written.
+Nothing is contracted or reordered: a product and a sum are fused only where `fma` is written.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ __all__ = ["Vectors"]
 class Vectors:
     """Writes operations on W lanes of f32 (`single`) or f64 into a function.
 
-    Numbers may stand for registers everywhere; `x` and `y` are floats, `i` and `j` integers of as many bits, conditions
-    are lanes of i1.
+    Operands are registers or Python numbers: `x` and `y` floats, `i` and `j` integers of as many bits, conditions lanes
+    of i1.
     """
 
-    def __init__(self, text: Text, width: int, *, single: bool, quick: bool | None = None) -> None:
-        """`quick`: whether one result is waited for, as scalar code does; False gives one lane the bits of vectors."""
+    def __init__(self, text: Text, width: int, *, single: bool, low_latency: bool | None = None) -> None:
+        """`low_latency`: short dependency chains, by default for scalars; False gives one lane the bits of vectors."""
         self.text, self.width, self.single = text, width, single
-        self.quick = width == 1 if quick is None else quick
+        self.low_latency = width == 1 if low_latency is None else low_latency
         text.aligned |= width > 1
         self.type = vector("float" if single else "double", width)
         self.bits = 32 if single else 64
@@ -86,13 +86,13 @@ class Vectors:
     def copysign(self, x: Reg | float, sign: Reg) -> Reg:
         if self.width > 1 or not self.single:
             return self.text.intrinsic("copysign", self.number(x), sign)
-        # LLVM would take the sign from the f64 that a single f32 was rounded from, and then round it to f16 by a call.
+        # LLVM would take the sign of an f32 from the f64 that it was rounded from, and round it to f16 by a libcall.
         least, most = -(2**31), 2**31 - 1
         bits = self.iop("and", self.bits_of(self.number(x)), most)
         return self.of_bits(self.iop("or", bits, self.iop("and", self.bits_of(sign), least)))
 
     def rint(self, x: Reg) -> Reg:
-        """The nearest whole number, the even one of two."""
+        """The nearest integer, ties to even."""
         return self.text.intrinsic("rint", x)
 
     def floor(self, x: Reg) -> Reg:
@@ -121,14 +121,14 @@ class Vectors:
         return self.text.intrinsic("maximum", self.number(x), self.number(y))
 
     def horner(self, x: Reg, coefficients: Sequence[float]) -> Reg:
-        """The polynomial with these coefficients, that of the highest power first."""
+        """The polynomial with these coefficients, the highest power first, by Horner's scheme."""
         total = self.number(coefficients[0])
         for c in coefficients[1:]:
             total = self.fma(total, x, c)
         return total
 
     def estrin(self, x: Reg, coefficients: Sequence[Reg | float]) -> Reg:
-        """The same in fewer steps one after the other: for scalars, where latency counts, and for long polynomials."""
+        """The same by Estrin's scheme, whose dependency chain is shorter: for scalars and for long polynomials."""
         terms: list[Reg | float] = list(reversed(coefficients))
         while len(terms) > 1:
             paired: list[Reg | float] = []
@@ -142,12 +142,12 @@ class Vectors:
         return self.number(terms[0])
 
     def polynomial(self, x: Reg, coefficients: Sequence[float]) -> Reg:
-        """Whichever is faster here: Estrin's way keeps more values at hand, for which there must be registers."""
-        steps = self.quick or (len(coefficients) > 12 and not machine().few_registers)
+        """The faster scheme: Estrin's needs more registers."""
+        steps = self.low_latency or (len(coefficients) > 12 and not machine().few_registers)
         return (self.estrin if steps else self.horner)(x, coefficients)
 
     def bounded(self, x: Reg, low: float | None, high: float | None) -> Reg:
-        """x within [low, high]; NaN stays NaN.  (One instruction a bound on x86, where min and max are this select.)"""
+        """x clamped to [low, high]; NaN stays NaN.  (One instruction a bound: x86's min and max are this select.)"""
         if high is not None:
             x = self.select(self.compare("olt", high, x), high, x)
         if low is not None:
@@ -155,10 +155,9 @@ class Vectors:
         return x
 
     def nearest(self, x: Reg, factor: Reg | float = 1.0) -> tuple[Reg, Reg]:
-        """The whole number nearest to x * factor, as a float and as an integer; below 2**22 (f32) or 2**51 (f64).
+        """The integer nearest to x * factor, as a float and as an integer; below 2**22 (f32) or 2**51 (f64).
 
-        Adding 1.5 * 2**fraction leaves the number in the lowest bits, on every machine in one step; the conversions of
-        64 bits are missing on some.
+        Adding 1.5 * 2**fraction leaves it in the lowest bits; not every machine has vector conversions to 64 bits.
         """
         magic = 1.5 * 2.0**self.fraction
         raised = self.fma(x, factor, magic) if factor != 1.0 else self.add(x, magic)
@@ -211,7 +210,7 @@ class Vectors:
         return self.text.let(self.bool_type, f"xor {self.bool_type} {a.text}, {true}")
 
     def any_lane(self, test: Reg) -> Reg:
-        """Whether the condition holds in any lane: one i1, for a branch to code that is rarely needed."""
+        """Whether a mask has any lane: one i1, for a branch to code that is rarely needed."""
         if self.width == 1:
             return test
         return self.text.call("i1", f"llvm.vector.reduce.or.v{self.width}i1", test)
@@ -235,7 +234,7 @@ class Vectors:
     # ------------------------------------------------------------------------------------------- between the types
     def wider(self) -> Vectors:
         """As many lanes of f64."""
-        return Vectors(self.text, self.width, single=False, quick=self.quick)
+        return Vectors(self.text, self.width, single=False, low_latency=self.low_latency)
 
     def widen(self, x: Reg) -> Reg:
         """f32 as f64, exactly."""

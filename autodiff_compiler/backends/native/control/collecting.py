@@ -31,7 +31,7 @@ class _Group:
         before = self.step
         self.members.append((out, result, self.record.part(out.type)))
         if self.direct is None:
-            low.journal.collect(result, self.step - before)
+            low.trace.collect(result, self.step - before)
 
     @property
     def step(self) -> int:

@@ -15,7 +15,7 @@ from ..codegen.values import Array, Operand, roots_of, size_of
 from ..fusion.clusters import Axes, Cluster
 from ..fusion.loop_plan import Passes
 from ..kernels.interrupts import cost_of
-from ..loops.fusing import memory_of, source_of, write_walk
+from ..loops.fusing import memory_of, source_of, write_fused_loop
 from ..lower import Lowering
 from ..memory.last_uses import last_read, last_use
 from ..memory.wishes import Place, too_dear
@@ -98,7 +98,7 @@ def copy_together(low: Lowering, pairs: Sequence[tuple[Value, Array]]) -> None:
                 if all(_in_step(operand, root) for operand in map(low.env.__getitem__, arrays)):
                     to.roots[0].over[root, low.tick] = None
     passes = Passes(dict.fromkeys(arrays, 0), [[]], [list(arrays)])
-    write_walk(low, cluster, passes, sources, {x: (to, memory_of(to, axes)) for x, to in arrays.items()})
+    write_fused_loop(low, cluster, passes, sources, {x: (to, memory_of(to, axes)) for x, to in arrays.items()})
 
 
 def _somewhere(low: Lowering, value: Value, to: Array) -> Operand:

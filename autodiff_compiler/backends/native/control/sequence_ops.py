@@ -116,7 +116,7 @@ def _to_seq(low: Lowering, op: Op) -> None:
     type = op.results[0].type
     assert isinstance(type, Seq)
     assert isinstance(type.elem, TensorType)
-    if isinstance(operand, Array) and operand.counted:  # numbers that lie nowhere yet
+    if isinstance(operand, Array) and operand.is_iota:  # numbers that lie nowhere yet
         operand = low.in_memory(x)
     length = i64(x.shape[0])  # type: ignore[arg-type]
     if isinstance(operand, Array):

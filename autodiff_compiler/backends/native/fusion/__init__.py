@@ -1,1 +1,1 @@
-"""Which ops are computed together, in which order, and what the loop over them does."""
+"""Loop fusion: the clusters of ops, their order, and the plan of each fused loop."""

@@ -1,8 +1,8 @@
-"""Which ops of a block are computed together, in one walk over the elements.
+"""Clusters: ops of a block that one fused loop computes.
 
-A cluster walks over one shape, its elements in three levels: slabs (`batch`) of rows (`outer`) of elements (`inner`),
-each a set of axes.  Elementwise ops of that shape belong to it, and reductions: over `inner`, whose results other ops
-of the same walk may use (they are numbers of a row); over `outer`, and over both, which end in it.
+A cluster iterates over one shape in three levels of axes: slabs (`batch`) of rows (`outer`) of elements (`inner`).
+It takes elementwise ops of that shape, and reductions: over `inner`, whose results (one number per row) other ops of
+the loop may use; over `outer` or over both, whose results are complete only after the loop.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from ....ir.primitive import Effect
 from ....ir.types import Shape, TensorType
 from ..codegen.formulas import has_formula
 
-__all__ = ["MOST_OPS", "REDUCTIONS", "SHAPES", "Axes", "Cluster", "of_one_number", "reduced_axes", "walks"]
+__all__ = ["MOST_OPS", "REDUCTIONS", "SHAPES", "Axes", "Cluster", "is_fusible", "is_scalar", "reduced_axes"]
 
-#: Reductions that a walk can compute.
+#: Reductions that a fused loop can compute.
 REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all"})
-#: Ops of one walk.  What does not fit the registers goes through the stack, which is cheaper than arrays between walks;
-#: but what the code generator does for a loop grows faster than the loop.
+#: The most ops of a fused loop.  Spills are cheaper than arrays between loops, but the time of code generation grows
+#: faster than the loop.
 MOST_OPS = 96
-#: Ops on numbers of rows that a walk can go along with.
+#: Views of one number per row that stay one number per row.
 SHAPES = frozenset({"reshape", "expand_dims", "squeeze"})
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes of the walk by level, each in the order of the shape."""
+    """The axes of a fused loop by level, each in the order of the shape."""
 
     batch: tuple[int, ...]
     outer: tuple[int, ...]
@@ -35,7 +35,7 @@ class Axes:
 
     @classmethod
     def of_reduction(cls, ndim: int, axes: tuple[int, ...]) -> Axes:
-        """The levels that suit a reduction over these axes (not negative)."""
+        """The levels for a reduction over these axes (not negative)."""
         kept = tuple(a for a in range(ndim) if a not in axes)
         tail = 0  # the last axes that are all reduced, or all kept
         last = ndim - 1 in axes
@@ -51,34 +51,34 @@ class Axes:
 
 @dataclass(eq=False)
 class Cluster:
-    """Ops that one walk over `shape` computes, in an order that respects what they read."""
+    """Ops that one loop over `shape` computes, in an order of their dependencies."""
 
     shape: Shape = ()
     axes: Axes | None = None
     ops: list[Op] = field(default_factory=list)
-    #: one number per element, and per row
+    #: values with one number per element, and with one per row
     full: set[Value] = field(default_factory=set)
     rows: set[Value] = field(default_factory=set)
-    #: results of reductions that no op of the walk may use
+    #: results of reductions that are complete only after the loop
     ends: set[Value] = field(default_factory=set)
 
     def takes(self, op: Op) -> bool:
-        """Adds the op if it belongs here."""
+        """Adds the op if the loop can compute it."""
         return self.add(op) is None
 
     def add(self, op: Op) -> str | None:
-        """Adds the op if it belongs here, else says why it does not."""
+        """Adds the op if the loop can compute it, else says why it cannot."""
         if len(self.ops) >= MOST_OPS:
             return f"a kernel has {MOST_OPS} ops at most"
         if not self.ends.isdisjoint(op.operands):
             return f"{op.defn.name} needs a reduction that is complete only when the kernel has gone over all elements"
-        why = self._joins(op)
+        why = self._classify(op)
         if why is None:
             self.ops.append(op)
         return why
 
-    def _joins(self, op: Op) -> str | None:
-        """Notes what the op makes as full or as a number of a row; why not, if it is neither."""
+    def _classify(self, op: Op) -> str | None:
+        """Enters the op's result in `full`, `rows` or `ends`; the reason, if it belongs in none."""
         type = op.results[0].type
         assert isinstance(type, TensorType)
         name = op.defn.name
@@ -87,7 +87,7 @@ class Cluster:
         if name == "broadcast_to":
             if type.shape != self.shape:
                 return f"{name} goes over {type!r}, the kernel over the shape {list(self.shape)}"
-            if not self._spreads(op):
+            if not self._broadcasts_rows(op):
                 known = op.operands[0] in self.rows
                 what = "numbers of rows along other axes" if known else "what the kernel does not compute"
                 return f"{name} spreads {what}"
@@ -121,7 +121,6 @@ class Cluster:
         mine = self.axes or wanted
         level = _level(mine, axes)
         if level is None:
-            # Everything together is a reduction of slabs if there is only one slab.
             return f"{name} reduces other axes than the reductions of the kernel"
         self.shape, self.axes = x.shape, mine
         (self.rows if level == "row" else self.ends).add(op.results[0])
@@ -142,8 +141,8 @@ class Cluster:
             tuple(d for a, d in enumerate(self.shape) if a not in inner),
         )
 
-    def _spreads(self, op: Op) -> bool:
-        """Whether the op gives each element the number of its row."""
+    def _broadcasts_rows(self, op: Op) -> bool:
+        """Whether a `broadcast_to` gives each element the number of its row."""
         x = op.operands[0]
         if x not in self.rows:
             return False
@@ -166,8 +165,8 @@ def reduced_axes(op: Op) -> tuple[int, ...]:
     return tuple(sorted(a % ndim for a in axes))
 
 
-def walks(op: Op) -> bool:
-    """Whether the op can be a part of a cluster of more than one element."""
+def is_fusible(op: Op) -> bool:
+    """Whether the op can be part of a fused loop over more than one element."""
     if not _computes(op):
         return False
     if op.defn.name in REDUCTIONS:
@@ -176,8 +175,8 @@ def walks(op: Op) -> bool:
     return bool(shape) and 0 not in shape and has_formula(op)
 
 
-def of_one_number(op: Op) -> bool:
-    """Whether the op computes a single number that may be the number of a row: of the only one that there is."""
+def is_scalar(op: Op) -> bool:
+    """Whether the op computes one number by a formula: a loop of one row can compute it per row."""
     return _computes(op) and op.results[0].shape == () and op.defn.name not in REDUCTIONS and has_formula(op)
 
 

@@ -1,7 +1,7 @@
-"""Ops of a walk that had better wait: what they make would lie in memory until something far behind it is ready.
+"""Deferral: ops that leave their fused loop for a later one, so that their results do not live longer than needed.
 
-The derivative of `tanh` follows from its result, which a walk has at hand; but it is read on the way back, and what it
-follows from is there until then anyway.
+The derivative of `tanh` could be computed in the loop that computes `tanh`; but it is read in the backward pass, and
+`tanh` itself is alive until then anyway.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ....ir.primitive import COSTLY
 from ....ir.types import TensorType
 from .clusters import REDUCTIONS, Cluster
 
-__all__ = ["VIEWS", "waiting"]
+__all__ = ["VIEWS", "deferred"]
 
-#: Ops whose results lie where their operands do.
+#: Ops whose results alias their operands.
 VIEWS = frozenset({"expand_dims", "squeeze", "reshape", "broadcast_to", "transpose", "slice", "stop_gradient"})
 
 
 class Order(Protocol):
-    """How far the ops of a block have been put in order: see `grouping`."""
+    """The state of the scheduler (`grouping.Order`) that deferral reads."""
 
     outs: set[Value]
     waits: dict[Op, int]
@@ -30,11 +30,11 @@ class Order(Protocol):
     done: set[Op]
 
 
-def waiting(order: Order, cluster: Cluster) -> tuple[list[Op], int]:
-    """The ops of a cluster that had better go later, and before which op of the block: right before what reads them.
+def deferred(order: Order, cluster: Cluster) -> tuple[list[Op], int]:
+    """The ops of a cluster that are deferred, and the op of the block, by number, right before which they go.
 
-    They are cheap (dear ones share steps with others of the walk), and over the time until then they would hold twice
-    as much memory as they take care of by going now.
+    They are cheap (costly ones share work with others of the loop), and until then their results would hold more than
+    twice the memory (bytes times ops) that computing them now frees.
     """
     late = _late(order, cluster)
     outside = [r for op in late for r in order.readers[op] if r not in late]
@@ -42,14 +42,14 @@ def waiting(order: Order, cluster: Cluster) -> tuple[list[Op], int]:
         return [], 0
     now, then = order.number[cluster.ops[0]], min(order.number[reader] for reader in outside)
     made = {op.results[0] for op in late if any(reader not in late for reader in order.readers[op])}
-    read = dict.fromkeys(_lying(x) for op in late for x in op.operands if x.owner not in late)
+    read = dict.fromkeys(_viewed(x) for op in late for x in op.operands if x.owner not in late)
     held = sum(map(_bytes, made)) * (then - now)
-    kept = sum(_bytes(x) * max(0, then - _needed(order, x, now, late)) for x in read)
+    kept = sum(_bytes(x) * max(0, then - _last_reader(order, x, now, late)) for x in read)
     return (list(late), then) if held > 2 * kept else ([], 0)
 
 
 def _late(order: Order, cluster: Cluster) -> dict[Op, None]:
-    """The cheap elementwise ops, the last first, of whose readers none is ready when the cluster is done."""
+    """The cheap elementwise ops, the last first, none of whose readers is ready when the cluster is done."""
     late: dict[Op, None] = {}
     for op in reversed(cluster.ops[1:]):
         (result,), cost = op.results, op.defn.cost
@@ -62,23 +62,23 @@ def _late(order: Order, cluster: Cluster) -> dict[Op, None]:
     return late
 
 
-def _lying(x: Value) -> Value:
-    """The value in whose memory a value lies."""
+def _viewed(x: Value) -> Value:
+    """The value that x is a view of, or x."""
     while isinstance(x.owner, Op) and x.owner.defn.name in VIEWS:
         x = x.owner.operands[0]
     return x
 
 
 def _bytes(x: Value) -> int:
-    """What a value takes in memory: numbers and constants take nothing."""
+    """The bytes of a value in the arena: scalars and constants have none there."""
     constant = isinstance(x.owner, Op) and x.owner.defn.name == "const"
     if constant or not isinstance(x.type, TensorType) or x.type.shape == ():
         return 0
     return prod(x.type.shape) * x.type.dtype.itemsize  # type: ignore[arg-type]
 
 
-def _needed(order: Order, x: Value, now: int, late: dict[Op, None]) -> int:
-    """Until which op of the block a value is there, whenever the late ones go; of what others made, only until now."""
+def _last_reader(order: Order, x: Value, now: int, late: dict[Op, None]) -> int:
+    """The last op of the block, by number, that reads a value or a view of it, not counting `late`; at least `now`."""
     last, todo = now, [x]
     while todo:
         value = todo.pop()

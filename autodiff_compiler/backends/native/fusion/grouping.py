@@ -1,7 +1,7 @@
-"""In which order the ops of a block are computed, and which of them together: clusters grow along what reads what.
+"""The scheduler: puts the ops of a block in order, and fuses them into clusters.
 
-A cluster takes what reads what it makes, as far as that is ready, and then what reads the same arrays as it does: these
-go through the memory once instead of once per op.
+A cluster takes the ready readers of its results, and then its siblings: ops that read the same arrays, which then go
+through the memory once instead of once per op.
 """
 
 from __future__ import annotations
@@ -16,65 +16,65 @@ from ....ir.primitive import Effect
 from ....ir.types import Shape, TensorType
 from ....ir.walk import dependencies
 from ..codegen.formulas import has_formula
-from .clusters import MOST_OPS, REDUCTIONS, SHAPES, Cluster, of_one_number, walks
-from .deferral import waiting
+from .clusters import MOST_OPS, REDUCTIONS, SHAPES, Cluster, is_fusible, is_scalar
+from .deferral import deferred
 
 __all__ = ["FREE", "Order", "items"]
 
-#: Ops without code, which go first, as those on single numbers do: what waits for them can join a walk then.
+#: Ops without code.  They go first, as ops on scalars do: their readers can then be fused.
 FREE = frozenset({"const", "iota", "expand_dims", "squeeze", "reshape", "broadcast_to", "transpose", "slice"})
-#: Elements of a walk that goes before larger ones, which may wait for one number per row or channel.
+#: Loops of up to so many elements go before larger ones, which may wait for one number per row or channel.
 _FEW = 4096
-#: Ops of a walk that looks for no siblings any more: what they bring along must fit in, too.
+#: Ops of a cluster from which on it looks for no siblings: their readers must fit in, too.
 _FULL = 32
-#: Elements of a row below which a walk over all elements in one is faster than one by rows.
+#: Elements of a row below which a loop by rows is slower than a flat one.
 _LONG = 256
 
 
 def items(block: Block) -> Iterator[Cluster | Op]:
-    """The ops of a block and its clusters, in an order that keeps dependencies and effects and lets clusters grow."""
+    """The clusters and other ops of a block, in an order that keeps dependencies and effects and lets clusters grow."""
     return Order(block).items()
 
 
 class Order:
-    """How far the ops of a block have been put in order."""
+    """The state of the scheduler for one block."""
 
     def __init__(self, block: Block) -> None:
         self.ops, self.outs = block.ops, set(block.outs)
-        #: how many ops each still waits for, and who waits for it
+        #: how many ops each still waits for, and which ops wait for it
         self.waits, self.readers = dependencies(block)
         self.number = {op: i for i, op in enumerate(block.ops)}
         self.done: set[Op] = set()
-        #: ops that were put off, and until which op
+        #: deferred ops, and the number of the op that they go before
         self.later: dict[Op, int] = {}
         self.ready: list[tuple[int, int, int]] = []
         for op in block.ops:
             if self.waits[op] == 0:
                 self._push(op)
-        #: ops on single numbers that are spread over arrays later, and over which shapes
-        self.spread = _spread(block, self.readers)
-        self.candidate = functools.cache(self._candidate)  # of an op that is looked at from many others
-        #: the elementwise ops that read a value in full, and are not in order yet
+        #: scalar ops whose results are broadcast later, and the shapes that they are broadcast to
+        self.broadcasts = _broadcasts(block, self.readers)
+        self.candidate = functools.cache(self._candidate)  # an op is looked at from many others
+        #: the elementwise ops that read a value in full, and are not placed yet
         self.readers_of: dict[Value, list[Op]] = {}
         for op in block.ops:
-            if walks(op) and op.defn.name not in REDUCTIONS:
+            if is_fusible(op) and op.defn.name not in REDUCTIONS:
                 for x in dict.fromkeys(op.operands):
                     if x.shape == op.results[0].shape:
                         self.readers_of.setdefault(x, []).append(op)
-        #: ops that may fail, the last first
-        self.others = [i for i, op in enumerate(block.ops) if not (self.candidate(op) or _harmless(op))][::-1]
+        #: ops that may fail, by number, the last first
+        self.fallible = [i for i, op in enumerate(block.ops) if not (self.candidate(op) or _is_pure(op))][::-1]
 
     def items(self) -> Iterator[Cluster | Op]:
         while self.ready:
-            _, turn, number = heapq.heappop(self.ready)
+            _, place, number = heapq.heappop(self.ready)
             first = self.ops[number]
-            if first in self.done or self.waits[first] or turn < self.later.get(first, turn):
+            if first in self.done or self.waits[first] or place < self.later.get(first, place):
                 continue
             self._place(first)
             cluster = Cluster()
-            if walks(first) and cluster.takes(first):
+            if is_fusible(first) and cluster.takes(first):
                 self._grow(cluster, first)
-                self._put_off(cluster)
+                self._defer(cluster)
                 yield cluster
             else:
                 yield first
@@ -87,14 +87,14 @@ class Order:
                 self._push(reader)
 
     def _push(self, op: Op) -> None:
-        """An op is ready."""
+        """Queues an op that is ready."""
         number = self.number[op]
-        turn = (2, self.later[op]) if op in self.later else (_turn(op), number)
+        turn = (2, self.later[op]) if op in self.later else (_priority(op), number)
         heapq.heappush(self.ready, (*turn, number))
 
-    def _put_off(self, cluster: Cluster) -> None:
-        """Lets ops of a cluster go later that had better wait."""
-        late, then = waiting(self, cluster)
+    def _defer(self, cluster: Cluster) -> None:
+        """Takes the deferred ops out of a cluster."""
+        late, then = deferred(self, cluster)
         for op in late:
             cluster.ops.remove(op)
             cluster.full.discard(op.results[0])
@@ -112,18 +112,18 @@ class Order:
         refused: set[Op] = set()
         while near or (near := self._siblings(cluster, refused)):
             op = self.ops[heapq.heappop(near)]
-            # a number that no element of the walk needs can wait for its end
-            wanted = self.candidate(op) and (op not in self.spread or cluster.shape in self.spread[op])
+            # a scalar that no element of the loop needs can wait
+            wanted = self.candidate(op) and (op not in self.broadcasts or cluster.shape in self.broadcasts[op])
             if op not in self.done and self.waits[op] == 0 and wanted and cluster.takes(op):
                 self._place(op)
                 for i in self._near(op):
                     heapq.heappush(near, i)
 
     def _candidate(self, op: Op) -> bool:
-        return walks(op) or op.defn.name == "broadcast_to" or op.defn.name in SHAPES or op in self.spread
+        return is_fusible(op) or op.defn.name == "broadcast_to" or op.defn.name in SHAPES or op in self.broadcasts
 
     def _near(self, op: Op) -> list[int]:
-        """The ops that read what an op made, and those that make what such a reader needs besides."""
+        """The numbers of an op's readers, and of the ops that these still need."""
         found: dict[int, None] = {}
         todo = [reader for reader in self.readers[op] if self.candidate(reader)]
         while todo and len(found) < MOST_OPS:
@@ -135,13 +135,13 @@ class Order:
         return list(found)
 
     def _missing(self, op: Op) -> list[Op]:
-        """The ops that make what an op reads and are not in order yet."""
+        """The ops that an op reads from and that are not placed yet."""
         owners = [x.owner for x in op.operands if isinstance(x.owner, Op)]
         return [owner for owner in owners if owner in self.number and owner not in self.done]
 
     # ------------------------------------------------------------------------------------------- siblings
     def _siblings(self, cluster: Cluster, refused: set[Op]) -> list[int]:
-        """The number of an op that reads what a cluster reads and may as well be computed by its walk, if any."""
+        """The number of an op that reads an array that the cluster reads, and costs no memory if it joins; or none."""
         if len(cluster.ops) >= _FULL or not _flat(cluster):
             return []
         for x in dict.fromkeys(x for op in cluster.ops for x in op.operands):
@@ -151,12 +151,12 @@ class Order:
             for op in readers:
                 if self.waits[op] == 0 and op not in refused:
                     refused.add(op)  # or taken: it is not looked at twice
-                    if self._frees(op) or self._ends(op):
+                    if self._frees(op) or self._ends_in_results(op):
                         return [self.number[op]]
         return []
 
     def _frees(self, op: Op) -> bool:
-        """Whether an op lets go of as much memory as it takes: nobody needs one of its operands after it."""
+        """Whether an op frees as much memory as it takes: it is the last reader of an operand of its type."""
         result = op.results[0]
         if result in self.outs:
             return False
@@ -166,43 +166,43 @@ class Order:
             if isinstance(x.owner, Op) and x.owner in self.number and x.type is result.type and x not in self.outs
         )
 
-    def _ends(self, op: Op) -> bool:
-        """Whether all that an op leads to is results of the block, and reductions, by way of ops of its walk.
+    def _ends_in_results(self, op: Op) -> bool:
+        """Whether fusible ops lead from an op to results of the block and reductions only.
 
-        Results have memory of their own.  None is made before what may fail: it could not lie over its last version.
+        These need no arena.  No op that may fail comes before them: a result could not overwrite its last version then.
         """
-        while self.others and self.ops[self.others[-1]] in self.done:
-            self.others.pop()
-        limit = self.others[-1] if self.others else len(self.ops)
+        while self.fallible and self.ops[self.fallible[-1]] in self.done:
+            self.fallible.pop()
+        limit = self.fallible[-1] if self.fallible else len(self.ops)
         chain, todo = {op}, [op]
         while todo:
             now = todo.pop()
-            beside = self._missing(now)
+            neighbours = self._missing(now)
             if now.defn.name not in REDUCTIONS and now.results[0] not in self.outs:
-                beside += self.readers[now]
-            for other in beside:
+                neighbours += self.readers[now]
+            for other in neighbours:
                 if other in chain or other in self.done:
                     continue
-                if len(chain) == _FULL or self.number[other] > limit or not _same_walk(other, op):
+                if len(chain) == _FULL or self.number[other] > limit or not _same_loop(other, op):
                     return False
                 chain.add(other)
                 todo.append(other)
         return self.number[op] < limit
 
 
-def _turn(op: Op) -> int:
-    """Which of the ops that could be next goes first: the least."""
-    if op.defn.name in FREE or (_harmless(op) and op.results[0].shape == ()):
+def _priority(op: Op) -> int:
+    """The rank of a ready op: the least goes first."""
+    if op.defn.name in FREE or (_is_pure(op) and op.results[0].shape == ()):
         return 0
-    small = walks(op) and op.defn.name not in REDUCTIONS and prod(op.results[0].shape) <= _FEW  # type: ignore[arg-type]
+    small = is_fusible(op) and op.defn.name not in REDUCTIONS and prod(op.results[0].shape) <= _FEW  # type: ignore[arg-type]
     return 1 if small else 2
 
 
-def _spread(block: Block, readers: dict[Op, list[Op]]) -> dict[Op, frozenset[Shape]]:
-    """The ops of a block that compute single numbers which are spread later, and over which shapes they are."""
+def _broadcasts(block: Block, readers: dict[Op, list[Op]]) -> dict[Op, frozenset[Shape]]:
+    """The scalar ops of a block whose results are broadcast later, and to which shapes."""
     if not any(op.defn.name in REDUCTIONS and op.results[0].shape == () for op in block.ops):
-        return {}  # no walk makes a number that others follow from
-    spread: dict[Op, frozenset[Shape]] = {}
+        return {}  # no loop computes a scalar that others use
+    scalars: dict[Op, frozenset[Shape]] = {}
     found: dict[Op, frozenset[Shape]] = {}
     for op in reversed(block.ops):
         if op.defn.name == "broadcast_to":
@@ -211,31 +211,31 @@ def _spread(block: Block, readers: dict[Op, list[Op]]) -> dict[Op, frozenset[Sha
         shapes = frozenset[Shape]().union(*[found[reader] for reader in readers[op] if reader in found])
         if not shapes:
             continue
-        if of_one_number(op):
-            spread[op] = found[op] = shapes
-        elif (op.defn.name in SHAPES or walks(op)) and prod(op.results[0].shape) == 1:  # type: ignore[arg-type]
+        if is_scalar(op):
+            scalars[op] = found[op] = shapes
+        elif (op.defn.name in SHAPES or is_fusible(op)) and prod(op.results[0].shape) == 1:  # type: ignore[arg-type]
             found[op] = shapes
-    return spread
+    return scalars
 
 
-def _harmless(op: Op) -> bool:
-    """Whether an op only computes."""
+def _is_pure(op: Op) -> bool:
+    """Whether an op is a view or a formula: it cannot fail, and has no effect."""
     if op.defn.name in FREE:
         return True
     one = len(op.results) == 1 and isinstance(op.results[0].type, TensorType)
     return one and op.defn.effect is Effect.PURE and has_formula(op)
 
 
-def _same_walk(op: Op, other: Op) -> bool:
-    """Whether an op goes over elements as the other, an elementwise one, does."""
-    if not walks(op):
+def _same_loop(op: Op, other: Op) -> bool:
+    """Whether an op iterates over the same shape as `other`, an elementwise one."""
+    if not is_fusible(op):
         return False
     x = op.operands[0] if op.defn.name in REDUCTIONS else op.results[0]
     return x.shape == other.results[0].shape
 
 
 def _flat(cluster: Cluster) -> bool:
-    """Whether a walk goes over its elements once, in long rows."""
+    """Whether a fused loop has one pass, in long rows."""
     if any(op.defn.name == "broadcast_to" and op.operands[0] in cluster.rows for op in cluster.ops):
         return False
     return cluster.axes is None or prod(cluster.shape[a] for a in cluster.axes.inner) >= _LONG  # type: ignore[misc]

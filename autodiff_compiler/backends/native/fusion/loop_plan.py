@@ -1,7 +1,7 @@
-"""What a walk over a cluster does in which pass, and over which loops: everything that is known before code is written.
+"""The plan of a fused loop: its loop nest, its passes over a row, and what each pass computes and stores.
 
-Where a reduction's result is used by its own row, the row is gone through once more: that is a pass.  What a later pass
-needs of an earlier one is computed again if that is cheap, else kept in memory.
+Where a row uses the result of its own reduction, another pass goes over it.  What a later pass needs of an earlier one
+is computed again if that is cheap, else kept in a temporary array.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from ..codegen.emit import Int, Reg
 from ..codegen.lanes import Lane
 from .clusters import REDUCTIONS, Axes, Cluster
 
-__all__ = ["Layout", "Level", "Memory", "Passes", "collapsed", "plan_passes", "read_again", "reading_passes"]
+__all__ = ["Layout", "Level", "Memory", "Passes", "collapsed", "count_rereads", "plan_passes", "reading_passes"]
 
 #: Instructions per element that computing a value again may cost.
 _CHEAP = 8
-#: Bytes of a row that is still in the cache when it is gone over again.
+#: Bytes of a row that is still in the cache at the next pass.
 _CACHE = 1 << 20
 
 
 @dataclass(eq=False)
 class Memory:
-    """Where elements lie: `strides` in bytes, one per axis of the walk."""
+    """An array that a fused loop reads or writes: `strides` in bytes, one per axis of the loop."""
 
     base: Reg
     offset: Int
     strides: tuple[int, ...]
     dtype: DType
-    #: nothing lies there: every element is the number of its place
-    counted: bool = False
-    #: whole vectors are written past the caches if it is not 0, which then is what they are aligned to
-    streams: int = 0
+    #: an iota (see `Array`)
+    is_iota: bool = False
+    #: the alignment of non-temporal stores of whole vectors; 0: stores are ordinary ones
+    nontemporal: int = 0
 
 
 @dataclass
 class Level:
-    """A loop: how often it runs, and by how many bytes each memory moves on."""
+    """A loop: its trips, and the bytes from one trip to the next for each memory."""
 
     size: int
     strides: dict[Memory, int]
@@ -57,7 +57,7 @@ class Layout:
 
 
 def collapsed(shape: tuple[int, ...], axes: Axes, memories: list[Memory]) -> Layout:
-    """The fewest loops that go through the axes: neighbours are one loop where every memory allows it."""
+    """The loop nest over the axes: neighbours are one loop where the strides of every memory allow it."""
     levels = []
     for group in (axes.batch, axes.outer, axes.inner):
         loops: list[Level] = []
@@ -76,16 +76,16 @@ def collapsed(shape: tuple[int, ...], axes: Axes, memories: list[Memory]) -> Lay
 
 @dataclass
 class Passes:
-    """Which pass makes each value, and what each pass must leave behind."""
+    """Which pass computes each value, and the reductions and stores of each pass."""
 
     of: dict[Value, int] = field(default_factory=dict)
     #: the reductions and the stores of each pass
     reductions: list[list[Op]] = field(default_factory=list)
     stores: list[list[Value]] = field(default_factory=list)
-    #: values kept for later passes that nobody else needs
+    #: values stored for later passes only
     temporaries: list[Value] = field(default_factory=list)
-    #: how often values are read from memory once more, as the cache does not hold a row
-    again: dict[Value, int] = field(default_factory=dict)
+    #: how often values are read again from memory, where the cache does not hold a row
+    rereads: dict[Value, int] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -93,7 +93,7 @@ class Passes:
 
 
 def plan_passes(cluster: Cluster, stored: set[Value], *, held: bool) -> Passes:
-    """`stored`: values of single elements that others need; `held`: a row stays in registers from pass to pass."""
+    """`stored`: values with one number per element that other ops need; `held`: a row stays in registers."""
     plan = Passes()
     for op in cluster.ops:
         result = op.results[0]
@@ -118,7 +118,7 @@ def plan_passes(cluster: Cluster, stored: set[Value], *, held: bool) -> Passes:
 
 
 def reading_passes(plan: Passes, cluster: Cluster, stored: set[Value], *, held: bool) -> dict[Value, list[int]]:
-    """In which passes each value that lies in memory is read, element by element; the other arguments as above."""
+    """The passes that read each value in memory element by element; `stored` and `held` as in `plan_passes`."""
     memory, found = stored.union(plan.temporaries), dict[Value, list[int]]()
     for number in range(plan.count):
         todo = [*[op.operands[0] for op in plan.reductions[number]], *plan.stores[number]]
@@ -135,15 +135,15 @@ def reading_passes(plan: Passes, cluster: Cluster, stored: set[Value], *, held: 
     return found
 
 
-def read_again(cluster: Cluster, reads: dict[Value, list[int]], sources: set[Value]) -> dict[Value, int]:
-    """How often each value is read once more; empty if a row stays in the cache. `sources`: what others have made."""
+def count_rereads(cluster: Cluster, reads: dict[Value, list[int]], sources: set[Value]) -> dict[Value, int]:
+    """How often each value is read again from memory; empty if a row fits the cache. `sources`: the loop's inputs."""
     if sum(row_bytes(cluster, x) for x in reads if x.shape == cluster.shape) <= _CACHE:
         return {}
     return {x: len(passes) - (x in sources) for x, passes in reads.items()}
 
 
 def _keep(plan: Passes, cluster: Cluster, memory: set[Value]) -> None:
-    """Finds what must be kept in memory between passes."""
+    """Finds the temporaries: values that a later pass needs and cannot cheaply compute again."""
     for number in range(1, plan.count):
         todo = [op.operands[0] for op in plan.reductions[number]] + list(plan.stores[number])
         seen: set[Value] = set()
@@ -162,7 +162,7 @@ def _keep(plan: Passes, cluster: Cluster, memory: set[Value]) -> None:
 
 
 def _cost(x: Value, cluster: Cluster, memory: set[Value], number: int, plan: Passes) -> int:
-    """What computing a value again would cost."""
+    """Instructions per element to compute a value again."""
     total, todo, seen = 0, [x], set[Value]()
     while todo and total <= _CHEAP:
         y = todo.pop()
@@ -177,11 +177,11 @@ def _cost(x: Value, cluster: Cluster, memory: set[Value], number: int, plan: Pas
 
 
 def row_bytes(cluster: Cluster, x: Value) -> int:
-    """Memory for one row of a value."""
+    """Bytes of one row of a value."""
     assert cluster.axes is not None
     assert isinstance(x.type, TensorType)
     return prod(cluster.shape[a] for a in cluster.axes.inner) * x.type.dtype.itemsize  # type: ignore[misc]
 
 
-#: What a walk reads: elements in memory, one number for all of them, or a number known now.
+#: What a fused loop reads: an array, one number in a register, or a constant.
 Source = Memory | Lane | bool | int | float

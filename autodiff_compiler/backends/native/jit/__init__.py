@@ -1,1 +1,1 @@
-"""LLVM text becomes object code, which is kept on disk, and functions of this process."""
+"""The JIT: LLVM text to object code, which is cached on disk, and to functions of this process."""

@@ -1,7 +1,7 @@
-"""Object code on disk, so that a module is compiled once for each machine, and records of what programs are besides.
+"""The disk cache: object code, so that a module is compiled once for each machine, and records about programs.
 
-What lies there is executed.  So it is used only from a folder that nobody else can write to, and only where length,
-digest and the names that it asks for are right; everything else is as if it were not there.
+What lies there is executed.  So the folder must be one that nobody else can write to, and length, digest and undefined
+symbols of a file must be right; any other file is ignored.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .symbols import addresses
 
 __all__ = ["bypassed", "cached", "clear", "folder", "info", "keep", "keep_record", "key_of", "record", "why_off"]
 
-#: What changes when code for the same text does: the way it is generated, and the file.
+#: The version of code generation and of the files: changed when the code for the same text changes.
 _FORMAT = 3
-#: Kinds of files by how their names end: how they begin.
+#: Kinds of files, by the ends of their names, and how their content begins.
 _OBJECT, _RECORD = "o", "r"
 _MAGIC = {_OBJECT: b"ACobject", _RECORD: b"ACrecord"}
 _HEADER = struct.Struct("<8s32s32sQQ")  # magic, key, digest of the rest, bytes of the names, bytes of the code
@@ -38,12 +38,12 @@ _TEMPORARY = re.compile(r"[0-9a-f]{64}\.[or]\.[0-9a-f]{16}$")
 _ABANDONED = 3600.0  # seconds after which nobody is still writing a temporary file
 _DEFAULT_SIZE = 1 << 30
 
-#: What this process believes to lie there; another process may have written more, which the next one counts.
+#: Bytes in a folder as far as this process knows; it does not see what others write meanwhile.
 _bytes_there: dict[str, int] = {}
 
 
 class _OffError(Exception):
-    """The cache is not used, and why."""
+    """The reason why the cache is not used."""
 
 
 _bypassing = 0
@@ -51,7 +51,7 @@ _bypassing = 0
 
 @contextmanager
 def bypassed() -> Iterator[None]:
-    """Within it nothing is found and nothing kept, in no thread: for those who measure compilation."""
+    """Within it the cache is off, in all threads: for measurements of compilation."""
     global _bypassing
     _bypassing += 1
     try:
@@ -62,18 +62,18 @@ def bypassed() -> Iterator[None]:
 
 # ------------------------------------------------------------------------------------------------ objects
 def key_of(text: str, target: Machine, level: int) -> str:
-    """The name of what is made of a text: a digest of all that decides over it, which lines of comments do not."""
+    """The key of the object code of a text: a digest of all that the code depends on; comment lines do not count."""
     parts = (str(_FORMAT), __version__, versions(), target.triple, target.cpu, target.features, str(level))
     return hashlib.sha256("\n".join((*parts, _COMMENTS.sub("", text))).encode()).hexdigest()
 
 
 def cached(key: str) -> bytes | None:
-    """The object of that key, or None where there is no sound one.  A damaged or foreign file is removed."""
+    """The object code of a key, or None.  A damaged or foreign file is removed."""
     return _found(key, _OBJECT)
 
 
 def record(key: str, form: Any) -> Any:
-    """The record of that key, found as `cached` finds objects, or None; also where it has not that form (`fits`)."""
+    """The record of a key if it has that form (`fits`), or None."""
     found = _found(key, _RECORD)
     if found is None:
         return None
@@ -121,7 +121,7 @@ def _read(file: int, key: str, kind: str) -> bytes | None:
             return None
         try:
             body = stream.read()
-        except MemoryError:  # its holes take no place on the disk, but they would here
+        except MemoryError:  # a sparse file may be larger than memory
             return None
     if len(body) != names + size or hashlib.sha256(body).digest() != digest:
         return None
@@ -131,12 +131,12 @@ def _read(file: int, key: str, kind: str) -> bytes | None:
 
 
 def keep(key: str, code: bytes, names: frozenset[str]) -> None:
-    """Writes an object that asks for those names; where that cannot be, it is not written."""
+    """Writes an object with its undefined symbols (`names`); does nothing where it cannot."""
     _keep(key, _OBJECT, " ".join(sorted(names)).encode(), code)
 
 
 def keep_record(key: str, content: Any) -> None:
-    """Writes a record, of what JSON can hold, as `keep` writes objects."""
+    """Writes a record, which JSON can hold, as `keep` writes objects."""
     _keep(key, _RECORD, b"", json.dumps(content).encode())
 
 
@@ -159,7 +159,7 @@ def _keep(key: str, kind: str, listed: bytes, code: bytes) -> None:
 
 
 def _write(here: int, name: str, data: bytes) -> None:
-    """Whole or not at all, whoever else writes or reads."""
+    """Writes a file atomically: other processes see all of it or nothing."""
     temporary = f"{name}.{secrets.token_hex(8)}"
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=here)
     try:
@@ -172,7 +172,7 @@ def _write(here: int, name: str, data: bytes) -> None:
 
 
 def _trim(here: int, limit: int) -> int:
-    """Where more is there, removes what was not used for longest until a fifth is free; the bytes that stay."""
+    """If there are more bytes than `limit`, removes least recently used files until a fifth is free; the bytes left."""
     files = sorted(_files(here), key=lambda found: found[1].st_mtime)
     there = sum(status.st_size for _, status in files)
     if there <= limit:
@@ -187,7 +187,7 @@ def _trim(here: int, limit: int) -> int:
 
 # ------------------------------------------------------------------------------------------------ for the command line
 def info() -> dict[str, Any]:
-    """Where the cache is, whether it is used and why not, and what lies in it."""
+    """The cache's folder, state, limit, and number and bytes of files, for the command line."""
     reason = why_off()
     if reason is not None:
         return {"state": f"off: {reason}", "objects": 0, "bytes": 0}
@@ -200,13 +200,13 @@ def info() -> dict[str, Any]:
 
 
 def clear() -> tuple[int, int]:
-    """Removes all objects; how many they were, and their bytes."""
+    """Removes all files; returns how many there were, and their bytes."""
     _bytes_there.clear()
     return _each(_remove)
 
 
 def why_off() -> str | None:
-    """Why objects are not kept, or None where they are."""
+    """Why the cache is off, or None where it is on."""
     try:
         _limit()
         with _opened():
@@ -246,7 +246,7 @@ def _remove(here: int, name: str) -> None:
 
 # ------------------------------------------------------------------------------------------------ the folder
 def folder() -> str:
-    """The folder of the objects, whether or not it is there.  AC_CACHE_DIR, or by the rules for such folders."""
+    """The cache's folder, which may not exist yet: AC_CACHE_DIR, or by the XDG rules."""
     if os.open not in os.supports_dir_fd:
         raise _OffError("this system cannot open files relative to an open folder")
     if not flag("AC_CACHE", unset=True):
@@ -255,7 +255,7 @@ def folder() -> str:
     if named is not None:
         if not named:
             raise _OffError("the environment variable AC_CACHE_DIR is empty")
-        named = os.path.expanduser(named)  # a shell leaves a ~ alone where the name is quoted, and in files of settings
+        named = os.path.expanduser(named)  # shells do not expand a quoted ~
         if named.startswith("~"):
             raise _OffError(f"there is no home folder for {named}")
         return os.path.join(os.path.abspath(named), "objects")
@@ -277,7 +277,7 @@ def _limit() -> int:
 
 @contextmanager
 def _opened(create: bool = False) -> Iterator[int]:
-    """The folder, open: files are reached through it, so that it is the one that was looked at."""
+    """The folder, open, after checks of owner and modes; files are opened relative to it, so it cannot be swapped."""
     if _bypassing:
         raise _OffError("it is bypassed, to measure compilation")
     path = folder()

@@ -1,7 +1,7 @@
-"""LLVM text becomes object code, and object code becomes functions of this process.
+"""Compiles LLVM text to object code, and links object code into this process.
 
-No passes run over the text: it is written in explicit vectors by an emitter that numbers values itself, so code
-generation is all that is left.  Objects come from the cache on disk where they are there.
+No optimisation passes run: the text has explicit vectors and no common subexpressions, so code generation is all that
+is left.  Object code comes from the disk cache if it is there.
 """
 
 from __future__ import annotations
@@ -19,33 +19,32 @@ from .cache import cached, keep, key_of
 from .machine import Machine, binding, machine
 from .symbols import addresses, symbols
 
-__all__ = ["CONTEXT", "LARGE", "Loaded", "assembly", "emit", "level_for", "load", "load_kept"]
+__all__ = ["CONTEXT", "LARGE", "Loaded", "assembly", "emit", "level_for", "load", "load_cached"]
 
-#: The global of a module through which it reaches objects of this process: an array of pointers, filled by the loader.
+#: The global array of pointers by which a module reaches objects of this process; the loader fills it.
 CONTEXT = "context"
-#: Lines from which on code generation is made quicker at the cost of the code.
+#: Lines from which on code generation does not optimise, which would take too long.
 LARGE = 40_000
-#: The kind of code: for a place unknown, at most 2 GiB large.
+#: Position-independent code of at most 2 GiB.
 _CODE = {"reloc": "pic", "codemodel": "small", "jit": True}
-#: Libraries in one linker.
+#: Libraries that share a linker.
 _SHARING = 16
 _PARSE_PLACE = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
 
 
 def _lock() -> Any:
-    """llvmlite's own lock, which every call of LLVM takes, those of dropped objects too."""
+    """llvmlite's own lock, which every call of LLVM takes, destructors too."""
     return binding().ffi.lib._lock
 
 
-# A process forks only between two calls of LLVM: the child would find the lock taken, and LLVM half way.
+# Forks wait for it: a child would find the lock taken for ever, and LLVM in the middle of a call.
 waited_for(lambda: _lock() if binding.cache_info().currsize else None)
 
 
 class Loaded:
-    """Functions of one module in this process; they are there as long as this object is.
+    """The functions of a module linked into this process, for the life of this object.
 
-    `context`: the pointers that the module reads, writable; `size`: the bytes of its object code; `key`: the name of
-    that in the cache.
+    `context`: the pointers that the module reads, writable; `size`: the bytes of its object code; `key`: its cache key.
     """
 
     def __init__(self, key: str, code: bytes, context_size: int) -> None:
@@ -56,11 +55,11 @@ class Loaded:
         )
 
     def has(self, name: str) -> bool:
-        """Whether the module has a function or a global variable of that name."""
+        """Whether the module defines a function or global of that name."""
         return bool(self._addresses.get(name))
 
     def address(self, name: str) -> int:
-        """Where a function or a global variable of the module lies."""
+        """The address of a function or global of the module."""
         if not self._addresses.get(name):
             raise InternalCompilerError(f"the loaded module has no {name!r}")
         return self._addresses[name]
@@ -73,11 +72,11 @@ class Loaded:
 
 
 def load(text: str, *, level: int | None = None, context_size: int = 0) -> Loaded:
-    """The functions of a module, from the cache or made now.
+    """The functions of a module, from the cache or compiled now.
 
     `context_size`: how many pointers `@context` has, which the text uses without defining it.  `level`: of LLVM's code
-    generation, 0 to 3; by the size of the text where it is None.  InternalCompilerError: the text is no valid module,
-    or it calls what compiled code may not call.
+    generation, 0 to 3; None: by the size of the text.  InternalCompilerError: the text is no valid module, or calls a
+    function that compiled code may not call.
     """
     target = machine()
     level = level_for(text) if level is None else level
@@ -90,14 +89,14 @@ def load(text: str, *, level: int | None = None, context_size: int = 0) -> Loade
     return Loaded(key, code, context_size)
 
 
-def load_kept(key: str, *, context_size: int) -> Loaded | None:
-    """The functions of a module that was loaded before, if they are still in the cache under its `Loaded.key`."""
+def load_cached(key: str, *, context_size: int) -> Loaded | None:
+    """The functions of a module by its `Loaded.key`, if its object code is still in the cache."""
     code = cached(key)
     return None if code is None else Loaded(key, code, context_size)
 
 
 def assembly(text: str, *, context_size: int = 0) -> str:
-    """The machine code of a module as text, made anew at each call."""
+    """The assembly of a module, compiled anew at each call."""
     target = machine()
     with _lock():
         maker = _target_machine(target, level_for(text))
@@ -107,7 +106,7 @@ def assembly(text: str, *, context_size: int = 0) -> str:
 
 
 def emit(text: str, *, level: int | None = None, context_size: int = 0) -> bytes:
-    """The object file of a module for the machine of now, which may be another than this host."""
+    """The object file of a module for the current target, which need not be this host (see `machine.override`)."""
     target = machine()
     level = level_for(text) if level is None else level
     return _object(_with_context(text, context_size), target, level)
@@ -124,26 +123,26 @@ def _object(text: str, target: Machine, level: int) -> bytes:
 
 
 def level_for(text: str) -> int:
-    """The level of code generation by the size of a module: good code, unless that takes too long."""
+    """The level of LLVM's code generation by the size of a module."""
     return 2 if text.count("\n") < LARGE else 0
 
 
 # ------------------------------------------------------------------------------------------------ LLVM, the lock held
 def _with_context(text: str, size: int) -> str:
-    # dso_local: it lies next to the code, which reaches it without a table of addresses
+    # dso_local: it is addressed relative to the code, not through a global offset table
     return f"{text}\n@{CONTEXT} = dso_local global [{size} x ptr] zeroinitializer, align 64\n" if size else text
 
 
 @cache
 def _target_machine(target: Machine, level: int) -> Any:
-    """What generates code for a place unknown, but with its constants at hand.
+    """LLVM's target machine: position-independent, in the small code model.
 
-    LLVM's choice for jits, the large code model, would load the address of every constant into a register first.
+    The large one, LLVM's default for JITs, loads the address of every constant into a register first.
     """
     llvm = binding()
     try:
         kind = llvm.Target.from_triple(target.triple)
-    except RuntimeError:  # of another processor than this host's, for tests
+    except RuntimeError:  # a target that is not this host, in tests
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
         kind = llvm.Target.from_triple(target.triple)
@@ -152,11 +151,11 @@ def _target_machine(target: Machine, level: int) -> Any:
 
 @contextmanager
 def _order_as_written(target: Machine) -> Iterator[None]:
-    """Within it LLVM leaves instructions in the order of the text, where registers are few.
+    """Within it, on machines with few registers, LLVM's scheduler is off.
 
-    Its scheduler would put the vectors that the text goes on with at the same time one after the other, to keep fewer
-    values at hand; then each of them waits for itself, which takes up to 1.4 times as long (docs/decisions/0021).  The
-    option is one of the process, so it is taken back at once: others in it (numba) make code by LLVM, too.
+    To save registers it would put interleaved vectors one behind the other again, whose dependency chains then take up
+    to 1.4 times as long (docs/decisions/0021).  The option is global, so it is set back at once: others in the process
+    (numba) use LLVM, too.
     """
     if not target.few_registers:
         yield
@@ -171,7 +170,7 @@ def _order_as_written(target: Machine) -> Iterator[None]:
 def _parsed(text: str, maker: Any, target: Machine) -> Any:
     llvm = binding()
     try:
-        # a context of its own: types and constants of the global one are never given back
+        # a context of its own: LLVM never frees types and constants of the global one
         module = llvm.parse_assembly(text, context=llvm.create_context())
     except RuntimeError as error:
         raise InternalCompilerError(_marked(str(error), text)) from None
@@ -184,7 +183,7 @@ def _parsed(text: str, maker: Any, target: Machine) -> Any:
 
 
 def _marked(message: str, text: str) -> str:
-    """What LLVM says of a text, with the lines around the place."""
+    """LLVM's parse error, with the lines around its place."""
     found = _PARSE_PLACE.search(message)
     if found is None:
         return f"generated code is not valid: {message}"
@@ -197,7 +196,7 @@ def _marked(message: str, text: str) -> str:
 
 
 def _linked(code: bytes) -> tuple[Any, dict[str, int]]:
-    """The memory in which an object file was placed, given back when dropped, and where its names lie there."""
+    """Links an object file: its library, which frees the memory when dropped, and the addresses of its symbols."""
     names = symbols(code)
     _refuse(names.undefined - addresses().keys())
     with _lock():
@@ -207,7 +206,7 @@ def _linked(code: bytes) -> tuple[Any, dict[str, int]]:
         for name in names.defined:
             library.export_symbol(name)
         try:
-            memory = library.link(*_place())
+            memory = library.link(*_linker_and_name())
         except RuntimeError as error:
             raise InternalCompilerError(f"an object file cannot be loaded: {error}") from None
         return memory, {name: memory[name] for name in names.defined}
@@ -222,16 +221,16 @@ _linker: Any = None
 _libraries = 0
 
 
-def _place() -> tuple[Any, str]:
-    """A linker and a new name in it.
+def _linker_and_name() -> tuple[Any, str]:
+    """A linker, and the name of a new library in it.
 
-    It keeps something of every library after that was unloaded, so a few share one, which goes with the last of them.
+    A linker leaks memory for every library that it unloads, so only a few share one, which is freed with the last.
     """
     global _linker, _libraries
     if _linker is None or _libraries % _SHARING == 0:
         llvm = binding()
         maker = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(**_CODE)
-        # LLVM's newer linker places all sections in one piece of memory, as the small code model needs it
+        # LLVM's newer linker (JITLink) puts all sections into one block, as the small code model needs it
         _linker = llvm.create_lljit_compiler(maker, use_jit_link=True, suppress_errors=True)
     _libraries += 1
     return _linker, f"library{_libraries}"

@@ -1,6 +1,6 @@
-"""What this processor is, and why machine code cannot be made for it where that is so.
+"""The target processor, and the checks whether machine code can be made and run here.
 
-Nothing here imports llvmlite before it is first asked; `binding` is the only place that imports it.
+llvmlite is imported at the first use, by `binding` or by a check.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LLVMLITE_RANGE = ((0, 45), (0, 51))
 _PYTHON_BELOW = (3, 14)  # the entry reads CPython's objects, whose layout the next version may change
 _SYSTEMS = ("linux", "darwin")
 
-#: What the levels of x86-64 have, for those who ask for a level instead of this host.
+#: The features of the x86-64 levels, for `override`.
 _LEVELS = {
     "x86-64-v3": ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.1", "sse4.2"),
     "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
@@ -37,10 +37,10 @@ _LEVELS["x86-64-v4"] += _LEVELS["x86-64-v3"]
 
 @dataclass(frozen=True)
 class Machine:
-    """A processor as the code generator sees it.
+    """A target processor.
 
-    `features`: LLVM's text ("+avx2,-sse4a,...").  `vector_bytes`: of the vectors that code is written in.  `masked`:
-    whether loads and stores of some lanes cost as little as those of all, so that tails need no loop of their own.
+    `features`: LLVM's text ("+avx2,-sse4a,...").  `vector_bytes`: the vector width that code is written for.  `masked`:
+    whether masked loads and stores are as fast as whole ones, so that there need be no remainder loops.
     """
 
     triple: str
@@ -97,9 +97,9 @@ def versions() -> str:
 
 # ------------------------------------------------------------------------------------------------ whether it works
 def why_not() -> str | None:
-    """Why no machine code can be made and run in this process, or None where it can.
+    """Why no machine code can be made and run in this process; None where it can.
 
-    AC_DISABLE_NATIVE is read each time, everything else once.
+    AC_DISABLE_NATIVE is read each time, the rest is checked once.
     """
     if flag("AC_DISABLE_NATIVE"):
         return "the environment variable AC_DISABLE_NATIVE is set"
@@ -112,7 +112,7 @@ def _why_not() -> str | None:
 
 
 def _interpreter() -> str | None:
-    """Code reads the objects of CPython and NumPy directly, so it must know their layout."""
+    """Machine code reads objects of CPython and NumPy, whose layouts depend on the build."""
     if platform.python_implementation() != "CPython":
         return f"it needs CPython; this is {platform.python_implementation()}"
     if sys.version_info[:2] >= _PYTHON_BELOW:
@@ -159,7 +159,7 @@ def _processor() -> str | None:
 
 
 def _executable_memory() -> str | None:
-    """Some systems refuse to make executable what was written."""
+    """Some systems refuse to make written memory executable."""
     page = mmap.mmap(-1, mmap.PAGESIZE)
     anchor = ctypes.c_char.from_buffer(page)
     try:
@@ -175,7 +175,7 @@ def _executable_memory() -> str | None:
 
 # ------------------------------------------------------------------------------------------------ which processor
 def machine() -> Machine:
-    """The processor that code is made for: this host, unless `override` says another.  RuntimeError: see `why_not`."""
+    """The target processor: this host, unless `override` sets another.  RuntimeError: see `why_not`."""
     if _override:
         return _override[-1]
     reason = why_not()
@@ -208,10 +208,10 @@ _override: list[Machine] = []
 def override(
     cpu: str, *, features: str | None = None, vector_bytes: int | None = None, triple: str | None = None
 ) -> Iterator[Machine]:
-    """Within it code is made for another processor, in all threads: for tests, and to look at.
+    """Within it code is made for another processor, in all threads; for tests, and to look at the code.
 
-    What is made runs only if this host can run it.  `features` are those of the level of x86-64 that `cpu`
-    names ("x86-64-v3"), else none.
+    It runs only if this host has the features.  `features`: by default those of the x86-64 level that `cpu` names
+    ("x86-64-v3"), else none.
     """
     if features is None:
         features = ",".join(f"+{name}" for name in _LEVELS.get(cpu, ()))

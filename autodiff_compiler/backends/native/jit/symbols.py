@@ -1,7 +1,7 @@
-"""What compiled code may call of this process, and what an object file asks for.
+"""The functions that compiled code may call, and the symbols of object files.
 
-An object that asks for anything else is refused before it is loaded: the loader would give the unknown function some
-address, and the call would end the process.
+An object with any other undefined symbol is refused before it is linked: the linker would give it some address, and the
+call would crash the process.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _C = (
     "abort", "calloc", "clock_gettime", "free", "madvise", "malloc", "memchr", "memcmp", "memcpy", "memmove", "memset",
     "mmap", "munmap", "realloc",
 )  # fmt: skip
-#: Functions of NumPy's table by their place in it, which its ABI fixes.
+#: Functions of NumPy's C API, by their index in its table, which the ABI fixes.
 _NUMPY = {"PyArray_NewFromDescr": 94, "PyDataMem_SetHandler": 304}
 
 
 @cache
 def addresses() -> dict[str, int]:
-    """Where the functions are that compiled code may call."""
+    """The addresses of the functions that compiled code may call."""
     libc = ctypes.CDLL(None)
     found = {name: ctypes.cast(getattr(libc, name), ctypes.c_void_p).value for name in _C}
     for name in _PYTHON:
@@ -54,14 +54,14 @@ def _numpy_table() -> ctypes.Array[ctypes.c_void_p]:
 
 # ------------------------------------------------------------------------------------------------ object files
 class Symbols(NamedTuple):
-    """The names that an object file defines for others, and those that it leaves open."""
+    """The global symbols of an object file."""
 
     defined: frozenset[str]
     undefined: frozenset[str]
 
 
 def symbols(code: bytes) -> Symbols:
-    """The names in an object file (ELF or Mach-O, 64 bit).  ValueError where it is no such file."""
+    """The global symbols of a 64-bit ELF or Mach-O file.  ValueError for any other."""
     try:
         if code[:5] == b"\x7fELF\x02":
             found = list(_of_elf(code))

@@ -1,1 +1,1 @@
-"""Ops with code of their own, and those that Python runs."""
+"""Kernels: ops with code of their own outside fused loops, and ops that Python runs."""

@@ -1,4 +1,4 @@
-"""The matrix product of the BLAS library that NumPy has loaded, as a C function that says how many threads it takes."""
+"""`gemm` of the BLAS library that NumPy has loaded, as a C function that sets the number of its threads."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..jit.engine import Loaded, load
 
 __all__ = ["SMALL_PRODUCT", "functions", "gemm"]
 
-#: Multiplications up to which machine code of our own is as fast as the library in one thread, which first packs its
-#: operands (measured: 0.93 to 2.7 times as fast, but for a few rows times a long transposed matrix).
+#: Multiplications up to which our own kernels are as fast as the library in one thread, which first packs its operands
+#: (measured: 0.93 to 2.7 times as fast, but for a few rows times a long transposed matrix).
 SMALL_PRODUCT = 100**3
 
 
@@ -22,7 +22,7 @@ SMALL_PRODUCT = 100**3
 def gemm(letter: str) -> int | None:
     """The address of a function like `cblas_?gemm` (`letter` s or d) with 64-bit sizes; None where there is none.
 
-    It is the library's own where its threads are not counted (see `blas`).
+    It is the library's own where we do not control its threads (see the package's `blas`).
     """
     if gemm_library() is not None:
         return functions().address(f"{letter}gemm")
@@ -38,7 +38,7 @@ def gemm(letter: str) -> int | None:
 
 @cache
 def functions() -> Loaded:
-    """``sgemm`` and ``dgemm`` as C has them, and ``i64 free_cores()``: what `blas.products` does, in machine code."""
+    """``sgemm``, ``dgemm`` and ``i64 free_cores()``: what `blas.products` does, in machine code."""
     library, libc = gemm_library(), ctypes.CDLL(None)
     assert library is not None
     text = (
@@ -188,7 +188,7 @@ _OPERANDS = (
     "i32 %order, i32 %ta, i32 %tb, i64 %m, i64 %n, i64 %k, <real> %alpha, "
     "ptr %a, i64 %lda, ptr %b, i64 %ldb, <real> %beta, ptr %c, i64 %ldc"
 )
-#: It has the claim of machine code while it has changed something, which it has not where Python has its own.
+#: It claims `native` while it has changed the number of threads; it changes nothing while Python has claimed `python`.
 _GEMM = """
 define void @<letter>gemm(<operands>) noinline {
 start:

@@ -1,8 +1,8 @@
-"""Convolutions without columns: every tap of the filters reads the image where it lies, shifted by the tap.
+"""Direct convolutions (no im2col): each tap of the filters reads the image, shifted by the tap.
 
-The image is copied once, with zeros around it and one plane for every remainder of the stride, so that windows which
-are neighbours read neighbours for each tap.  Positions are counted through the rows of that copy, those between the end
-of a row and its next one too: what comes of them is not used.  Then all vectors are full, whatever the width is.
+The image is copied once, padded with zeros, with one plane for every remainder of the stride, so that adjacent windows
+read adjacent elements for each tap.  Vectors run over positions across the ends of rows: the results there are not
+used, but all vectors are full, whatever the width of the image is.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 from ....dtypes import DType, bfloat16, float16, float32, uint8
 from ....ir.core import Op, Value
 from ....ir.types import tensor
-from ..codegen.arithmetic import Kernels, joined
+from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, i64
 from ..codegen.lanes import Lane, NotNativeError
 from ..codegen.values import Array, part, row_major
-from ..loops.loop_nest import Nest
+from ..loops.loop_nest import LoopNest
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .interrupts import burn_inside, is_long, with_fuel
@@ -32,22 +32,22 @@ __all__: list[str] = []
 
 #: Filters of more taps would be too much code.
 _TAPS = 64
-#: Positions whose sums are collected before they are written row by row.
+#: Positions whose sums are collected before they are copied to the result row by row.
 _POSITIONS = 2048
-#: Filters whose derivatives are summed together at most.
+#: The most filters in a tile of `conv_filter`.
 _LINES = 8
 
 
 class _Image(NamedTuple):
-    """A copy of samples by channels, each a plane of elements in order; sizes in elements."""
+    """The padded copy [samples, channels, remainders of the stride..., pitches...]; sizes in elements."""
 
     array: Array
-    #: the sizes of a plane behind its remainders of the stride
+    #: the sizes of a plane, for each remainder of the stride
     pitches: tuple[int, ...]
     plane: int
 
     def span(self, counts: Sequence[int]) -> int:
-        """How many positions there are from the first window to the last, so many along each dimension."""
+        """How many positions vectors run over for `counts` windows along each dimension."""
         steps = row_major(self.pitches, 1)
         return 1 + sum((n - 1) * step for n, step in zip(counts, steps, strict=True))
 
@@ -90,7 +90,7 @@ def _image(
 
 # ------------------------------------------------------------------------------------------------ windows
 class _Windows:
-    """The windows of a convolution over `sizes`, and what its attributes say of them."""
+    """The geometry of a convolution: its windows over `sizes`."""
 
     def __init__(self, op: Op, sizes: Sequence[Any], kernel: Sequence[Any], counts: Sequence[Any]) -> None:
         self.sizes, self.kernel, self.counts = tuple(sizes), tuple(kernel), tuple(counts)
@@ -107,7 +107,7 @@ class _Windows:
         ]
 
     def offsets(self, image: _Image) -> list[int]:
-        """Where each tap finds its element, behind the position of the window."""
+        """The offset of each tap's element in the image from the position of the window."""
         steps = row_major((*self.stride, *image.pitches), 1)
         found = []
         for tap in self.taps:
@@ -118,8 +118,8 @@ class _Windows:
         return found
 
 
-def _spread_over(budget: int, count: int, vectors: int) -> tuple[int, int]:
-    """How many lines by how many vectors stay in registers, so that little is computed in vain."""
+def _tile(budget: int, count: int, vectors: int) -> tuple[int, int]:
+    """The register tile, lines by vectors, that computes the fewest unused elements."""
     wide = min((-(-vectors // v) * v, -v) for v in range(1, min(4, vectors) + 1) if v > 1 or vectors == 1)
     columns = -wide[1]
     blocks = -(-count // (budget // columns))
@@ -127,7 +127,7 @@ def _spread_over(budget: int, count: int, vectors: int) -> tuple[int, int]:
 
 
 def _registers(low: BufferPlan) -> int:
-    """Sums that stay in registers."""
+    """The accumulators of a tile that fit the registers."""
     return 24 if low.machine.vector_bytes >= 64 else 12
 
 
@@ -145,9 +145,9 @@ class _Correlation:
         *,
         looks: bool,
     ) -> None:
-        """`taps`: which weight, and where its element lies; `target` [samples, groups * lines, ...], in C order.
+        """`taps`: number of the weight, and offset of its element; `target` [samples, groups * lines, ...], in C order.
 
-        `looks`: at signals, after some lines.
+        `looks`: whether it looks for signals, after a tile.
         """
         self.looks = looks
         self.low, self.image, self.weights, self.taps, self.target = low, image, weights, taps, target
@@ -158,14 +158,14 @@ class _Correlation:
         self.step = prod(image.pitches[1:])
         self.rows = max(1, min(self.counts[0], _POSITIONS // self.step))
         positions = image.span((self.rows, *self.counts[1:]))
-        self.block, self.vectors = _spread_over(_registers(low), self.lines, -(-positions // self.width))
+        self.block, self.vectors = _tile(_registers(low), self.lines, -(-positions // self.width))
         one = self.vectors * self.width
         self.positions = -(-positions // one) * one
 
     def write(self) -> None:
         low, size = self.low, self.size
         sums = low.array(tensor(self.dtype, (self.block * self.positions,)))
-        nest = self.nest = Nest(low, [self.image.array, self.weights, sums, self.target])
+        nest = self.nest = LoopNest(low, [self.image.array, self.weights, sums, self.target])
         if self.looks:
             with_fuel(nest)
         plane = self.image.plane * size
@@ -181,7 +181,7 @@ class _Correlation:
         nest.call()
 
     def _rows(self, at: list[Reg]) -> None:
-        """Some rows of windows at a time; the last ones begin earlier, and some are computed twice."""
+        """Blocks of rows of windows; the last block overlaps the one before."""
         text, first = self.nest.text, self.counts[0]
         width = prod(self.counts[1:]) * self.size
 
@@ -199,7 +199,7 @@ class _Correlation:
         text.repeated(0, first, self.rows, some)
 
     def _lines(self, image: Reg, weights: Reg, target: Reg, first: Int, count: int) -> None:
-        """All positions of some lines, and then their rows to where they belong."""
+        """All positions of some lines, in tiles, and the copy of their rows to the target."""
         text, size, sums = self.nest.text, self.size, self.nest.places[2]
         k, v = self.nest.kernels(self.width), self.nest.kernels(self.width).vectors(self.dtype)
         line = self.channels * self.all_taps * size
@@ -217,7 +217,7 @@ class _Correlation:
                         k.load(text.at(x_at, (offset + n * self.width) * size), self.dtype) for n in range(self.vectors)
                     ]
                     for r in range(count):
-                        w = k.spread(self.nest.one.load(text.at(w_at, r * line + tap * size), self.dtype))
+                        w = k.broadcast(self.nest.one.load(text.at(w_at, r * line + tap * size), self.dtype))
                         for n, x in enumerate(xs):
                             at = r * self.vectors + n
                             after[at] = v.fma(x.reg, w.reg, after[at])
@@ -246,7 +246,7 @@ class _Correlation:
 
 
 def _given(low: BufferPlan, op: Op, write: Callable[[Array], None]) -> None:
-    """The op's result, computed as f32 where it is narrower."""
+    """Writes the op's result by `write`, in f32 and cast where it is of 16 bits."""
     target, dtype = low.target(op.results[0]), _wide(op.results[0])
     if target.dtype is dtype and target.contiguous:
         write(target)
@@ -257,7 +257,7 @@ def _given(low: BufferPlan, op: Op, write: Callable[[Array], None]) -> None:
 
 
 def _slack(low: BufferPlan) -> int:
-    """Elements behind the last position that a vector may read."""
+    """Elements behind the image that a vector may read."""
     return 4 * low.machine.vector_bytes
 
 
@@ -293,13 +293,13 @@ def _weights(low: BufferPlan, w: Value, found: _Windows, *, turned: bool) -> Arr
 
 # ------------------------------------------------------------------------------------------------ to the input
 def _conv_input(low: BufferPlan, op: Op) -> None:
-    """Elements at the same remainder of the stride get sums over the same taps: a convolution for each remainder."""
+    """A correlation for each remainder of the stride, whose elements get sums over the same taps."""
     g, w = op.operands
     result = op.results[0]
     found = _Windows(op, op.attr("size"), w.shape[2:], g.shape[2:])
     if 0 in g.shape or 0 in w.shape or 0 in result.shape:
         raise NotNativeError("a convolution of nothing")
-    # Element r + s * m gets, by tap t, what window m + (r + before - t * d) / s has.
+    # By tap t element r + s * m gets the cotangent of window m + (r + before - t * d) / s.
     shifts = [
         [[(r + b - t * d) // s if (r + b - t * d) % s == 0 else None for t in range(k)] for r in range(s)]
         for k, s, d, b in zip(found.kernel, found.stride, found.dilation, found.before, strict=True)
@@ -354,7 +354,7 @@ def _conv_filter(low: BufferPlan, op: Op) -> None:
     real[tuple(slice(n) for n in found.counts)] = True
     bits = np.zeros(positions, bool)
     bits[: real.size] = real.reshape(-1)[:positions]
-    packed = np.packbits(bits.reshape(-1, width), axis=1, bitorder="little").reshape(-1)  # bytes of their own each
+    packed = np.packbits(bits.reshape(-1, width), axis=1, bitorder="little").reshape(-1)  # whole bytes for each vector
     mask = constant_array(low, tensor(uint8, packed.shape), packed)
 
     def write(target: Array) -> None:
@@ -365,7 +365,7 @@ def _conv_filter(low: BufferPlan, op: Op) -> None:
 
 
 class _Filters:
-    """Writes the loops of `conv_filter`.  What no window reads is left out by a mask: it may be infinite."""
+    """Writes the loops of `conv_filter`; a mask leaves out elements that no window reads, as they may be infinite."""
 
     def __init__(
         self,
@@ -380,7 +380,7 @@ class _Filters:
         *,
         looks: bool,
     ) -> None:
-        """`looks`: at signals, after a channel."""
+        """`looks`: whether it looks for signals, after a channel."""
         self.samples, self.looks = samples, looks
         self.low, self.image, self.above, self.target, self.positions = low, image, above, target, positions
         self.dtype, self.size = target.dtype, target.dtype.itemsize
@@ -388,7 +388,7 @@ class _Filters:
         self.groups, self.channels, self.taps = found.groups, target.shape[1], prod(found.kernel)
         self.lines = target.shape[0] // found.groups
         self.offsets = found.offsets(image)
-        self.nest = Nest(low, [image.array, above.array, mask, target])
+        self.nest = LoopNest(low, [image.array, above.array, mask, target])
         if looks:
             with_fuel(self.nest)
         budget = _registers(low) + 3
@@ -461,7 +461,7 @@ class _Filters:
         for r in range(count):
             for n, tap in enumerate(taps):
                 x = Lane(k, totals[r * len(taps) + n], self.dtype)
-                nest.one.store(joined(x, Kernels.add), text.at(to, r * line + tap * size))
+                nest.one.store(reduce_lanes(x, Kernels.add), text.at(to, r * line + tap * size))
 
     def _mask(self, at: Reg) -> Reg:
         text, width = self.nest.text, self.width

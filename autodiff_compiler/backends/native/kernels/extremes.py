@@ -1,7 +1,7 @@
-"""Where the greatest and the least elements stand along an axis: the first of several, or the first nan.
+"""argmax and argmin: the first of several extremes, or the first nan.
 
-A long row is gone through once, in blocks of which only the extremes are kept; then the place is looked for in the
-first block that has the extreme of all.  Other axes are gone through with an extreme and its place for every column.
+A long row is reduced once, block by block; then the position is searched in the first block that has the extreme.
+Along other axes every column carries its extreme and its position.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from math import prod
 
 from ....dtypes import DType, bool_, int32, int64, uint8
 from ....ir.core import Op
-from ..codegen.arithmetic import Kernels, joined
+from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, i64
 from ..codegen.lanes import Lane
-from ..loops.loop_nest import Nest, row_of
+from ..loops.loop_nest import LoopNest, row_of
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .indexing import rows_before
 
 __all__: list[str] = []
 
-#: Elements of a row whose extreme is found before it is looked for.
+#: Elements of a block.
 _BLOCK = 4096
-#: Vectors that do not wait for each other.
+#: Independent accumulators of a reduction.
 _TOGETHER = 4
 
 
 class _Search:
-    """One op, in a function of its own."""
+    """Writes the kernel of one op."""
 
     def __init__(self, low: BufferPlan, op: Op) -> None:
         (x,), (result,) = op.operands, op.results
@@ -40,7 +40,7 @@ class _Search:
         self.source, self.target = source, low.target(result)
         self.dtype: DType = uint8 if source.dtype is bool_ else source.dtype
         self.size = source.shape[self.axis]
-        self.nest = Nest(low, [source, self.target])
+        self.nest = LoopNest(low, [source, self.target])
         self.lanes = self.nest.lanes(self.dtype)
 
     def write(self) -> None:
@@ -57,7 +57,7 @@ class _Search:
             best, start, count = self._extreme(at[0], self.size), i64(0), self.size
         else:
             best, start = self._blocks(at[0])
-            # The last block is shorter: it ends where the row does.
+            # The last block may be shorter: the search ends where the row does.
             start = text.call("i64", "llvm.smin.i64", start, i64(self.size - _BLOCK))
             count = _BLOCK
         found = self._first(text.at(at[0], text.mul(start, self.dtype.itemsize)), count, best)
@@ -65,7 +65,7 @@ class _Search:
         k.store(k.cast(Lane(k, place, int64), self.target.dtype), at[1])
 
     def _blocks(self, at: Reg) -> tuple[Lane, Reg]:
-        """The extreme of a long row, and where the first block begins that has it."""
+        """The extreme of a long row, and the start of the first block that has it."""
         k, text = self.nest.one, self.nest.text
 
         def join(best: Lane, start: Reg, i: Int, count: int) -> list[Reg]:
@@ -85,7 +85,7 @@ class _Search:
         return Lane(k, found[0], self.dtype), found[1]
 
     def _extreme(self, at: Reg, count: int) -> Lane:
-        """The extreme of elements that follow each other; nan if one is."""
+        """The extreme of adjacent elements; nan if one is."""
         text, width = self.nest.text, self._width(count)
         k = self.nest.kernels(width)
 
@@ -104,20 +104,20 @@ class _Search:
 
         best = text.loop(step, whole, step, best, trip) if whole > step else best
         found = [Lane(k, b, self.dtype) for b in best]
-        # What is left over; the last vector begins earlier, and elements count twice.
+        # The remainder; its last vector overlaps the one before.
         found += [load(min(i, count - width)) for i in range(max(whole, step), count, width)]
         total = found[0]
         for x in found[1:]:
             total = self._join(k, total, x)
-        return Lane(self.nest.one, joined(total, self._join).reg, self.dtype)
+        return Lane(self.nest.one, reduce_lanes(total, self._join).reg, self.dtype)
 
     def _first(self, at: Reg, count: int, best: Lane) -> Reg:
-        """The first element that is the extreme; there is one."""
+        """The position of the first element that is the extreme; there is one."""
         text, width = self.nest.text, self._width(count)
         k, last = self.nest.kernels(width), count - width
         if width == 1:
             return i64(0)
-        wanted = k.spread(best)
+        wanted = k.broadcast(best)
 
         def begin(i: Reg) -> Int:
             return text.call("i64", "llvm.smin.i64", i, i64(last)) if count % width else i
@@ -143,25 +143,25 @@ class _Search:
 
     # ------------------------------------------------------------------------------------------- columns
     def _columns(self, at: list[Reg]) -> None:
-        """Several vectors of columns at a time, one row after the other."""
+        """Several vectors of columns at a time, row by row."""
         text, step = self.nest.text, self.source.strides[self.axis]
-        counted = int32 if self.size < 2**31 else int64
+        numbered = int32 if self.size < 2**31 else int64
 
         def some(k: Kernels, j: Int) -> None:
             place = text.at(at[0], text.mul(j, self.dtype.itemsize))
 
             def trip(i: Int, now: list[Reg]) -> list[Reg]:
-                best, where = Lane(k, now[0], self.dtype), Lane(k, now[1], counted)
+                best, where = Lane(k, now[0], self.dtype), Lane(k, now[1], numbered)
                 x = k.load(text.at(place, text.mul(i, step)), self.dtype)
                 better = self._better(k, x, best)
                 here = Lane(self.nest.one, text.whole(i), int64)
-                here = k.spread(self.nest.one.cast(here, counted))
+                here = k.broadcast(self.nest.one.cast(here, numbered))
                 return [k.where(better, x, best).reg, k.where(better, here, where).reg]
 
-            start = [k.load(place, self.dtype).reg, k.number(0, counted).reg]
+            start = [k.load(place, self.dtype).reg, k.number(0, numbered).reg]
             _, where = text.loop(1, self.size, 1, start, trip)
             to = self.target.dtype
-            k.store(k.cast(Lane(k, where, counted), to), text.at(at[1], text.mul(j, to.itemsize)))
+            k.store(k.cast(Lane(k, where, numbered), to), text.at(at[1], text.mul(j, to.itemsize)))
 
         row = prod(self.source.shape[self.axis + 1 :])
         self.nest.along(row, _TOGETHER * self.lanes, some)
@@ -171,7 +171,7 @@ class _Search:
         return k.maximum(a, b) if self.greatest else k.minimum(a, b)
 
     def _better(self, k: Kernels, x: Lane, best: Lane) -> Lane:
-        """Whether an element takes the place of an earlier one: it is further out, or the first nan."""
+        """Whether an element replaces the extreme of earlier ones: it is beyond it, or the first nan."""
         if not self.dtype.is_float:
             return k.greater(x, best) if self.greatest else k.less(x, best)
         within = k.less_equal(x, best) if self.greatest else k.greater_equal(x, best)

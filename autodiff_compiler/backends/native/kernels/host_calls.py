@@ -1,7 +1,7 @@
-"""Ops without native code: Python runs their NumPy kernel on the arrays of the frame, in the order of the program.
+"""Calls of Python: ops without native code run their NumPy kernels on the program's arrays.
 
-The code stores the pointers of operands and results behind each other and calls `@call_host` with the number of the
-call.  An exception of the kernel stays set, and the program returns at once.
+The code stores the pointers of operands and results in a table and calls `@call_host` with the number of the call.  If
+the kernel raises, the exception stays set, and the program returns at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..memory.buffer_plan import BufferPlan
 
 __all__ = ["Host", "View", "array_of", "call_host", "call_python", "run_hosts"]
 
-#: Calls the host's function with the number of the call and the place of its pointers.
+#: Calls the function of `run_hosts` with the number of the call and the address of its table of pointers.
 _CALL_HOST = """define internal i32 @call_host(i64 %number, ptr %pointers) noinline {
   %args = alloca [2 x ptr], align 8
   %address = ptrtoint ptr %pointers to i64
@@ -53,11 +53,11 @@ _DECLARES = (
 
 
 class Host:
-    """One call: the function, and how its operands and results lie in memory.
+    """One call: the function, and the views of its operands and results.
 
-    `copies`: it may keep what it is given, or change it.  `returns`: it does not always raise.  `commits` are noted if
-    an exception leaves it (see `runtime.commits`): functions, each with how many arrays behind the results it takes,
-    which are `noted`.
+    `copies`: it gets copies of operands, as it may keep or change them.  `returns`: False if it always raises.
+    `commits` run if it raises (see `runtime.commits`): functions, each with how many of the arrays `noted`, which
+    stand behind the results, it takes.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Host:
 
 
 def _name_line(error: Exception, loc: Loc | None) -> None:
-    """Notes the user's line whose computation failed, unless the error shows its place itself."""
+    """Adds a note with the user's line to an error, unless the error has a line itself."""
     if loc is not None and not isinstance(error, CompileError):
         line = escape.line(line_of(loc.file, loc.line).strip())
         tag = escape.line(f" {loc.tag}") if loc.tag else ""
@@ -109,11 +109,11 @@ def _name_line(error: Exception, loc: Loc | None) -> None:
 
 
 class View:
-    """How an array lies in memory."""
+    """The shape, strides and dtype of an array, to be put on a pointer."""
 
     def __init__(self, type: TensorType, strides: tuple[int, ...]) -> None:
         self.shape, self.strides, self.dtype = type.shape, strides, type.dtype.numpy
-        # From the lowest to behind the highest byte.
+        # With negative strides the pointer is not the lowest byte.
         spans = [(d - 1) * s for d, s in zip(type.shape, strides, strict=True)]  # type: ignore[operator]
         self.below = sum(min(s, 0) for s in spans)
         self._memory = ctypes.c_char * (sum(map(abs, spans)) + type.dtype.itemsize)
@@ -127,7 +127,7 @@ class View:
 
 
 def run_hosts(hosts: Sequence[Host]) -> Callable[[int, int], None]:
-    """What `@call_host` calls."""
+    """The Python function that `@call_host` calls."""
 
     def run(number: int, place: int) -> None:
         hosts[number](place)
@@ -136,7 +136,7 @@ def run_hosts(hosts: Sequence[Host]) -> Callable[[int, int], None]:
 
 
 def lower_host(low: BufferPlan, op: Op) -> None:
-    """An op as a call of its NumPy kernel."""
+    """Lowers an op to a call of its NumPy kernel."""
     if op.defn.numpy is None and op.defn.scalar is None:
         raise NotNativeError(op.defn.name)
     attributes = dict(zip(op.defn.schema, op.attrs, strict=True))
@@ -153,22 +153,22 @@ def call_host(
     copies: bool = False,
     returns: bool = True,
 ) -> None:
-    """A call of `run` with the op's operands (or these) as arrays; it returns the results, unless it only raises."""
+    """Writes a call of `run` with the op's operands (or `operands`) as arrays, which returns the op's results."""
     operands = [array_of(low, x) for x in (op.operands if operands is None else operands)]
     results = []
     for r in op.results:
         if not isinstance(r.type, TensorType):
             raise NotNativeError(f"{op.defn.name} makes {r.type}")
         results.append(low.array(r.type) if r.type.shape == () else low.target(r))
-    low.text.note(f"Python runs: {_told(low, op)}")
+    low.text.note(f"Python runs: {_summary(low, op)}")
     call_python(low, run, operands, results, copies=copies, returns=returns, loc=op.loc)
     for r, array in zip(op.results, results, strict=True):
         if array.shape == ():
             low.env[r] = Spread(array.type, low.one.load(array.base, array.dtype))
 
 
-def _told(low: BufferPlan, op: Op) -> str:
-    """What a call does that the code does not show: the op with its attributes, and what a callable tells."""
+def _summary(low: BufferPlan, op: Op) -> str:
+    """A comment for a call: the op with its attributes, and what its callable says of itself (`tells`)."""
     called = [op.attr(word) for word in ("exception", "fn") if word in op.defn.schema]
     tells = [getattr(low.module.callables.get(name.removeprefix("@")), "tells", None) for name in called]
     return escape.ascii_line(" ".join([f"{op.defn.name}{attributes_text(op)}", *filter(None, tells)]))
@@ -184,7 +184,7 @@ def call_python(
     returns: bool = True,
     loc: Loc | None = None,
 ) -> None:
-    """A call of `run` with these arrays, whose results are written to those."""
+    """Writes a call of `run` with the arrays `operands`, whose results go to the arrays `results`."""
     text = low.text
     noted = [array_of(low, x) for op in low.noting for x in op.operands]
     arrays = [*operands, *results, *noted]

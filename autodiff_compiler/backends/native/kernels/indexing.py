@@ -1,4 +1,4 @@
-"""Reading at places given by integer tensors, and the check that the places exist."""
+"""Gathers: reads at positions given by integer tensors, and the bounds checks of these."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Int, Reg, Text
 from ..codegen.lanes import Lane
 from ..codegen.values import Array, Spread
-from ..loops.loop_nest import Nest, row_of
+from ..loops.loop_nest import LoopNest, row_of
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .host_calls import call_python
@@ -23,14 +23,14 @@ from .windows import compute
 
 __all__ = ["TOGETHER", "in_order", "position", "positions", "rows_before"]
 
-#: Slices that are read together, and how many bytes they have at most.
+#: Slices that are read in one trip, and the most bytes of such slices.
 TOGETHER = 8
 _SHORT = 64
 
 
 # ------------------------------------------------------------------------------------------------ places
 def _check_index(low: BufferPlan, op: Op) -> None:
-    """Positions from 0 on; where one lies outside, the NumPy kernel is called, which raises."""
+    """The bounds check; it makes positions non-negative, and calls the NumPy kernel to raise where one is outside."""
     (x,), (result,) = op.operands, op.results
     assert isinstance(x.type, TensorType)
     assert isinstance(result.type, TensorType)
@@ -54,19 +54,19 @@ def _check_index(low: BufferPlan, op: Op) -> None:
 
 
 def _checked(k: Kernels, lane: Lane, size: int, negative: bool) -> tuple[Reg, Lane]:
-    """Whether a position does not exist, and the position counted from 0."""
+    """Whether a position is out of bounds, and the position counted from 0."""
     place = k.where(k.less(lane, 0), k.add(lane, size), lane) if negative else lane
     return _outside(k, place, size), place
 
 
 def _outside(k: Kernels, place: Lane, size: int) -> Reg:
-    """Whether a position is not one from 0 to size - 1: one unsigned comparison checks both bounds."""
+    """Whether a position is not in 0 ... size - 1: one unsigned comparison checks both bounds."""
     test = k.less(place, 0).reg.type
     return k.text.let(test, f"icmp uge {place.reg}, {k.number(size, int64).reg.text}")
 
 
 def _refuse(low: BufferPlan, op: Op, source: Array | None, bad: Reg) -> None:
-    """Raises what the NumPy kernel raises, if a position does not exist."""
+    """Raises the NumPy kernel's error, if a position is out of bounds."""
     x, size, negative = op.operands[0], op.attr("size"), op.attr("negative")
 
     def fail() -> tuple[()]:
@@ -87,9 +87,9 @@ def _refuse(low: BufferPlan, op: Op, source: Array | None, bad: Reg) -> None:
 
 
 def _found(low: BufferPlan, source: Array, size: int, negative: bool) -> tuple[Reg, Reg]:
-    """Whether one of the positions does not exist, and whether one is negative (or does not exist)."""
+    """Whether one of the positions is out of bounds, and whether one is negative (or out of bounds)."""
     flags = low.array(tensor(int64, (2,)))
-    nest = Nest(low, [flags, source])
+    nest = LoopNest(low, [flags, source])
     text, one = nest.text, nest.one
     for i in range(2):
         one.store(one.number(0, int64), text.at(nest.places[0], 8 * i))
@@ -126,7 +126,7 @@ def _found(low: BufferPlan, source: Array, size: int, negative: bool) -> tuple[R
 
 
 def _moved_up(low: BufferPlan, source: Array, type: TensorType, size: int, below: Reg) -> Array:
-    """The positions where they lie, or, if some are negative, a copy of them counted from 0."""
+    """The positions themselves, or, if some are negative, a copy of them counted from 0."""
     made, text = low.array(type), low.text
 
     def write() -> list[Reg]:
@@ -158,13 +158,13 @@ def _gather(low: BufferPlan, op: Op) -> None:
     count, step = prod(places.shape), source.strides[axis]
     size = int(source.shape[axis])
     nbytes = prod(source.shape[axis + 1 :]) * source.dtype.itemsize
-    nest = Nest(low, [source, places, target])
+    nest = LoopNest(low, [source, places, target])
     text = nest.text
     outer = rows_before([*source.shape[:axis], count * nbytes])
 
     def slices(at: list[Reg]) -> None:
         def some(j: Int, number: int) -> None:
-            """What stands at some places is read before any of it is written: reading may take long."""
+            """All loads go before the stores, so that cache misses overlap."""
             here = [position(text, text.at(nest.places[1], text.mul(text.add(j, n), 8)), size) for n in range(number)]
             froms = [text.at(at[0], text.mul(place, step)) for place in here]
             if nbytes <= 8 and nbytes.bit_count() == 1:
@@ -184,11 +184,11 @@ def _gather(low: BufferPlan, op: Op) -> None:
 
 
 def position(text: Text, place: Reg, size: int) -> Reg:
-    """A position that lies in memory, read once and kept within an axis of `size` elements, which has some.
+    """A position loaded once and clamped to an axis of `size` > 0 elements.
 
-    `check_index` has made it, or the IR came from a file that leaves the check out; and where a user's array holds
-    positions, another thread may have changed them since.  So whatever is there becomes no address as it is.  The load
-    is atomic so that LLVM reads it once, too; a branch that is not taken costs less than a minimum.
+    `check_index` has checked it; but IR from a file may leave the check out, and another thread may have written to a
+    user's array since.  The load is atomic so that LLVM does not load twice; a branch that is not taken costs less than
+    a minimum.
     """
     return positions(text, [place], size)[0]
 
@@ -206,7 +206,7 @@ def positions(text: Text, places: Sequence[Reg], size: int) -> list[Reg]:
 
 
 def rows_before(sizes: list[int]) -> list[int]:
-    """The strides, in bytes, of all sizes but the last one, which is that of a row."""
+    """The C-order strides of all sizes but the last, which is that of a row in bytes."""
     strides, step = [], sizes[-1]
     for d in reversed(sizes[:-1]):
         strides.append(step)
@@ -215,7 +215,7 @@ def rows_before(sizes: list[int]) -> list[int]:
 
 
 def in_order(low: BufferPlan, x: Value) -> Array:
-    """A tensor in memory, in C order; numbers too."""
+    """A tensor in memory in C order; scalars are stored for it."""
     if x.shape != ():
         return low.in_memory(x)
     assert isinstance(x.type, TensorType)
@@ -225,7 +225,7 @@ def in_order(low: BufferPlan, x: Value) -> Array:
 
 
 def _same_everywhere(low: BufferPlan, op: Op) -> bool:
-    """One number in all places is found wherever one looks; where nothing is, no position has passed its check."""
+    """Lowers a gather of a splat, or of an axis without elements (no position passes its check); False: of neither."""
     (result,), (source, _) = op.results, op.operands
     x = low.env[source]
     assert isinstance(result.type, TensorType)
@@ -246,7 +246,7 @@ def _take_along_axis(low: BufferPlan, op: Op) -> None:
     source, places = low.in_memory(x, ordered=False), low.in_memory(index, ordered=False)
     axis = op.attr("axis") % len(x.shape)
     target = low.target(op.results[0])
-    nest = Nest(low, [source, places, target])
+    nest = LoopNest(low, [source, places, target])
     text, kind = nest.text, f"i{8 * source.dtype.itemsize}"
     own = [0 if a == axis else s for a, s in enumerate(source.strides)]
 
@@ -258,7 +258,7 @@ def _take_along_axis(low: BufferPlan, op: Op) -> None:
             text.store(x, to, source.dtype.itemsize)
 
     strides = [own, places.strides, target.strides]
-    nest.over_several(target.shape, strides, nest.places, TOGETHER, elements)
+    nest.over_unrolled(target.shape, strides, nest.places, TOGETHER, elements)
     nest.call()
 
 

@@ -1,8 +1,8 @@
-"""Loops that take long look at signals now and then, and let other threads run.
+"""Polls: long loops look for signals (Ctrl-C) now and then, and let other threads run.
 
-A register counts the estimated nanoseconds until the next look, the fuel.  It goes from trip to trip, and on from one
-loop to the next, so that many short loops look as often as one long one.  Products and convolutions that take very
-long look between their tiles: those of a function of their own keep fuel of their own.
+The fuel, a register, counts the estimated nanoseconds until the next poll.  Loops carry it, and pass it on to the next,
+so that many short loops poll as often as one long one.  Very long products and convolutions poll between their tiles;
+kernels have fuel of their own.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 
 if TYPE_CHECKING:
-    from ..loops.loop_nest import Nest
+    from ..loops.loop_nest import LoopNest
 
 __all__ = ["burn", "burn_inside", "cost_of", "has_loops", "is_long", "is_short", "with_fuel"]
 
-#: Nanoseconds of estimated work between two looks at signals.
+#: Nanoseconds of estimated work between two polls.
 _PATIENCE = 10_000_000
-#: Loops of less estimated work do not look.
+#: Loops of less estimated work do not poll.
 _SHORT = 100_000
-#: Ops without loops of the program's own look from that much estimated work on: programs that look are entered more
-#: slowly, and states that are written before the last look lie beside their old versions.
+#: Single ops poll from that much estimated work on: programs that poll are entered more slowly, and may not overwrite
+#: states in place before the last poll.
 _LONG = 100_000_000
-#: Ops that go over tiles.
+#: Ops that are computed in tiles.
 _TILED = frozenset({"matmul", "conv", "conv_input", "conv_filter"})
 
 _POLL = """define internal i32 @poll() noinline cold {
@@ -57,7 +57,7 @@ _DECLARES = {
 
 
 def has_loops(low: BufferPlan, block: Block) -> bool:
-    """Whether there may be loops in it, and so looks at signals."""
+    """Whether there may be loops in it, and so polls."""
     known = low.looping.get(block)
     if known is None:
         known = low.looping[block] = any(
@@ -70,7 +70,7 @@ def has_loops(low: BufferPlan, block: Block) -> bool:
 
 
 def cost_of(block: Block, vector_bytes: int) -> int:
-    """Nanoseconds that a block takes, within a factor of about four; a loop of unknown length counts as one trip."""
+    """Estimated nanoseconds of a block, within a factor of about four; a loop of unknown length counts as one trip."""
     total = 0
     for op in block.ops:
         if not op.blocks:
@@ -87,45 +87,45 @@ def _cost_of(op: Op, vector_bytes: int) -> int:
     flops = flops_of(op)
     if op.defn.name not in OPS and not has_formula(op):  # a call of Python
         return 5000 + flops // 8
-    if all(type.shape == () for type in types):  # one operation waits for the other
+    if all(type.shape == () for type in types):  # a dependency chain: latency counts
         return 1 + flops * 3 // 4
     lanes = vector_bytes // max([4, *(type.dtype.itemsize for type in types)])
     return 1 + max(max(map(size_of, types)) // vector_bytes, flops // (2 * lanes))
 
 
 def is_short(trips: int | None, cost: int) -> bool:
-    """Whether a loop is over before it would matter that it does not look."""
+    """Whether a loop is too short to poll."""
     return trips is not None and trips * cost <= _SHORT
 
 
 def is_long(low: BufferPlan, op: Op) -> bool:
-    """Whether an op takes so long that it looks, if it is one that can."""
+    """Whether an op polls: it is computed in tiles, and takes long."""
     return op.defn.name in _TILED and _cost_of(op, low.machine.vector_bytes) >= _LONG
 
 
 def burn(low: BufferPlan, cost: int) -> None:
-    """At the end of a trip that took so many nanoseconds: looks at signals if it is time to."""
+    """At the end of a trip of `cost` nanoseconds: polls if the fuel is used up."""
     low.fuel = _burnt(low, low.text, low.fuel, cost)
 
 
 _FUEL = Reg("%fuel", "ptr")
 
 
-def with_fuel(nest: Nest) -> Nest:
-    """A function of its own that nothing is written of yet, with fuel."""
+def with_fuel(nest: LoopNest) -> LoopNest:
+    """The kernel, of which nothing is written yet, with fuel in its stack frame."""
     nest.text.do(f"{_FUEL.text} = alloca i64, align 8")
     nest.text.store(i64(_PATIENCE), _FUEL, 8)
     return nest
 
 
-def burn_inside(nest: Nest, cost: int) -> None:
-    """At the end of a tile in a function `with_fuel`: the same."""
+def burn_inside(nest: LoopNest, cost: int) -> None:
+    """`burn` at the end of a tile, in a kernel `with_fuel`."""
     text, fuel = nest.text, _FUEL
     text.store(_burnt(nest.low, text, text.load("i64", fuel, 8), cost), fuel, 8)
 
 
 def _burnt(low: BufferPlan, text: Text, fuel: Reg, cost: int) -> Reg:
-    """The fuel that is left: all of it where signals were looked at."""
+    """The fuel that is left; after a poll it is full again."""
     left = text.make("i64", f"sub {fuel}, {max(1, cost)}")
     text.needs["poll"] = _POLL
     text.declares |= _DECLARES

@@ -1,7 +1,7 @@
-"""Ops that know where an element stands: counting, triangles, one-hot rows, places of extremes.
+"""Ops on the positions of elements: iota, triangles, one-hot rows, argmax of short rows.
 
-Nothing lies in memory for the numbers of places: walks make them of the addresses they go over anyway (see
-`Array.counted`), and the ops become comparisons with such numbers, which join the walks of what they read.
+An iota has no memory: fused loops compute its elements from addresses (see `Array.is_iota`).  The other ops are
+decomposed into comparisons with iotas, which are fused with their operands.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from ..memory.buffer_plan import BufferPlan
 
 __all__ = ["RULES"]
 
-#: Elements of a row that stay in registers, so that a walk goes through it twice for once.
+#: Elements of a row that stays in registers, so that a second pass reads no memory.
 _SHORT = 64
 
 
-def _counted(low: BufferPlan, op: Op) -> None:
+def _lower_iota(low: BufferPlan, op: Op) -> None:
     result = op.results[0]
     assert isinstance(result.type, TensorType)
     step, start = int(op.attr("step")), int(op.attr("start"))
-    low.env[result] = Array(result.type, pointer("null"), (step,), start, (), counted=True)
+    low.env[result] = Array(result.type, pointer("null"), (step,), start, (), is_iota=True)
 
 
-OPS["iota"] = _counted
+OPS["iota"] = _lower_iota
 
 
-# ------------------------------------------------------------------------------------------------ as other ops
-def counts(dtype: DType, start: Any, step: Any) -> bool:
-    """Whether the numbers are whole, as those of places are."""
+# ------------------------------------------------------------------------------------------------ decompositions
+def is_native_iota(dtype: DType, start: Any, step: Any) -> bool:
+    """Whether an iota needs no memory: it has small integers."""
     small = all(type(v) is int and abs(v) < 2**31 for v in (start, step))
     return dtype.is_int and small
 
 
 def _iota(c: Any) -> Value | None:
-    if counts(c.dtype, c.start, c.step):
+    if is_native_iota(c.dtype, c.start, c.step):
         return None
-    if counts(int64, c.start, c.step):
+    if is_native_iota(int64, c.start, c.step):
         return F.cast(F.iota(start=c.start, step=c.step, size=c.size, dtype=int64), dtype=c.dtype)  # type: ignore[no-any-return]
     number = F.cast(F.iota(start=0, step=1, size=c.size, dtype=int64), dtype=float64)
     return F.cast(number * float(c.step) + float(c.start), dtype=c.dtype)  # type: ignore[no-any-return]
 
 
 def _along(shape: tuple[int, ...], axis: int, start: int = 0, dtype: DType = int32) -> Value:
-    """The number of the place along an axis (negative), plus `start`."""
+    """Positions along an axis (negative), from `start` on, broadcast to the shape."""
     found = F.iota(start=start, step=1, size=shape[axis], dtype=dtype)
     others = tuple(a for a in range(-len(shape), 0) if a != axis)
     found = F.expand_dims(found, axes=others) if others else found
@@ -64,7 +64,7 @@ def _eye(c: Any) -> Value:
 
 
 def _below(x: Value, k: int) -> Value:
-    """Whether an element lies on or below the k-th diagonal."""
+    """The mask of elements on or below the k-th diagonal."""
     rows, columns = x.shape[-2:]
     k = max(-int(rows) - 1, min(int(columns) + 1, k))  # type: ignore[arg-type]
     return F.less_equal(_along(x.shape, -1), _along(x.shape, -2, k))  # type: ignore[no-any-return, arg-type]
@@ -81,7 +81,7 @@ def _triu(c: Any, x: Value) -> Value:
 def _one_hot(c: Any, index: Value) -> Value | None:
     if not 0 < c.depth < 2**31:
         return None
-    if index.dtype.itemsize > 4 or index.dtype is uint32:  # more of the narrower numbers fit into a vector
+    if index.dtype.itemsize > 4 or index.dtype is uint32:  # int32: vectors hold more of them
         there = F.less(index, c.depth)
         if index.dtype.kind == "i":
             there = F.logical_and(there, F.greater_equal(index, 0))
@@ -103,11 +103,11 @@ def _numbers(c: Any) -> list[Value]:
 
 
 def _place(extreme: Callable[..., Any]) -> Callable[..., Value | None]:
-    """The first place of the extreme, or of nan: the least number of a place that attains it."""
+    """A rule for argmax or argmin: the least position of an element that equals the extreme, or is nan."""
 
     def rule(c: Any, x: Value) -> Value | None:
         if c.axis % len(x.shape) != len(x.shape) - 1 or x.shape[-1] > _SHORT:  # type: ignore[operator]
-            return None  # see `extremes`
+            return None  # a kernel of `extremes`
         if x.dtype is bool_:
             x = F.cast(x, dtype=uint8)
         best = F.broadcast_to(extreme(x, axes=(c.axis,), keepdims=True), shape=x.shape)
@@ -120,7 +120,7 @@ def _place(extreme: Callable[..., Any]) -> Callable[..., Value | None]:
     return rule
 
 
-#: How these ops are made up of others; None leaves an op as it is.
+#: The decompositions; a rule that returns None leaves the op as it is.
 RULES: dict[str, Callable[..., Value | None]] = {
     "iota": _iota,
     "eye": _eye,

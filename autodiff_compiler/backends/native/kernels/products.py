@@ -1,6 +1,6 @@
-"""Matrix products: small ones as code of their own, large ones by the BLAS library of NumPy.
+"""Matrix products: small ones by kernels of our own, large ones by NumPy's BLAS library.
 
-A small product goes over tiles of C, so many rows by a few vectors that all of a tile stays in registers while k runs.
+A small product is computed in tiles of C, rows by vectors, which stay in registers along k.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from math import prod
 from ....dtypes import DType, bfloat16, float16, float32, float64
 from ....ir.core import Op
 from ....ir.types import TensorType, tensor
-from ..codegen.arithmetic import Kernels, joined
+from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, float_text, i64
 from ..codegen.lanes import Lane, NotNativeError
 from ..codegen.values import Array
-from ..loops.loop_nest import Nest
+from ..loops.loop_nest import LoopNest
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .blas import SMALL_PRODUCT, gemm
@@ -23,9 +23,9 @@ from .interrupts import burn, is_long
 
 __all__: list[str] = []
 
-#: For rows fewer than this a transposed right operand is read as it lies, so many columns at a time.
+#: Fewer rows than the first times a transposed matrix are dot products along k, so many columns at a time.
 _FEW_ROWS, _COLUMNS = 4, 4
-#: Multiplications of the library between two looks at signals: some tenths of a second.
+#: Multiplications by the library between two polls: some tenths of a second.
 _TILE = 1 << 33
 
 
@@ -37,7 +37,7 @@ def _matmul(low: BufferPlan, op: Op) -> None:
         raise NotNativeError("an empty product")
     dtype = out.dtype
     work = prod(out.shape) * a.shape[-1]  # type: ignore[arg-type, operator]
-    vector = 1 in out.shape[-2:]  # then every element is used once, and memory is all that counts
+    vector = 1 in out.shape[-2:]  # every element is used once: memory bandwidth is the limit
     if (
         not vector
         and work > SMALL_PRODUCT
@@ -64,14 +64,14 @@ def _matmul(low: BufferPlan, op: Op) -> None:
 
 
 def _turned(x: Array) -> Array:
-    """The transposed matrices."""
+    """A transposed view of the matrices."""
     shape = (*x.shape[:-2], x.shape[-1], x.shape[-2])
     strides = (*x.strides[:-2], x.strides[-1], x.strides[-2])
     return x.viewed(tensor(x.dtype, shape), strides)
 
 
 def packs(low: BufferPlan, op: Op) -> bool:
-    """Whether a transposed matrix is worth a copy where it is made: small products want rows, and may be in a loop."""
+    """Whether a transposed matrix is copied where it is made: small products, perhaps in a loop, read its rows."""
     if op.attr("axes")[-2:] != (-1, -2):
         return False
     users = [(user, i) for user, i in low.uses.get(op.results[0], ())]
@@ -87,13 +87,13 @@ def packs(low: BufferPlan, op: Op) -> bool:
 
 
 def _dots(left: Array, right: Array, rows: int) -> bool:
-    """Whether both operands lie so that vectors along k are best."""
+    """Whether both operands are contiguous along k, and the rows few: dot products are faster than tiles."""
     size = left.dtype.itemsize
     return rows < _FEW_ROWS and left.strides[-1] == size and right.strides[-2] == size and left.dtype.is_float
 
 
 def _as(low: BufferPlan, x: object, dtype: DType) -> Array:
-    """An operand as an array of the dtype that is computed in."""
+    """An operand as an array of that dtype."""
     found = low.in_memory(x, ordered=False)  # type: ignore[arg-type]
     if found.dtype is dtype:
         return found
@@ -124,8 +124,8 @@ class _Product:
         self.rows = min(self.m, (24 if wide else 12) // self.vectors)
 
     def write(self) -> None:
-        """The product in a function of its own."""
-        nest = Nest(self.low, [self.a, self.b, self.c])
+        """Writes the kernel and its call."""
+        nest = LoopNest(self.low, [self.a, self.b, self.c])
         self.text = nest.text
         batch = [
             (d, [x.strides[i] for x in (self.a, self.b, self.c)]) for i, d in enumerate(self.c.shape[:-2]) if d != 1
@@ -180,7 +180,7 @@ def _tiles(p: _Product, at: list[Reg]) -> None:
 
 
 def _tile(p: _Product, a: Reg, b: Reg, c: Reg, rows: int, vectors: int, rest: int) -> None:
-    """`rows` by `vectors` of C; of the last vector only `rest` lanes if that is not 0."""
+    """A tile of C, `rows` by `vectors`; of the last vector only `rest` lanes if that is not 0."""
     text, k, one = p.text, Kernels(p.text, p.width), Kernels(p.text, 1)
     size, dtype = p.dtype.itemsize, p.dtype
     mask = None
@@ -200,7 +200,7 @@ def _tile(p: _Product, a: Reg, b: Reg, c: Reg, rows: int, vectors: int, rest: in
         after = []
         for r in range(rows):
             place = text.at(a, text.add(text.mul(i, p.a.strides[-1]), r * p.a.strides[-2]))
-            x = k.spread(one.load(place, dtype))
+            x = k.broadcast(one.load(place, dtype))
             after += [p.join(k, x, columns[v], now[r * vectors + v]) for v in range(vectors)]
         return after
 
@@ -219,7 +219,7 @@ def _tile(p: _Product, a: Reg, b: Reg, c: Reg, rows: int, vectors: int, rest: in
 
 
 def _along_k(p: _Product, at: list[Reg]) -> None:
-    """A few rows times a transposed matrix: vectors along k, whose lanes are added at the end."""
+    """Dot products of a few rows with a transposed matrix: vectors along k, with horizontal sums at the end."""
     text, size, dtype = p.text, p.dtype.itemsize, p.dtype
     width = min(p.low.machine.vector_bytes // size, 1 << (p.k.bit_length() - 1))
     k, one = Kernels(text, width), Kernels(text, 1)
@@ -239,7 +239,7 @@ def _along_k(p: _Product, at: list[Reg]) -> None:
         totals = text.loop(0, whole, width, [zero] * (p.m * count), dot)
         for at_c, total in zip(places, totals, strict=True):
             r, c = at_c
-            found = joined(Lane(k, total, dtype), Kernels.add)
+            found = reduce_lanes(Lane(k, total, dtype), Kernels.add)
             for i in range(whole, p.k):
                 x = one.load(text.at(at[0], r * p.a.strides[-2] + i * size), dtype)
                 y = one.load(text.at(b, c * p.b.strides[-1] + i * size), dtype)
@@ -255,7 +255,7 @@ def _along_k(p: _Product, at: list[Reg]) -> None:
 
 # ------------------------------------------------------------------------------------------------ by the library
 def _by_library(low: BufferPlan, op: Op) -> None:
-    """Large products; matrices may be transposed, but their rows or columns must lie in order."""
+    """A large product by BLAS, which takes transposed matrices if rows or columns are contiguous."""
     a, b = (_rowwise(low, low.in_memory(x, ordered=False)) for x in op.operands)
     c = low.target(op.results[0])
     for x in (a, b, c):
@@ -284,7 +284,7 @@ def _by_library(low: BufferPlan, op: Op) -> None:
         repeated(m, rows, tile)
 
     def repeated(stop: int, step: int, body: Callable[[Int], None]) -> None:
-        """Body for each step, with the fuel until the next look."""
+        """A loop that carries the fuel until the next poll."""
 
         def trip(i: Int, fuel: list[Reg]) -> list[Reg]:
             low.fuel = fuel[0]
@@ -309,12 +309,12 @@ def _by_library(low: BufferPlan, op: Op) -> None:
 
 
 def _rows_of_tile(m: int, n: int, k: int) -> int:
-    """How many rows of a product are computed between two looks at signals: all, or enough for the library."""
+    """How many rows of a product are computed between two polls: all, or enough for the library to be fast."""
     return min(m, max(256, _TILE // (n * k)))
 
 
 def _leading(x: Array) -> tuple[int, int]:
-    """BLAS's word for "as it is" or "transposed", and how many elements lie between rows (or columns)."""
+    """BLAS's CblasNoTrans (111) or CblasTrans (112), and the leading dimension."""
     size = x.dtype.itemsize
     rows, columns = x.shape[-2:]
     if x.strides[-1] == size or columns == 1:
@@ -323,7 +323,7 @@ def _leading(x: Array) -> tuple[int, int]:
 
 
 def _rowwise(low: BufferPlan, x: Array) -> Array:
-    """An operand that BLAS takes: the elements of its rows, or of its columns, follow each other."""
+    """The operand, copied unless its rows or its columns are contiguous, as BLAS needs it."""
     size = x.dtype.itemsize
     rows, columns = x.shape[-2:]
     by_row = (x.strides[-1] == size or columns == 1) and (rows == 1 or x.strides[-2] >= columns * size)

@@ -1,7 +1,7 @@
-"""Random numbers from Philox (Salmon et al., 2011: 4 words of 64 bits, 10 rounds), the same as NumPy's, bit for bit.
+"""Random numbers by Philox4x64-10 (Salmon et al., 2011), bit for bit NumPy's.
 
-A block of four words is a function of its number alone.  Halves of words are used from the lower one on, and integers
-are drawn by Lemire's multiplication, which throws some words away.
+A block of four 64-bit words is a function of its number.  Of a word the lower half is used first; integers are drawn by
+Lemire's multiplication, which rejects some words.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ....ir.types import TensorType
 from ..codegen.emit import Int, Reg, Text, float_text, i64
 from ..codegen.lanes import Lane
 from ..codegen.values import Array, Spread
-from ..loops.loop_nest import Nest
+from ..loops.loop_nest import LoopNest
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .indexing import in_order
@@ -42,7 +42,7 @@ class _Philox:
         return self.text.let("i64", f"{op} {x}, {y.text if isinstance(y, Reg) else y - (1 << 64) * (y >> 63)}")
 
     def _product(self, x: Reg, factor: int) -> tuple[Reg, Reg]:
-        """The upper and the lower half."""
+        """The upper and the lower half of the 128-bit product."""
         text = self.text
         wide = text.let("i128", f"zext {x} to i128")
         whole = text.let("i128", f"mul {wide}, {factor}")
@@ -50,7 +50,7 @@ class _Philox:
         return text.let("i64", f"trunc {upper} to i64"), text.let("i64", f"trunc {whole} to i64")
 
     def block(self, number: Int) -> list[Reg]:
-        """Four words; the counter is raised before the first."""
+        """The four words of a block; as in NumPy the counter is incremented before the first."""
         zero = i64(0)
         words = [self.text.whole(self.text.add(number, 1)), self.count, zero, zero]
         for a, b in self.keys:
@@ -65,7 +65,7 @@ class _Philox:
         return words
 
     def halves(self, number: Int) -> list[Reg]:
-        """The same as eight numbers of 32 bits."""
+        """The same block as eight numbers of 32 bits."""
         found = []
         for word in self.block(number):
             found.append(self.text.let("i32", f"trunc {word} to i32"))
@@ -74,8 +74,8 @@ class _Philox:
 
 
 # ------------------------------------------------------------------------------------------------ uniform
-def _uniform(nest: Nest, word: Reg, dtype: DType) -> Lane:
-    """A number of [0, 1) from a word (f64) or half of one."""
+def _uniform(nest: LoopNest, word: Reg, dtype: DType) -> Lane:
+    """A uniform number in [0, 1) from a word (f64) or half a word."""
     text, k = nest.text, nest.one
     if dtype is float64:
         upper = text.let("i64", f"lshr {word}, 11")
@@ -109,15 +109,15 @@ def _random_uniform(low: BufferPlan, op: Op) -> None:
     _end(low, op, nest, target)
 
 
-def _begin(low: BufferPlan, op: Op) -> tuple[Nest, Array, int]:
+def _begin(low: BufferPlan, op: Op) -> tuple[LoopNest, Array, int]:
     result = op.results[0]
     assert isinstance(result.type, TensorType)
     state = in_order(low, op.operands[0])
     target = low.array(result.type) if result.type.shape == () else low.target(result)
-    return Nest(low, [state, target]), target, prod(target.shape)
+    return LoopNest(low, [state, target]), target, prod(target.shape)
 
 
-def _end(low: BufferPlan, op: Op, nest: Nest, target: Array) -> None:
+def _end(low: BufferPlan, op: Op, nest: LoopNest, target: Array) -> None:
     nest.call()
     if target.shape == ():
         low.env[op.results[0]] = Spread(target.type, low.one.load(target.base, target.dtype))
@@ -162,7 +162,7 @@ def _random_integers(low: BufferPlan, op: Op) -> None:
 
 
 def _bounded(text: Text, word: Reg, span: int, bits: int, kind: str, wide: str) -> tuple[Reg, Any]:
-    """A number below `span`, and whether it counts: every number must come from as many words."""
+    """A number below `span`, and whether it is accepted: rejection makes all numbers equally likely."""
     if span == 1 << bits:
         return word, True
     long = text.let(wide, f"zext {word} to {wide}")

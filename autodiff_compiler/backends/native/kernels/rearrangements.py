@@ -1,6 +1,6 @@
-"""Ops that write the elements of their operand to other places: by copies between views of both.
+"""Ops that move elements (pad, roll, repeat, diagonals, windows): copies between views, without loops of their own.
 
-Overlapping windows and diagonals are views like any other, so that none of these needs loops of its own.
+Overlapping windows and diagonals are strided views, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["fill"]
 
 
 def fill(low: BufferPlan, array: Array, number: bool | int | float) -> None:
-    """Writes one number to all places."""
+    """Writes one number to all elements."""
     if 0 not in array.shape:
         low.copy_operand(Spread(array.type, rounded(number, array.dtype)), array)
 
@@ -35,7 +35,7 @@ def _result(op: Op) -> TensorType:
 
 
 def _operand(low: BufferPlan, op: Op) -> Array:
-    """The operand as an array whose place is known but for its base."""
+    """The operand as an array whose offset from its base is a constant."""
     found = low.in_memory(op.operands[0], ordered=False)
     return found if isinstance(found.offset, int) else low.in_memory(op.operands[0])
 
@@ -48,7 +48,7 @@ def _pad(low: BufferPlan, op: Op) -> None:
     target = low.target(op.results[0])
     inner = target
     for axis, (b, d, a) in enumerate(zip(before, shape, after, strict=True)):
-        # What lies before and after in this axis, within what is left of the others.
+        # The borders of this axis, within the interior of the axes before.
         fill(low, part(inner, axis, 0, b), op.attr("value"))
         fill(low, part(inner, axis, b + d, a), op.attr("value"))
         inner = part(inner, axis, b, d)
@@ -65,7 +65,7 @@ def _extend(low: BufferPlan, op: Op) -> None:
         inner = part(inner, axis, b, d)
     _copy(low, x, inner)
     for axis in range(len(shape) - 1, -1, -1):
-        known = target  # all of the axes behind, which are extended; only the middle of those before
+        known = target  # axes behind this one are extended already; of those before, only the interior
         for other in range(axis):
             known = part(known, other, before[other], shape[other])
         b, a, end = before[axis], after[axis], before[axis] + shape[axis]
@@ -121,7 +121,7 @@ def _repeat(low: BufferPlan, op: Op) -> None:
 
 
 def _diagonal_of(array: Array, offset: int, length: int) -> Array:
-    """The places [..., i, i + offset]."""
+    """A view of a diagonal: elements [..., i, i + offset]."""
     assert isinstance(array.offset, int)
     rows, columns = array.strides[-2:]
     start = array.offset + max(-offset, 0) * rows + max(offset, 0) * columns

@@ -1,4 +1,4 @@
-"""Reductions that no walk goes over: of no axes, or of no elements."""
+"""Reductions that are in no fused loop: over no axes, or of no elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..memory.buffer_plan import BufferPlan
 
 __all__: list[str] = []
 
-#: Of nothing.
+#: The results of reductions of no elements.
 _EMPTY = {"sum": 0, "prod": 1, "any": False, "all": True}
 
 

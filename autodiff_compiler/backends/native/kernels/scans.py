@@ -1,6 +1,6 @@
-"""Running sums, products and extremes along an axis: what has come so far stays in registers.
+"""Scans: running sums, products and extremes along an axis, whose accumulators stay in registers.
 
-Where elements follow each other behind the axis vectors go along it, else several rows at a time.
+Where the axes behind are contiguous, vectors lie along these; else several rows are scanned in one loop.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from ..codegen.emit import Int, Reg
 from ..codegen.lanes import Lane, NotNativeError
 from ..codegen.maths import FUNCTIONS
 from ..codegen.values import Array
-from ..loops.loop_nest import Nest, row_of
+from ..loops.loop_nest import LoopNest, row_of
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 
 __all__: list[str] = []
 
-#: Rows that are gone through together, so that none waits for its own sums.
+#: Rows that are scanned in one loop, so that their dependency chains overlap.
 _ROWS = 4
 
-#: Of the values so far, those of this place (and its number): the values after it, and what is written.
+#: (accumulators, elements, position) -> (next accumulators, what is written).
 Step = Callable[[Kernels, list[Lane], list[Lane], Int], tuple[list[Lane], list[Lane]]]
-#: The same for the first place.
+#: The same at position 0: (elements) -> (accumulators, what is written).
 First = Callable[[Kernels, list[Lane]], tuple[list[Lane], list[Lane]]]
 
 
@@ -39,7 +39,7 @@ class _Scan:
     ) -> None:
         self.sources, self.targets, self.axis = sources, targets, axis
         self.shape, self.reverse = targets[0].shape, reverse
-        self.nest = Nest(low, [*sources, *targets])
+        self.nest = LoopNest(low, [*sources, *targets])
         self.arrays = [*sources, *targets]
 
     def write(self, first: First, step: Step, read: Callable[[Lane], Lane]) -> None:
@@ -90,7 +90,7 @@ class _Scan:
     def _run(
         self, lines: list[tuple[Kernels, list[Reg]]], first: First, step: Step, read: Callable[[Lane], Lane]
     ) -> None:
-        """Along the axis, on all lines at once."""
+        """The loop along the axis, for all lines (rows, or vectors of columns) at once."""
         text, size, n = self.nest.text, self.shape[self.axis], len(self.sources)
 
         def places(at: list[Reg], i: Int) -> list[Reg]:
@@ -127,7 +127,7 @@ class _Scan:
 
 
 def _arrays(low: BufferPlan, op: Op) -> tuple[list[Array], int]:
-    """The operands, in order behind the axis; and the axis, not negative."""
+    """The operands, contiguous behind the axis; and the axis, not negative."""
     axis = op.attr("axis") % len(op.operands[0].shape)
     found = [low.in_memory(x, ordered=False) for x in op.operands]
     return [
@@ -136,12 +136,12 @@ def _arrays(low: BufferPlan, op: Op) -> tuple[list[Array], int]:
 
 
 def _wide(x: Lane) -> Lane:
-    """Narrow floats are added and multiplied as f32, which they are held in."""
+    """16-bit floats as f32, without rounding after each step."""
     return Lane(x.kernels, x.reg, float32) if x.dtype in (float16, bfloat16) else x
 
 
 # ------------------------------------------------------------------------------------------------ one operand
-def _joins(op: Op) -> tuple[Callable[[Kernels, Lane, Lane], Lane], int]:
+def _combining(op: Op) -> tuple[Callable[[Kernels, Lane, Lane], Lane], int]:
     name = op.defn.name
     if name == "cumsum":
         return (lambda k, a, b: k.add(a, b)), 0
@@ -153,7 +153,7 @@ def _joins(op: Op) -> tuple[Callable[[Kernels, Lane, Lane], Lane], int]:
 
 
 def _accumulated(low: BufferPlan, op: Op) -> None:
-    join, start = _joins(op)
+    combine, start = _combining(op)
     sources, axis = _arrays(low, op)
     reverse = exclusive = False
     if op.defn.name != "logcumsumexp":
@@ -164,7 +164,7 @@ def _accumulated(low: BufferPlan, op: Op) -> None:
         return xs, ([k.number(start, xs[0].dtype)] if exclusive else xs)
 
     def step(k: Kernels, so_far: list[Lane], xs: list[Lane], i: Int) -> tuple[list[Lane], list[Lane]]:
-        after = [join(k, so_far[0], xs[0])]
+        after = [combine(k, so_far[0], xs[0])]
         return after, (so_far if exclusive else after)
 
     _Scan(low, sources, [target], axis, reverse=reverse).write(first, step, _wide)
@@ -186,17 +186,17 @@ def _linear_recurrence(low: BufferPlan, op: Op) -> None:
 
 # ------------------------------------------------------------------------------------------------ extremes
 def _extremes(low: BufferPlan, op: Op) -> None:
-    """The extreme so far, and where it was met last, if anybody wants to know."""
+    """The running extreme, and the last position that has it, if the op's second result is used."""
     sources, axis = _arrays(low, op)
     placed = bool(low.uses.get(op.results[1]))
     type = op.operands[0].type
     assert isinstance(type, TensorType)
     targets = [low.target(r) for r in op.results[: 2 if placed else 1]]
-    counted: DType = int32 if int(type.shape[axis]) < 2**31 else int64  # type: ignore[arg-type]
+    numbered: DType = int32 if int(type.shape[axis]) < 2**31 else int64  # type: ignore[arg-type]
     greatest = op.defn.name == "cummax"
 
     def first(k: Kernels, xs: list[Lane]) -> tuple[list[Lane], list[Lane]]:
-        found = [xs[0], k.number(0, counted)] if placed else xs
+        found = [xs[0], k.number(0, numbered)] if placed else xs
         return found, found
 
     def step(k: Kernels, so_far: list[Lane], xs: list[Lane], i: Int) -> tuple[list[Lane], list[Lane]]:
@@ -211,9 +211,9 @@ def _extremes(low: BufferPlan, op: Op) -> None:
         if x.dtype.is_float:
             reached = k.logical_or(reached, k.isnan(x))
         number = text.whole(i)
-        if counted is int32 and isinstance(i, Reg):
+        if numbered is int32 and isinstance(i, Reg):
             number = text.let("i32", f"trunc {i} to i32")
-        here = k.spread(Lane(k, number, counted)) if isinstance(i, Reg) else k.number(i, counted)
+        here = k.broadcast(Lane(k, number, numbered)) if isinstance(i, Reg) else k.number(i, numbered)
         after = [best, k.where(reached, here, so_far[1])]
         return after, after
 

@@ -1,4 +1,4 @@
-"""Writing and adding at places given by integer tensors: one update after the other, in their order."""
+"""Scatters: writes and sums at positions given by integer tensors, one update after the other, in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Int, Reg
 from ..codegen.lanes import Lane
 from ..codegen.values import Spread
-from ..loops.loop_nest import Nest
+from ..loops.loop_nest import LoopNest
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from ..memory.overwriting import copy_to_change
@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 
 class _Start:
-    """What updates are written into: a copy of the operand, in the dtype that is computed in."""
+    """The array that updates go into: a copy of the operand, 16-bit floats as f32 where sums are widened."""
 
     def __init__(self, low: BufferPlan, op: Op, *, widen: bool) -> None:
         self.low = low
@@ -41,20 +41,20 @@ class _Start:
             self.low.copy_array(self.array, self.target)
 
 
-def _joined(k: Kernels, name: str, old: Lane, new: Lane) -> Lane:
+def _combined(k: Kernels, name: str, old: Lane, new: Lane) -> Lane:
     if name == "scatter_update":
         return new
-    joins = {"scatter_max": k.maximum, "scatter_min": k.minimum, "scatter_mul": k.multiply}
-    return joins.get(name, k.add)(old, new)
+    functions = {"scatter_max": k.maximum, "scatter_min": k.minimum, "scatter_mul": k.multiply}
+    return functions.get(name, k.add)(old, new)
 
 
 def _in_dtype(x: Lane, dtype: DType) -> Lane:
-    """A narrow float, held as f32 anyway, in the dtype that is computed in."""
+    """A lane as the dtype of the sums; 16-bit floats are held as f32 anyway."""
     return x if x.dtype is dtype else Lane(x.kernels, x.reg, dtype)
 
 
 def _scatter(low: BufferPlan, op: Op) -> None:
-    """Slices at positions along an axis."""
+    """Scatters slices to positions along an axis."""
     x, index, updates = op.operands
     name = op.defn.name
     number = _known(low, updates)
@@ -66,7 +66,7 @@ def _scatter(low: BufferPlan, op: Op) -> None:
     if not (count and prod(into.shape)):
         start.finish()
         return
-    nest = Nest(low, [into, places, *([] if new is None else [new])])
+    nest = LoopNest(low, [into, places, *([] if new is None else [new])])
     text, size, read = nest.text, dtype.itemsize, updates.dtype.itemsize
     lanes = nest.lanes(dtype)
 
@@ -82,7 +82,7 @@ def _scatter(low: BufferPlan, op: Op) -> None:
                 else:
                     found = k.number(number, updates.dtype)
                 found = _in_dtype(found, dtype)
-                k.store(_joined(k, name, found if name == "scatter_update" else k.load(here, dtype), found), here)
+                k.store(_combined(k, name, found if name == "scatter_update" else k.load(here, dtype), found), here)
 
             if name == "scatter_update" and number is None:
                 nest.move(update, to, row * read)
@@ -102,13 +102,13 @@ def _scatter(low: BufferPlan, op: Op) -> None:
 
 
 def _known(low: BufferPlan, x: Value) -> bool | int | float | None:
-    """The number that all elements are, if it is known now."""
+    """The constant of a splat; None for anything else."""
     found = low.env[x]
     return found.number if isinstance(found, Spread) and not isinstance(found.number, Lane) else None
 
 
 def _add_along_axis(low: BufferPlan, op: Op) -> None:
-    """Single elements."""
+    """Adds single elements at positions along an axis."""
     x, index, updates = op.operands
     places, new = low.in_memory(index, ordered=False), low.in_memory(updates, ordered=False)
     axis = op.attr("axis") % len(x.shape)
@@ -117,18 +117,18 @@ def _add_along_axis(low: BufferPlan, op: Op) -> None:
     if 0 in places.shape or 0 in into.shape:
         start.finish()
         return
-    nest = Nest(low, [into, places, new])
+    nest = LoopNest(low, [into, places, new])
     text, k = nest.text, nest.one
     own = [0 if a == axis else s for a, s in enumerate(into.strides)]
 
     def elements(at: list[list[Reg]]) -> None:
-        """The positions are read together; what stands at equal ones is added up in order."""
+        """Positions are loaded together; sums go in order, as positions may be equal."""
         found = positions(text, [place for _, place, _ in at], int(into.shape[axis]))
         for n, (row, _, update) in zip(found, at, strict=True):
             here = text.at(row, text.mul(n, into.strides[axis]))
             k.store(k.add(k.load(here, dtype), _in_dtype(k.load(update, new.dtype), dtype)), here)
 
-    nest.over_several(places.shape, [own, places.strides, new.strides], nest.places, TOGETHER, elements)
+    nest.over_unrolled(places.shape, [own, places.strides, new.strides], nest.places, TOGETHER, elements)
     nest.call()
     start.finish()
 

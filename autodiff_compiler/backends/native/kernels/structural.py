@@ -1,4 +1,4 @@
-"""Ops that compute nothing: constants, tuples, and elements in another order or arrangement."""
+"""Ops that compute nothing: constants, tuples, views, concatenations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _const(low: BufferPlan, op: Op) -> None:
 
 
 def constant_array(low: BufferPlan, type: TensorType, array: Any) -> Array:
-    """An array of NumPy, in C order, that the code reads."""
+    """A NumPy array in C order as an operand."""
     return Array(type, low.constant(array), row_major(type.shape, type.dtype.itemsize))  # type: ignore[arg-type]
 
 
@@ -50,7 +50,7 @@ def _same(low: BufferPlan, op: Op) -> None:
 
 
 def _reshape(low: BufferPlan, op: Op) -> None:
-    """The same bytes where they lie in order, else those of a copy."""
+    """A view where strides allow it, else a copy in C order."""
     x, result = op.operands[0], op.results[0]
     assert isinstance(result.type, TensorType)
     operand = low.env[x]
@@ -63,7 +63,7 @@ def _reshape(low: BufferPlan, op: Op) -> None:
     if isinstance(operand, Array) and op.defn.name != "reshape" and 0 not in operand.shape:
         low.env[result] = _with_ones(operand, result.type)
         return
-    if isinstance(operand, Array) and not operand.counted and (divided := _divided(operand, result.type.shape)):  # type: ignore[arg-type]
+    if isinstance(operand, Array) and not operand.is_iota and (divided := _divided(operand, result.type.shape)):  # type: ignore[arg-type]
         low.env[result] = operand.viewed(result.type, divided)
         return
     source = low.in_memory(x)
@@ -72,9 +72,9 @@ def _reshape(low: BufferPlan, op: Op) -> None:
 
 
 def _divided(array: Array, shape: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The strides with which elements that need not lie in order have another shape; None if there are none.
+    """The strides of a reshaped view; None if there is none.
 
-    Axes of the new shape are parts of an axis of the array, or of neighbours of which each lies in one piece.
+    Each axis of the new shape must be part of an axis of the array, or of adjacent axes that are contiguous.
     """
     if 0 in shape:
         return None
@@ -99,7 +99,7 @@ def _divided(array: Array, shape: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def _with_ones(array: Array, type: TensorType) -> Array:
-    """The array with other axes of size 1."""
+    """A view with other axes of size 1."""
     left = iter([s for d, s in zip(array.shape, array.strides, strict=True) if d != 1])
     strides = tuple(0 if d == 1 else next(left) for d in type.shape)
     return array.viewed(type, strides)
@@ -116,10 +116,10 @@ def _transpose(low: BufferPlan, op: Op) -> None:
             low.copy(result, ordered)
             low.env[result] = ordered
     else:
-        low.env[result] = _spread(operand, result.type)
+        low.env[result] = _splat(operand, result.type)
 
 
-def _spread(operand: Operand, type: TensorType) -> Spread:
+def _splat(operand: Operand, type: TensorType) -> Spread:
     assert isinstance(operand, Spread)
     return Spread(type, operand.number)
 
@@ -128,7 +128,7 @@ def _broadcast_to(low: BufferPlan, op: Op) -> None:
     result, operand = op.results[0], low.env[op.operands[0]]
     assert isinstance(result.type, TensorType)
     if not isinstance(operand, Array):
-        low.env[result] = _spread(operand, result.type)
+        low.env[result] = _splat(operand, result.type)
         return
     added = len(result.type.shape) - len(operand.shape)
     own = [
@@ -142,7 +142,7 @@ def _slice(low: BufferPlan, op: Op) -> None:
     result, operand = op.results[0], low.env[op.operands[0]]
     assert isinstance(result.type, TensorType)
     if not isinstance(operand, Array):
-        low.env[result] = _spread(operand, result.type)
+        low.env[result] = _splat(operand, result.type)
         return
     strides, offset = list(operand.strides), operand.offset
     for axis, start, step in zip(op.attr("axes"), op.attr("starts"), op.attr("steps"), strict=True):

@@ -1,7 +1,7 @@
-"""Windows that slide over the last dimensions: greatest elements, where they stand, and sums.
+"""Pooling: maxima, their positions and sums over windows of the last dimensions.
 
-One dimension after the other, as the NumPy kernels go.  Along a dimension, neighbouring windows that meet elements with
-the same taps are one walk, which reads the operand once per tap.
+One dimension after the other, as in the NumPy kernels.  Along a dimension, adjacent windows with the same taps inside
+the operand are one fused loop, which reads the operand once per tap.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..codegen.emit import pointer
 from ..codegen.values import Array, part
 from ..fusion.clusters import Axes, Cluster
 from ..fusion.loop_plan import Passes, Source
-from ..loops.fusing import memory_of, write_walk
+from ..loops.fusing import memory_of, write_fused_loop
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .rearrangements import fill
@@ -31,7 +31,7 @@ __all__ = ["compute"]
 def compute(
     low: BufferPlan, sources: Sequence[Array], targets: Sequence[Array], build: Callable[..., Sequence[Value]]
 ) -> None:
-    """Writes what `build` makes of values of one shape, element by element, into arrays of that shape."""
+    """Writes a fused loop: the ops that `build` makes of values of one shape, element by element."""
     shape = targets[0].shape
     if 0 in shape:
         return
@@ -56,11 +56,11 @@ def compute(
     for value, target in zip(results, targets, strict=True):
         low.touch(target)
         sinks[value] = (target, memory_of(target, axes))
-    write_walk(low, cluster, passes, read, sinks)
+    write_fused_loop(low, cluster, passes, read, sinks)
 
 
 def _numbers(low: BufferPlan, op: Op) -> Array:
-    """The operand, narrow floats as f32 where the NumPy kernel widens."""
+    """The operand as an array, 16-bit floats as f32 where the NumPy kernel widens."""
     x = low.in_memory(op.operands[0], ordered=False)
     x = x if isinstance(x.offset, int) else low.in_memory(op.operands[0])
     return _as(low, x, float32) if op.defn.widen and x.dtype in (float16, bfloat16) else x
@@ -78,7 +78,7 @@ def _give(low: BufferPlan, op: Op, found: Array, target: Array) -> None:
 
 
 def _runs(taps: Sequence[tuple[slice, slice]], count: int) -> list[tuple[int, int, list[int]]]:
-    """Windows first ... end - 1 that meet elements with the same taps, and with which."""
+    """Runs of windows (first ... end - 1) with the same taps inside the operand, and these taps."""
     met = [[t for t, (windows, _) in enumerate(taps) if windows.start <= w < windows.stop] for w in range(count)]
     runs = []
     for _, group in itertools.groupby(range(count), key=lambda w: met[w]):
@@ -88,7 +88,7 @@ def _runs(taps: Sequence[tuple[slice, slice]], count: int) -> list[tuple[int, in
 
 
 def _elements(x: Array, axis: int, tap: tuple[slice, slice], first: int, end: int, stride: int) -> Array:
-    """What windows first ... end - 1 meet with a tap."""
+    """A view of the elements that windows first ... end - 1 read by a tap."""
     windows, elements = tap
     start = elements.start + (first - windows.start) * stride
     return part(x, axis, start, end - first, stride)
@@ -117,7 +117,7 @@ def _narrowed(x: Array, axis: int, size: int) -> Any:
 
 
 def _each(low: BufferPlan, op: Op, combine: Callable[..., Value]) -> None:
-    """One number per window, of the elements that it meets."""
+    """One number per window: its elements combined."""
     x, result = _numbers(low, op), op.results[0]
     lead = len(x.shape) - len(op.attr("kernel"))
     slide = _Slide(op, x.shape[lead:], result.shape[lead:])
@@ -151,8 +151,8 @@ def _total(*xs: Value) -> Value:
     return total
 
 
-def _spread(low: BufferPlan, op: Op) -> None:
-    """Every window's number added to all elements that the window meets."""
+def _scatter_windows(low: BufferPlan, op: Op) -> None:
+    """Adds every window's number to all elements of the window."""
     g, result = _numbers(low, op), op.results[0]
     lead = len(g.shape) - len(op.attr("kernel"))
     slide = _Slide(op, result.shape[lead:], g.shape[lead:])
@@ -171,7 +171,7 @@ def _spread(low: BufferPlan, op: Op) -> None:
 
 
 def _sum_windows(low: BufferPlan, op: Op) -> None:
-    """The windows themselves, added where they came from."""
+    """Adds the elements of windows where they came from (the transpose of extracting windows)."""
     x, target = _numbers(low, op), low.target(op.results[0])
     n = len(op.attr("kernel"))
     lead = len(x.shape) - 2 * n
@@ -190,7 +190,7 @@ def _sum_windows(low: BufferPlan, op: Op) -> None:
 
 
 def _greatest_places(low: BufferPlan, op: Op) -> None:
-    """The last dimension first, so that of equal elements the one in the first row wins."""
+    """Positions of maxima; the last dimension first, so that of equal elements the first in C order wins."""
     x, result = _numbers(low, op), op.results[0]
     lead = len(x.shape) - len(op.attr("kernel"))
     sizes: Any = x.shape[lead:]
@@ -199,7 +199,7 @@ def _greatest_places(low: BufferPlan, op: Op) -> None:
     for i in reversed(range(slide.n)):
         steps[lead + i], step = step, step * sizes[i]
     dtype = int32 if step < 2**31 else int64
-    where = Array(tensor(dtype, x.shape), pointer("null"), tuple(steps), 0, (), counted=True)
+    where = Array(tensor(dtype, x.shape), pointer("null"), tuple(steps), 0, (), is_iota=True)
     target = low.target(result)
     for i in reversed(range(slide.n)):
         axis = lead + i
@@ -213,7 +213,7 @@ def _greatest_places(low: BufferPlan, op: Op) -> None:
 
 
 def _better(dtype: DType, best: Value, where: Value, *others: Value) -> list[Value]:
-    """The greatest element, or the first nan, and its place."""
+    """The maximum, or the first nan, and its position."""
     for x, place in zip(others[::2], others[1::2], strict=True):
         better = F.logical_not(F.less_equal(x, best))
         if x.dtype.is_float:
@@ -224,6 +224,6 @@ def _better(dtype: DType, best: Value, where: Value, *others: Value) -> list[Val
 
 OPS["max_pool"] = lambda low, op: _each(low, op, _greatest)
 OPS["window_sum"] = lambda low, op: _each(low, op, _total)
-OPS["window_spread"] = _spread
+OPS["window_spread"] = _scatter_windows
 OPS["sum_windows"] = _sum_windows
 OPS["max_pool_index"] = _greatest_places

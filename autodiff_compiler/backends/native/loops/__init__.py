@@ -1,1 +1,1 @@
-"""Loops over elements: fused loops, loop nests, copies that go across."""
+"""Loops over elements: fused loops, loop nests, transposed copies, non-temporal stores."""

@@ -1,7 +1,7 @@
-"""Writes the loops of a cluster: slabs of rows of elements, vectors of elements innermost.
+"""Writes the fused loop of a cluster: slabs of rows of elements, vectors innermost.
 
-Sums of f32 are added in lanes over blocks of 4096 elements, whose sums are added in f64; the order is fixed when
-the text is written: it follows from the machine's vectors, the shapes, and how much else is done with each element.
+Sums of f32 are added in lanes over blocks of 4096 elements, and the blocks in f64.  The order is fixed when the code is
+written: it follows from the machine's vectors, the shapes, and how much else is done with each element.
 """
 
 from __future__ import annotations
@@ -20,29 +20,31 @@ from ..codegen.lanes import Lane
 from ..fusion.clusters import REDUCTIONS, Cluster, reduced_axes
 from ..fusion.loop_plan import Layout, Level, Memory, Passes, Source
 
-__all__ = ["Walk"]
+__all__ = ["FusedLoop"]
 
+#: Elements whose sum is a partial one, in the narrow dtype.
 _BLOCK = 4096
-#: Numbers fewer than this NumPy adds one after the other.
+#: NumPy adds fewer numbers than this from left to right.
 _FEW = 8
-#: So many vectors of a row are written one after the other, and kept in registers between passes.
+#: Rows of up to this many vectors have straight-line code, and can stay in registers between passes.
 HELD = 4
 
-#: Instructions per element up to which a vector is little work, and from which on it is much.
+#: Instructions per element: up to the first a reduction is unrolled, from the second on vectors are interleaved.
 _LITTLE, _MUCH = 8, 3 * COSTLY
-#: Beyond this it is too much for four at a time; by whether the machine has few registers.
+#: Up to this four vectors are interleaved instead of two; by whether the machine has few registers.
 _MOST = {False: 12 * COSTLY, True: 24 * COSTLY}
-#: Vectors of a row from which on there are enough of them to go on with two at a time.
+#: Vectors of a row from which on two are interleaved.
 _MANY = 8
 
 Pointers = dict[Memory, Reg]
 
 
-class Walk:
-    """Writes one walk into `text`.
+class FusedLoop:
+    """Writes one fused loop into `text`.
 
-    `sources`: what the cluster reads; `sinks`: where results (and what later passes need) go.  `lanes`: how many
-    elements a vector has at most; `masked`: whether a part of a vector can be loaded and stored.
+    `sources`: what the cluster reads; `sinks`: where results, and what later passes need, are stored.  `lanes`: the
+    most elements of a vector; `masked`: whether the machine has masked loads and stores; `held`: a row stays in
+    registers between passes.
     """
 
     def __init__(
@@ -62,24 +64,24 @@ class Walk:
         self.sources, self.sinks, self.masked, self.held = sources, sinks, masked, held
         self.length = layout.inner[-1].size
         self.width = min(lanes, 1 << (self.length - 1).bit_length())
-        self.one = Kernels(text, 1, quick=False)  # the last elements of a row have the bits of the others
+        self.one = Kernels(text, 1, low_latency=False)  # the last elements of a row have the bits of the others
         self.kernels: dict[int, Kernels] = {1: self.one}
-        #: numbers of the row that is being gone through
+        #: values that are one number for the current row
         self.row: dict[Value, Lane] = {}
-        #: numbers of the part of it along the innermost axis
+        #: values that are one number along the innermost axis
         self.along: dict[Value, Lane] = {}
-        #: what the vectors of a held row are
+        #: for each vector of a held row the values computed so far
         self.registers: list[dict[Value, Lane]] = []
         memories = [s for s in sources.values() if isinstance(s, Memory)] + list(sinks.values())
         self.start = {m: text.at(m.base, m.offset) for m in memories}
         self.slabs = [op for op in cluster.ops if self._is_slab(op)]
         self.columns = [op for op in cluster.ops if op.results[0] in cluster.ends and op not in self.slabs]
         vectors = -(-self.length // self.width)
-        #: whether columns stay in registers from row to row, and then what each vector of them is
-        self.kept = bool(self.columns) and bool(layout.outer) and len(layout.inner) == 1 and vectors <= HELD
+        #: whether reductions over `outer` stay in registers from row to row, and then the value of each vector
+        self.held_columns = bool(self.columns) and bool(layout.outer) and len(layout.inner) == 1 and vectors <= HELD
         self.sums: dict[tuple[Op, int], Reg] = {}
-        #: whether the vectors of a row are written one after the other
-        self.straight = held or self.kept
+        #: whether a row is straight-line code, without a loop over vectors
+        self.straight_line = held or self.held_columns
 
     def _is_slab(self, op: Op) -> bool:
         if op.results[0] not in self.cluster.ends:
@@ -98,7 +100,7 @@ class Walk:
         carried: list[Reg],
         body: Callable[[Pointers, list[Reg]], list[Reg]],
     ) -> list[Reg]:
-        """The loops one in the other, around the body."""
+        """A loop nest around the body."""
         if not levels:
             return body(at, carried)
         level, text = levels[0], self.text
@@ -110,12 +112,12 @@ class Walk:
         return text.loop(0, level.size, 1, carried, trip)
 
     def _slab(self, at: Pointers, carried: list[Reg]) -> list[Reg]:
-        if not self.kept:
+        if not self.held_columns:
             for op in self.columns:
                 self._fill(op, at)
-        starts = [self._spread_identity(op, self._total_dtype(op), self.width).reg for op in self.slabs]
-        vectors = [(op, v) for op in self.columns for v in range(-(-self.length // self.width)) if self.kept]
-        starts += [self._spread_identity(op, op.results[0].dtype, self.width).reg for op, _ in vectors]
+        starts = [self._identity(op, self._total_dtype(op), self.width).reg for op in self.slabs]
+        vectors = [(op, v) for op in self.columns for v in range(-(-self.length // self.width)) if self.held_columns]
+        starts += [self._identity(op, op.results[0].dtype, self.width).reg for op, _ in vectors]
 
         def row(place: Pointers, now: list[Reg]) -> list[Reg]:
             self.sums = dict(zip(vectors, now[len(self.slabs) :], strict=True))
@@ -129,17 +131,17 @@ class Walk:
             mask = k.mask(lanes) if lanes < self.width else None
             self._put(k, Lane(k, total, sink.dtype), sink, at[sink], v * self.width, mask, lanes)
         for op, total in zip(self.slabs, totals, strict=False):
-            result = self._collapsed(op, Lane(self._k(self.width), total, self._total_dtype(op)))
+            result = self._reduced(op, Lane(self._k(self.width), total, self._total_dtype(op)))
             self._k(1).store(result, at[self.sinks[op.results[0]]])
         return carried
 
     def _fill(self, op: Op, at: Pointers) -> None:
-        """Sets the columns to what they start with."""
+        """Stores the identity in the results of a reduction over `outer`."""
         sink = self.sinks[op.results[0]]
 
         def vectors(place: Pointers, carried: list[Reg]) -> list[Reg]:
             def one(k: Kernels, i: Int, mask: Reg | None, lanes: int, _: list[Reg]) -> list[Reg]:
-                self._put(k, self._spread_identity(op, sink.dtype, k.width), sink, place[sink], i, mask, lanes)
+                self._put(k, self._identity(op, sink.dtype, k.width), sink, place[sink], i, mask, lanes)
                 return []
 
             return self._stretch(0, self.length, 1, [], one)
@@ -164,30 +166,29 @@ class Walk:
         inner = [op for op in self.passes.reductions[number] if op not in self.columns]
         rows = [op for op in inner if op not in self.slabs]
         starts = [
-            totals[op] if op in totals else self._spread_identity(op, self._total_dtype(op), self.width).reg
-            for op in inner
+            totals[op] if op in totals else self._identity(op, self._total_dtype(op), self.width).reg for op in inner
         ]
         self._prepare(number)
         ends = self._nested(self.layout.inner[:-1], at, starts, lambda place, now: self._run(number, inner, place, now))
         for op, end in zip(inner, ends, strict=True):
             if op in rows:
-                self.row[op.results[0]] = self._collapsed(op, Lane(self._k(self.width), end, self._total_dtype(op)))
+                self.row[op.results[0]] = self._reduced(op, Lane(self._k(self.width), end, self._total_dtype(op)))
             else:
                 totals[op] = end
 
     def _run(self, number: int, reductions: list[Op], place: Pointers, totals: list[Reg]) -> list[Reg]:
-        """One way along the innermost axis: partial results of blocks are joined to the totals."""
+        """A pass along the innermost axis: partial results of blocks are combined with the totals."""
         text, k = self.text, self._k(self.width)
         self._read_once(place)
 
         def block(start: Int, length: int, now: list[Reg]) -> list[Reg]:
-            begin = [self._spread_identity(op, self._partial_dtype(op), self.width).reg for op in reductions]
+            begin = [self._identity(op, self._partial_dtype(op), self.width).reg for op in reductions]
             parts = self._stretch(start, length, self._unroll(number), begin, step)
-            joined = []
+            combined = []
             for op, total, part in zip(reductions, now, parts, strict=True):
                 of, to = self._partial_dtype(op), self._total_dtype(op)
-                joined.append(self._join(op, Lane(k, total, to), k.cast(Lane(k, part, of), to)).reg)
-            return joined
+                combined.append(self._combine(op, Lane(k, total, to), k.cast(Lane(k, part, of), to)).reg)
+            return combined
 
         def step(k: Kernels, i: Int, mask: Reg | None, lanes: int, now: list[Reg]) -> list[Reg]:
             return self._vector(number, reductions, place, k, i, mask, lanes, now)
@@ -201,10 +202,10 @@ class Walk:
 
     def _block(self, reductions: list[Op]) -> int:
         widened = any(self._total_dtype(op) is not self._partial_dtype(op) for op in reductions)
-        return _BLOCK if widened and not self.straight else self.length
+        return _BLOCK if widened and not self.straight_line else self.length
 
     def _unroll(self, number: int) -> int:
-        """Several vectors at a time where little is done with each: reductions need not wait for each other."""
+        """The unroll factor of reductions: where little else is done, independent accumulators hide their latency."""
         if self.held or self.columns or not self.passes.reductions[number]:
             return 1
         costs = [op.defn.cost for op in self.cluster.ops if self.passes.of.get(op.results[0], 0) == number]
@@ -218,7 +219,7 @@ class Walk:
         carried: list[Reg],
         step: Callable[[Kernels, Int, Reg | None, int, list[Reg]], list[Reg]],
     ) -> list[Reg]:
-        """`length` elements from `start` on: whole vectors, then the rest."""
+        """`length` elements from `start` on: whole vectors, then the remainder, masked or element by element."""
         text, width = self.text, self.width
         k = self._k(width)
         done = 0
@@ -226,7 +227,7 @@ class Walk:
             done = length // (unroll * width) * unroll * width
             carried = self._unrolled(start, done, unroll, carried, step)
         whole = length // width * width
-        if whole - done > (HELD if self.straight else 1) * width:
+        if whole - done > (HELD if self.straight_line else 1) * width:
             carried = text.loop(
                 text.add(start, done),
                 text.add(start, whole),
@@ -238,10 +239,10 @@ class Walk:
             for i in range(done, whole, width):
                 carried = step(k, text.add(start, i), None, width, carried)
         rest = length - whole
-        if rest and (self.masked or self.straight or width == 2):
+        if rest and (self.masked or self.straight_line or width == 2):
             carried = step(k, text.add(start, whole), k.mask(rest), rest, carried)
         elif rest:
-            carried = self._rest(text.add(start, whole), rest, carried, step)
+            carried = self._remainder_loop(text.add(start, whole), rest, carried, step)
         return carried
 
     def _unrolled(
@@ -252,11 +253,11 @@ class Walk:
         carried: list[Reg],
         step: Callable[[Kernels, Int, Reg | None, int, list[Reg]], list[Reg]],
     ) -> list[Reg]:
-        """Several vectors per trip, each with results of its own, which are joined at the end."""
+        """The unrolled loop: each of `unroll` vectors per trip has accumulators of its own, combined at the end."""
         text, width = self.text, self.width
         k, n = self._k(width), len(carried)
         reductions = self._reducing
-        fresh = [self._spread_identity(op, self._partial_dtype(op), width).reg for op in reductions]
+        fresh = [self._identity(op, self._partial_dtype(op), width).reg for op in reductions]
 
         def trip(i: Int, now: list[Reg]) -> list[Reg]:
             after: list[Reg] = []
@@ -265,67 +266,67 @@ class Walk:
             return after
 
         ends = text.loop(start, text.add(start, length), unroll * width, [*carried, *fresh * (unroll - 1)], trip)
-        joined = ends[:n]
+        combined = ends[:n]
         for u in range(1, unroll):
             for j, op in enumerate(reductions):
                 dtype = self._partial_dtype(op)
-                joined[j] = self._join(op, Lane(k, joined[j], dtype), Lane(k, ends[u * n + j], dtype)).reg
-        return joined
+                combined[j] = self._combine(op, Lane(k, combined[j], dtype), Lane(k, ends[u * n + j], dtype)).reg
+        return combined
 
-    def _rest(
+    def _remainder_loop(
         self,
         start: Int,
         length: int,
         carried: list[Reg],
         step: Callable[[Kernels, Int, Reg | None, int, list[Reg]], list[Reg]],
     ) -> list[Reg]:
-        """What is left over, element by element."""
+        """The remainder of a row, element by element."""
         text, k = self.text, self._k(self.width)
         reductions = self._reducing if carried else []
-        begin = [self._spread_identity(op, self._partial_dtype(op), 1).reg for op in reductions]
+        begin = [self._identity(op, self._partial_dtype(op), 1).reg for op in reductions]
         ends = text.loop(
             start, text.add(start, length), 1, begin, lambda i, now: step(self.one, i, None, 1, now), runs=True
         )
-        joined = []
+        combined = []
         for op, total, end in zip(reductions, carried, ends, strict=True):
             dtype = self._partial_dtype(op)
-            padded = self._spread_identity(op, dtype, self.width).reg
+            padded = self._identity(op, dtype, self.width).reg
             padded = text.let(padded.type, f"insertelement {padded}, {end}, i64 0") if self.width > 1 else end
-            joined.append(self._join(op, Lane(k, total, dtype), Lane(k, padded, dtype)).reg)
-        return joined
+            combined.append(self._combine(op, Lane(k, total, dtype), Lane(k, padded, dtype)).reg)
+        return combined
 
     # ------------------------------------------------------------------------------------------- vectors
     def _k(self, width: int) -> Kernels:
         if width not in self.kernels:
-            self.kernels[width] = Kernels(self.text, width, quick=False)
+            self.kernels[width] = Kernels(self.text, width, low_latency=False)
         return self.kernels[width]
 
     def _prepare(self, number: int) -> None:
-        """Spreads the numbers of the row before its loop, where the code generator would not."""
+        """Broadcasts the row's numbers to vectors before its loop: LLVM does not hoist all of these."""
         self._reducing = [op for op in self.passes.reductions[number] if op not in self.columns]
         k = self._k(self.width)
         for x, source in self.sources.items():
             if isinstance(source, Lane):
-                k.spread(source)
-            elif isinstance(source, Memory) and x.shape == self.cluster.shape and self._still(source):
+                k.broadcast(source)
+            elif isinstance(source, Memory) and x.shape == self.cluster.shape and self._is_invariant(source):
                 if x not in self.row:
                     self.row[x] = self._single(source)
-                k.spread(self.row[x])
+                k.broadcast(self.row[x])
         for op in self.cluster.ops:
             if op.defn.name == "broadcast_to" and self.passes.of[op.results[0]] <= number:
-                k.spread(self._of_row(op.operands[0]))
+                k.broadcast(self._of_row(op.operands[0]))
 
     def _read_once(self, place: Pointers) -> None:
-        """Spreads what is one number along the innermost axis before its loop."""
+        """Loads what is one number along the innermost axis before its loop."""
         self.along = {}
         for x, source in self.sources.items():
-            if not isinstance(source, Memory) or source.counted or x in self.row:
+            if not isinstance(source, Memory) or source.is_iota or x in self.row:
                 continue
             if x.shape == self.cluster.shape and self.layout.inner[-1].strides[source] == 0:
                 self.along[x] = self.one.load(place[source], source.dtype)
-                self._k(self.width).spread(self.along[x])
+                self._k(self.width).broadcast(self.along[x])
 
-    def _still(self, source: Memory) -> bool:
+    def _is_invariant(self, source: Memory) -> bool:
         """Whether a source is one number for the whole row."""
         return all(level.strides[source] == 0 for level in self.layout.inner)
 
@@ -340,7 +341,7 @@ class Walk:
         lanes: int,
         partial: list[Reg],
     ) -> list[Reg]:
-        """What a pass does with one vector; returns the partial results after it."""
+        """What a pass does with one vector; returns the accumulators after it."""
         if self.held:
             index = int(i) // self.width  # type: ignore[arg-type]
             while len(self.registers) <= index:
@@ -359,20 +360,20 @@ class Walk:
             dtype = self._partial_dtype(op)
             x = k.cast(get(op.operands[0]), dtype)
             if mask is not None:
-                identity = self._spread_identity(op, dtype, k.width)
+                identity = self._identity(op, dtype, k.width)
                 x = Lane(k, self.text.let(x.reg.type, f"select {mask}, {x.reg}, {identity.reg}"), dtype)
-            after.append(self._join(op, Lane(k, now, dtype), x).reg)
+            after.append(self._combine(op, Lane(k, now, dtype), x).reg)
         stores = [(x, get(x)) for x in self.passes.stores[number]]
         for op in self.columns:
             if self.passes.of.get(op.operands[0], 0) == number:
                 sink = self.sinks[op.results[0]]
                 element = k.cast(get(op.operands[0]), sink.dtype)
-                if self.kept:
+                if self.held_columns:
                     which = (op, int(i) // self.width)  # type: ignore[arg-type]
-                    self.sums[which] = self._join(op, Lane(k, self.sums[which], sink.dtype), element).reg
+                    self.sums[which] = self._combine(op, Lane(k, self.sums[which], sink.dtype), element).reg
                     continue
                 found = self._get(k, sink, place[sink], i, mask, lanes)
-                stores.append((op.results[0], self._join(op, found, element)))
+                stores.append((op.results[0], self._combine(op, found, element)))
         for result, lane in stores:
             sink = self.sinks[result]
             self._put(k, lane, sink, place[sink], i, mask, lanes)
@@ -393,10 +394,10 @@ class Walk:
         source = self.sources.get(x)
         if isinstance(source, Memory):
             if x in self.row or x in self.along:
-                return k.spread(self.row[x] if x in self.row else self.along[x])
+                return k.broadcast(self.row[x] if x in self.row else self.along[x])
             return self._get(k, source, place[source], i, mask, lanes)
         if isinstance(source, Lane):
-            return k.spread(source)
+            return k.broadcast(source)
         if source is not None:
             return k.number(source, x.dtype)
         if x in self.sinks and self.passes.of[x] < number:
@@ -405,13 +406,13 @@ class Walk:
         op = x.owner
         assert isinstance(op, Op)
         if op.defn.name == "broadcast_to":
-            return k.spread(self._of_row(op.operands[0]))
+            return k.broadcast(self._of_row(op.operands[0]))
         if op.loc is not None:
             self.text.note(f"{x.name or op.defn.name}: {op.loc}")
         return apply_formula(k, op, [get(y) for y in op.operands])
 
     def _of_row(self, x: Value) -> Lane:
-        """A number of the row: what a reduction left, or what follows from such numbers."""
+        """One number per row: the result of a reduction, or computed from such numbers."""
         if x not in self.row:
             source = self.sources.get(x)
             if isinstance(source, Memory):
@@ -434,15 +435,15 @@ class Walk:
     def _single(self, memory: Memory) -> Lane:
         """The first element of the row."""
         place = self.at[memory]
-        return self.one.counted(place, memory.dtype, 0) if memory.counted else self.one.load(place, memory.dtype)
+        return self.one.iota(place, memory.dtype, 0) if memory.is_iota else self.one.load(place, memory.dtype)
 
     def _get(self, k: Kernels, memory: Memory, base: Reg, i: Int, mask: Reg | None, lanes: int) -> Lane:
         text, stride = self.text, self.layout.inner[-1].strides[memory]
         place = text.at(base, text.mul(i, stride))
-        if memory.counted:
-            return k.counted(place, memory.dtype, stride)
+        if memory.is_iota:
+            return k.iota(place, memory.dtype, stride)
         if stride == 0 and k.width > 1:
-            return k.spread(self.one.load(place, memory.dtype))
+            return k.broadcast(self.one.load(place, memory.dtype))
         if stride != memory.dtype.itemsize and k.width > 1:
             return k.load_strided(place, memory.dtype, stride, lanes)
         if mask is None:
@@ -455,7 +456,7 @@ class Walk:
         text, stride = self.text, self.layout.inner[-1].strides[memory]
         place = text.at(base, text.mul(i, stride))
         if (stride == memory.dtype.itemsize or k.width == 1) and mask is None:
-            k.store(x, place, past_caches=memory.streams if k.width == self.width else 0)
+            k.store(x, place, nontemporal=memory.nontemporal if k.width == self.width else 0)
         elif stride == memory.dtype.itemsize and self.masked:
             assert mask is not None
             k.store_masked(x, place, mask)
@@ -464,18 +465,18 @@ class Walk:
 
     # ------------------------------------------------------------------------------------------- reductions
     def _partial_dtype(self, op: Op) -> DType:
-        """In which dtype a few thousand elements are put together."""
+        """The dtype of accumulators within a block."""
         dtype = op.operands[0].dtype
         return float32 if op.defn.widen and dtype in (float16, bfloat16) else dtype
 
     def _total_dtype(self, op: Op) -> DType:
-        """In which dtype the results of blocks are put together."""
+        """The dtype of accumulators across blocks."""
         dtype = self._partial_dtype(op)
         single = self.length <= _BLOCK and len(self.layout.inner) == 1 and op not in self.slabs
         return float64 if op.defn.name == "sum" and dtype is float32 and not single else dtype
 
-    def _spread_identity(self, op: Op, dtype: DType, width: int) -> Lane:
-        """What joins with anything to that."""
+    def _identity(self, op: Op, dtype: DType, width: int) -> Lane:
+        """The identity of a reduction, in all lanes."""
         k, name = self._k(width), op.defn.name
         if name == "sum":
             return k.number(-0.0 if dtype.is_float else 0, dtype)
@@ -489,7 +490,7 @@ class Walk:
         low, high = (-(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1) if signed else (0, 2**dtype.bits - 1)
         return k.number(low if name == "max" else high, dtype)
 
-    def _join(self, op: Op, a: Lane, b: Lane) -> Lane:
+    def _combine(self, op: Op, a: Lane, b: Lane) -> Lane:
         k, name = self._k(a.kernels.width), op.defn.name
         if name == "sum":
             return k.add(a, b)
@@ -503,17 +504,17 @@ class Walk:
         """Some of the lanes."""
         return self._k(len(lanes)).of_lanes(x, lanes)
 
-    def _collapsed(self, op: Op, x: Lane) -> Lane:
-        """All lanes joined, as the dtype of the result: neighbours first, or a few numbers in order, as NumPy does."""
+    def _reduced(self, op: Op, x: Lane) -> Lane:
+        """The horizontal reduction of a vector, as the result's dtype: pairs first, or few numbers in NumPy's order."""
         width = x.kernels.width
         if self.length < _FEW and op not in self.slabs and len(self.layout.inner) == 1:
             ones = [self._part(x, [i]) for i in range(min(self.length, width))]
             x, width = ones[0], 1
             for one in ones[1:]:
-                x = self._join(op, x, one)
+                x = self._combine(op, x, one)
         while width > 1:
             width //= 2
-            x = self._join(op, self._part(x, range(0, 2 * width, 2)), self._part(x, range(1, 2 * width, 2)))
+            x = self._combine(op, self._part(x, range(0, 2 * width, 2)), self._part(x, range(1, 2 * width, 2)))
         type = op.results[0].type
         assert isinstance(type, TensorType)
         return self.one.cast(x, type.dtype)
@@ -525,10 +526,10 @@ def held_row(length: int, passes: int, lanes: int, loops: int) -> bool:
 
 
 def vectors_together(cluster: Cluster, layout: Layout, lanes: int, few_registers: bool) -> int:
-    """How many vectors are gone on with at the same time.
+    """How many vectors are interleaved in a trip.
 
-    Several, where there is so much to do with each that the processor does not see the next one while it waits for the
-    results of this one; four of them only where the code that this makes is worth it.
+    More than one where the dependency chain of a vector is so long that out-of-order execution does not reach the next
+    trip; four only where the code is not too large for that.
     """
     work = sum(COSTLY if op.defn.cost is None else op.defn.cost for op in cluster.ops)
     vectors = layout.inner[-1].size // lanes

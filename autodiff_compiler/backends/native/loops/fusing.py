@@ -14,24 +14,24 @@ from ....ir.types import TensorType, tensor
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Reg, Text
 from ..codegen.lanes import Lane
-from ..codegen.values import HOST, WALK, Array, Spread, Undefined, roots_of
+from ..codegen.values import FUSED, HOST, Array, Spread, Undefined, roots_of
 from ..fusion.clusters import REDUCTIONS, Axes, Cluster, reduced_axes
-from ..fusion.loop_plan import Memory, Passes, Source, collapsed, plan_passes, read_again, reading_passes, row_bytes
+from ..fusion.loop_plan import Memory, Passes, Source, collapsed, count_rereads, plan_passes, reading_passes, row_bytes
 from ..memory.buffer_plan import BufferPlan
 from ..memory.last_uses import last_use
 from ..memory.wishes import Carried
-from .fused_loop import Walk, held_row, vectors_together
-from .nontemporal import close_streams, note_streams
-from .transposes import worth_turning
+from .fused_loop import FusedLoop, held_row, vectors_together
+from .nontemporal import fence_stores, mark_nontemporal
+from .transposes import worth_transposing
 
-__all__ = ["memory_of", "source_of", "write_cluster", "write_walk"]
+__all__ = ["memory_of", "source_of", "write_cluster", "write_fused_loop"]
 
 
 def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
     shape = cluster.shape
     for op in cluster.ops:
         if low.ways.get(op.defn.name) != HOST:
-            low.ways[op.defn.name] = WALK
+            low.ways[op.defn.name] = FUSED
     if cluster.axes is None:
         cluster.axes = Axes((), (), tuple(range(len(shape))))
     members = set(cluster.ops)
@@ -56,8 +56,8 @@ def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
     }
     _note_overwrites(low, cluster, passes, reads, sources, sinks)
     sinks |= _temporaries(low, cluster, passes, reads, sinks)
-    passes.again = read_again(cluster, reads, set(sources))
-    write_walk(low, cluster, passes, sources, sinks, held=held)
+    passes.rereads = count_rereads(cluster, reads, set(sources))
+    write_fused_loop(low, cluster, passes, sources, sinks, held=held)
 
 
 def _lanes(low: BufferPlan, cluster: Cluster) -> int:
@@ -81,7 +81,7 @@ def source_of(low: BufferPlan, x: Value, cluster: Cluster) -> Source:
         return 0
     if not isinstance(operand, Array):
         raise InternalCompilerError(f"a walk reads {operand!r}")
-    if worth_turning(operand):
+    if worth_transposing(operand):
         operand = low.in_memory(x)
     low.touch(operand)
     return memory_of(operand, _axes_of(x, cluster), len(cluster.shape))
@@ -99,7 +99,7 @@ def memory_of(array: Array, axes: Iterable[int], ndim: int | None = None) -> Mem
     strides = [0] * (len(array.shape) if ndim is None else ndim)
     for axis, d, stride in zip(axes, array.shape, array.strides, strict=True):
         strides[axis] = 0 if d == 1 else stride
-    return Memory(array.base, array.offset, tuple(strides), array.dtype, array.counted)
+    return Memory(array.base, array.offset, tuple(strides), array.dtype, array.is_iota)
 
 
 def _sink(low: BufferPlan, x: Value, cluster: Cluster, *, over: bool) -> tuple[Array, Memory]:
@@ -262,7 +262,7 @@ def _told(name: str, cluster: Cluster) -> str:
     return f"{where}{what} over [{shape}] for {len(ops)} operation{'s' * (len(ops) > 1)}: {kinds}"
 
 
-def write_walk(
+def write_fused_loop(
     low: BufferPlan,
     cluster: Cluster,
     passes: Passes,
@@ -285,11 +285,11 @@ def write_walk(
     if logs.listener("fusion") is not None and cluster.ops:
         low.told.append(_told("" if inline else f"k{len(low.kernels)}", cluster))
     plain = {x: m for x, (_, m) in sinks.items()}
-    low.journal.walk(sources, plain, cluster.shape, passes)  # type: ignore[arg-type]
+    low.trace.fused_loop(sources, plain, cluster.shape, passes)  # type: ignore[arg-type]
     together = 1 if held else vectors_together(cluster, layout, lanes, low.machine.few_registers)
     more: dict[str, Any] = {"lanes": together * lanes, "masked": low.machine.masked, "held": held}
     if inline:
-        walk = Walk(low.text, cluster, passes, layout, sources, plain, **more)
+        walk = FusedLoop(low.text, cluster, passes, layout, sources, plain, **more)
         walk.write()
         for x in sinks:
             if x in cluster.rows and x.type is tensor(x.dtype, ()) and x not in low.results:
@@ -302,16 +302,16 @@ def write_walk(
     outside = list(dict.fromkeys([*outside, *(m.base for m in plain.values())]))
     outside = [r for r in outside if r.text != "null"]
     text = Text.kernel(len(low.kernels), [r.type for r in outside])
-    text.sparing = low.sparing
+    text.maths_out_of_line = low.maths_out_of_line
     inside = {r: Reg(f"%p{i}", r.type) for i, r in enumerate(outside)}
     k = Kernels(text, 1)
     for s in memories:
         s.base = inside.get(s.base, s.base)
     moved = {x: Lane(k, inside[s.reg], s.dtype) if isinstance(s, Lane) else s for x, s in sources.items()}
-    streams = note_streams(low, cluster, passes, layout, sinks, lanes)
-    Walk(text, cluster, passes, layout, moved, plain, **more).write()
-    if streams:
-        close_streams(text)
+    nontemporal = mark_nontemporal(low, cluster, passes, layout, sinks, lanes)
+    FusedLoop(text, cluster, passes, layout, moved, plain, **more).write()
+    if nontemporal:
+        fence_stores(text)
     text.ret()
     low.kernels.append(text)
     places = dict.fromkeys(str(op.loc) for op in cluster.ops if op.loc)

@@ -1,4 +1,4 @@
-"""Functions of their own for ops that are plain nests of loops over arrays, whose sizes and strides are known."""
+"""Kernels that are one loop nest over arrays whose sizes and strides are known."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..codegen.emit import LEAVE, Int, Reg, Text
 from ..codegen.values import Array
 from ..memory.buffer_plan import BufferPlan
 
-__all__ = ["Nest"]
+__all__ = ["LoopNest"]
 
 
-class Nest:
-    """Writes a function that takes the places of `arrays`, and its call at the end."""
+class LoopNest:
+    """Writes a kernel that takes pointers to `arrays`; `call` ends it and calls it from the driver."""
 
     def __init__(self, low: BufferPlan, arrays: Sequence[Array]) -> None:
         self.low, self.arrays = low, arrays
         text = Text.kernel(len(low.kernels), ["ptr"] * len(arrays))
         self.text = text
-        self.one = Kernels(text, 1, quick=False)
+        self.one = Kernels(text, 1, low_latency=False)
         self.places = [Reg(f"%p{i}", "ptr") for i in range(len(arrays))]
         self._kernels = {1: self.one}
 
@@ -31,11 +31,11 @@ class Nest:
         return self._kernels[width]
 
     def lanes(self, *dtypes: DType) -> int:
-        """How many elements a vector has."""
+        """How many elements of these dtypes fit a vector register, 16-bit floats held as f32."""
         return self.low.machine.vector_bytes // max(4, *(d.itemsize for d in dtypes))
 
     def call(self) -> None:
-        """The function is complete: the driver calls it, and ends where it was left early."""
+        """Ends the kernel and calls it from the driver, which leaves where the kernel was left early."""
         low, leaves = self.low, self.text.leaves
         result = "i32" if leaves else "void"
         if leaves:
@@ -62,10 +62,10 @@ class Nest:
         places: Sequence[Reg],
         body: Callable[[list[Reg]], None],
     ) -> None:
-        """A loop per axis, in their order; `strides`: for every place those of the axes."""
-        self.over_several(sizes, strides, places, 1, lambda at: body(at[0]))
+        """A loop per axis, in their order; `strides`: for each of `places` those of the axes."""
+        self.over_unrolled(sizes, strides, places, 1, lambda at: body(at[0]))
 
-    def over_several(
+    def over_unrolled(
         self,
         sizes: Sequence[int],
         strides: Sequence[Sequence[int]],
@@ -73,13 +73,13 @@ class Nest:
         together: int,
         body: Callable[[list[list[Reg]]], None],
     ) -> None:
-        """`over`, whose body gets the places of so many trips of the innermost loop together, and at its end of one."""
+        """`over` with the innermost loop unrolled: the body gets the places of `together` trips; of one in the rest."""
         kept = [i for i, d in enumerate(sizes) if d != 1]
         loops: list[tuple[int, list[int]]] = []
         for i in kept:
             steps = [s[i] for s in strides]
             if loops and loops[-1][1] == [s * sizes[i] for s in steps]:
-                loops[-1] = (loops[-1][0] * sizes[i], steps)  # the two axes are one
+                loops[-1] = (loops[-1][0] * sizes[i], steps)  # collapses the two axes
             else:
                 loops.append((sizes[i], steps))
         self._over(loops, list(places), together, body)
@@ -107,7 +107,7 @@ class Nest:
         text.repeated(whole, size, 1, lambda i: body([at(i)]))
 
     def along(self, count: int, widest: int, body: Callable[[Kernels, Int], None]) -> None:
-        """`count` elements that lie in order: vectors, then ever shorter ones; `body` gets the number of the first."""
+        """`count` adjacent elements: vectors, then ever shorter ones; `body` gets the index of each one's first."""
         done = 0
         if count >= widest:
             done = count // widest * widest
@@ -145,7 +145,7 @@ class Nest:
 
 
 def row_of(array: Array, axis: int) -> int | None:
-    """How many elements lie in order behind an axis (not negative); None if they do not."""
+    """How many elements the axes behind `axis` (not negative) have, if these are contiguous; else None."""
     step = array.dtype.itemsize
     for d, stride in zip(reversed(array.shape[axis + 1 :]), reversed(array.strides[axis + 1 :]), strict=True):
         if d != 1 and stride != step:

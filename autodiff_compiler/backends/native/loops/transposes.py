@@ -1,4 +1,4 @@
-"""Copies of arrays whose elements follow each other along another axis: squares of elements are turned in registers."""
+"""Transposed copies: square tiles of elements are transposed in registers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import NamedTuple
 from ..codegen.emit import Int, Reg, Text, i64, vector
 from ..codegen.values import Array, row_major, size_of
 from ..memory.buffer_plan import BufferPlan
-from .loop_nest import Nest
+from .loop_nest import LoopNest
 
-__all__ = ["turn", "turns", "worth_turning"]
+__all__ = ["is_transposed", "transpose", "worth_transposing"]
 
-#: Bytes below which a copy element by element is as fast, and the sizes of axes below which it is.
+#: A copy element by element is as fast below these: bytes of the array, sizes of its axes.
 _SMALL, _NARROW = 512, 4
-#: Squares that are turned one behind the other along the rows of the source, so that its cache lines are used up.
+#: Adjacent tiles along the rows of the source, which use up its cache lines.
 _TOGETHER = 2
-#: Bytes from which on a copy first pays for what is read across and computed with.
+#: Bytes from which on an operand that is read across its order had better be copied first.
 _READ_ACROSS = 1 << 14
 
 
@@ -26,23 +26,23 @@ class _Axis(NamedTuple):
     to: int
 
 
-def turns(source: Array, to: Array) -> bool:
-    """Whether a copy goes across: neighbours of one array lie apart in the other, along axes that both have."""
-    if source.dtype is not to.dtype or source.counted or size_of(to.type) < _SMALL:
+def is_transposed(source: Array, to: Array) -> bool:
+    """Whether a copy transposes: the contiguous axis of one array is strided in the other, and both are wide."""
+    if source.dtype is not to.dtype or source.is_iota or size_of(to.type) < _SMALL:
         return False
     return _across(_axes(source, to), source.dtype.itemsize) is not None
 
 
-def worth_turning(array: Array) -> bool:
-    """Whether loops that go over an array in its own order should read a copy of it."""
+def worth_transposing(array: Array) -> bool:
+    """Whether loops in C order over an array should read a transposed copy of it."""
     spread = any(d != 1 and s == 0 for d, s in zip(array.shape, array.strides, strict=True))
     if spread or size_of(array.type) < _READ_ACROSS:
         return False
-    return turns(array, array.viewed(array.type, row_major(array.shape, array.dtype.itemsize)))
+    return is_transposed(array, array.viewed(array.type, row_major(array.shape, array.dtype.itemsize)))
 
 
 def _axes(source: Array, to: Array) -> list[_Axis]:
-    """The axes of the copy, neighbours as one where both arrays allow it."""
+    """The axes of the copy, without those of size 1, neighbours collapsed where the strides of both arrays allow it."""
     axes: list[_Axis] = []
     for size, s, t in zip(to.shape, source.strides, to.strides, strict=True):
         if size == 1:
@@ -55,7 +55,7 @@ def _axes(source: Array, to: Array) -> list[_Axis]:
 
 
 def _across(axes: list[_Axis], itemsize: int) -> tuple[int, int] | None:
-    """The axes along which the elements of the target and of the source follow each other."""
+    """The contiguous axis of the target and that of the source; None if the copy does not transpose."""
     to = next((i for i, a in enumerate(axes) if a.to == itemsize), None)
     source = next((i for i, a in enumerate(axes) if abs(a.source) == itemsize), None)
     if to is None or source is None or abs(axes[to].source) <= itemsize or abs(axes[source].to) <= itemsize:
@@ -63,16 +63,16 @@ def _across(axes: list[_Axis], itemsize: int) -> tuple[int, int] | None:
     return (to, source) if min(axes[to].size, axes[source].size) >= _NARROW else None
 
 
-def turn(low: BufferPlan, source: Array, to: Array) -> None:
-    """Writes the copy."""
+def transpose(low: BufferPlan, source: Array, to: Array) -> None:
+    """Writes a transposed copy."""
     axes, itemsize = _axes(source, to), source.dtype.itemsize
     found = _across(axes, itemsize)
     assert found is not None
     columns, rows = (axes[i] for i in found)
     others = [a for i, a in enumerate(axes) if i not in found]
-    nest = Nest(low, [source, to])
+    nest = LoopNest(low, [source, to])
     start = nest.places
-    if rows.source < 0:  # from the other end
+    if rows.source < 0:  # a negative stride: from the other end
         text, last = nest.text, rows.size - 1
         start = [text.at(p, last * step) for p, step in zip(start, (rows.source, rows.to), strict=True)]
         rows = _Axis(rows.size, -rows.source, -rows.to)
@@ -80,13 +80,13 @@ def turn(low: BufferPlan, source: Array, to: Array) -> None:
         [a.size for a in others],
         [[a.source for a in others], [a.to for a in others]],
         start,
-        lambda at: _squares(nest, at, rows, columns, itemsize),
+        lambda at: _tiles(nest, at, rows, columns, itemsize),
     )
     nest.call()
 
 
-def _squares(nest: Nest, at: list[Reg], rows: _Axis, columns: _Axis, itemsize: int) -> None:
-    """All squares of one matrix; those at the ends begin earlier, and overlap others."""
+def _tiles(nest: LoopNest, at: list[Reg], rows: _Axis, columns: _Axis, itemsize: int) -> None:
+    """All tiles of one matrix; the last of a row or column overlaps the one before."""
     text = nest.text
     width = min(16, nest.low.machine.vector_bytes // itemsize, 1 << (min(rows.size, columns.size).bit_length() - 1))
 
@@ -96,16 +96,16 @@ def _squares(nest: Nest, at: list[Reg], rows: _Axis, columns: _Axis, itemsize: i
         last = i64(size - width)
         return text.call("i64", "llvm.smin.i64", text.whole(i), last)
 
-    def square(i: Int, j: Int) -> None:
+    def tile(i: Int, j: Int) -> None:
         r, c = begin(i, rows.size), begin(j, columns.size)
         source = text.at(text.at(at[0], text.mul(r, rows.source)), text.mul(c, columns.source))
         to = text.at(text.at(at[1], text.mul(r, rows.to)), text.mul(c, columns.to))
-        _square(text, width, itemsize, source, columns.source, to, rows.to)
+        _tile(text, width, itemsize, source, columns.source, to, rows.to)
 
     def band(first: Int, count: int) -> None:
         def across(j: Int) -> None:
             for n in range(count):
-                square(text.add(first, n * width), j)
+                tile(text.add(first, n * width), j)
 
         text.repeated(0, columns.size, width, across)
 
@@ -115,14 +115,14 @@ def _squares(nest: Nest, at: list[Reg], rows: _Axis, columns: _Axis, itemsize: i
     text.repeated(whole, rows.size, width, lambda i: band(i, 1))
 
 
-def _square(text: Text, width: int, itemsize: int, source: Reg, apart: int, to: Reg, to_apart: int) -> None:
-    """`width` vectors of the source become the columns of as many vectors of the target."""
+def _tile(text: Text, width: int, itemsize: int, source: Reg, source_step: int, to: Reg, to_step: int) -> None:
+    """Transposes `width` vectors of `width` lanes; the vectors lie `source_step` and `to_step` bytes apart."""
     kind = vector(f"i{8 * itemsize}", width)
     text.aligned |= width > 1
-    lines = [text.load(kind, text.at(source, n * apart), itemsize) for n in range(width)]
+    lines = [text.load(kind, text.at(source, n * source_step), itemsize) for n in range(width)]
     step = 1
     while step < width:
-        # Of each pair of lines, the halves of blocks of 2 * step that are not on the diagonal change places.
+        # Of each pair of vectors, blocks of `step` lanes off the diagonal change places.
         lower = [e if not e & step else e - step + width for e in range(width)]
         upper = [e + step if not e & step else e + width for e in range(width)]
         for n in range(width):
@@ -131,4 +131,4 @@ def _square(text: Text, width: int, itemsize: int, source: Reg, apart: int, to: 
                 lines[n], lines[n + step] = (text.shuffled(a, b, m) for m in (lower, upper))
         step *= 2
     for n, line in enumerate(lines):
-        text.store(line, text.at(to, n * to_apart), itemsize)
+        text.store(line, text.at(to, n * to_step), itemsize)

@@ -1,1 +1,1 @@
-"""What a program does, what its parts take, and how fast this machine is."""
+"""Measurement: the work of a program, the times of its parts, and the limits of this machine."""

@@ -1,7 +1,7 @@
-"""Readings of the clock between the pieces of a program, for those who ask what each takes.
+"""Timers: readings of the clock between the pieces of a program.
 
-One reading ends a piece and begins the next: all that is done between two readings belongs to the piece that the later
-one ends.  So control flow gets its own time without that of its blocks, and everything is counted once.
+One reading ends a piece and begins the next, so everything is counted once, and control flow gets its own time without
+that of its blocks.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ...timed import Counted, Span, Table, Times, Waiting, alone, counted, may_l
 from ..codegen.emitter import Emitter
 from ..jit.engine import load
 
-__all__ = ["Laps"]
+__all__ = ["Timers"]
 
-#: A row of the table: how often, and nanoseconds.
+#: Bytes of a row of the table: a count, and nanoseconds.
 _ROW = 16
-#: What the calibration reads, and how often it is tried.
+#: The calibration: readings of a try, and tries.
 _READINGS, _TRIES = 2000, 7
 
 _READ = """define internal i64 @clock.now() alwaysinline {
@@ -83,10 +83,10 @@ done:
 
 
 class _Block:
-    """A block that is being written: where it begins, and pieces on single numbers that no span has taken yet.
+    """A block that is being written: its first line (`where`), its spans, and scalar pieces in no span yet (`waiting`).
 
-    Where exceptions may end the block, `rows` counts its ops by where they stand, as numbers are computed whenever it
-    suits; `behind`: by op that one may leave, the row of what stands behind it.
+    Where exceptions may end the block, `rows` maps ops to the row that counts how often their part of the block runs;
+    `behind` maps an op that may raise to the row of the part behind it.
     """
 
     def __init__(self, where: int) -> None:
@@ -99,9 +99,9 @@ class _Block:
 
 
 class _Part:
-    """A piece that is being written: the blocks in it that are done, and what of them belongs to itself.
+    """A piece that is being written: its finished blocks, and the pieces in them that are counted with it (`inner`).
 
-    `hosts`: how many calls of Python were written before it.
+    `hosts`: how many Python functions the program called before it.
     """
 
     def __init__(self, hosts: int) -> None:
@@ -112,14 +112,14 @@ class _Part:
 
 
 class _Compiling:
-    """What was compiled by Python that a program called: it is in the row of the call, where machine code adds it."""
+    """Time of compilations in Python functions that a program calls; machine code adds it to the row of the call."""
 
     def __init__(self) -> None:
         self._found: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    def apart(self, run: Callable[..., Any], row: int) -> Callable[..., Any]:
-        """``run``, which a reading into the row follows if no exception leaves it."""
+    def watched(self, run: Callable[..., Any], row: int) -> Callable[..., Any]:
+        """``run``, and notes what it spends on compiling (not if it raises: then no reading follows)."""
 
         def noted(*arrays: Any) -> Any:
             before = spent.compiling[0]
@@ -132,7 +132,7 @@ class _Compiling:
         return noted
 
     def without(self, table: Table) -> Table:
-        """A copy of the table without it."""
+        """A copy of the table less that time."""
         left = table.copy()
         with self._lock:
             for row, nanoseconds in self._found.items():
@@ -140,10 +140,10 @@ class _Compiling:
         return left
 
 
-class Laps:
-    """Writes the readings while the driver is written, and notes what lies between them.
+class Timers:
+    """Writes the readings while the driver is written, and records the spans between them.
 
-    Row 0 of the table is what follows the last op: results that are handed out.
+    Row 0 of the table is for what follows the last op: handing out results.
     """
 
     def __init__(self, low: Emitter) -> None:
@@ -152,7 +152,7 @@ class Laps:
         self._parts: list[_Part] = []
         self._main: list[Span] = []
         self._last: tuple[Piece, ...] = ()
-        #: rows of blocks that are counted without a reading, and the variables that do it
+        #: rows that are counted without a reading, and their counter variables
         self._counters: dict[int, str] = {}
         self._compiling = _Compiling()
         clock = getattr(time, "CLOCK_MONOTONIC")  # noqa: B009  (type checkers know it on some systems only)
@@ -163,7 +163,7 @@ class Laps:
         low.text.do("call void @lap.start(ptr %clock)")
 
     def open_block(self, block: Block) -> None:
-        """A block begins to be written."""
+        """Begins a block."""
         made = _Block(len(self.low.text.lines))
         self._blocks.append(made)
         leaving = [op for op in block.ops if may_leave(op)]
@@ -175,10 +175,10 @@ class Laps:
                     made.behind[op] = row = self._next()
 
     def close_block(self) -> None:
-        """The block opened last is written."""
+        """Ends the block opened last."""
         block = self._blocks.pop()
         if not self._parts:
-            self._end_waiting(block)  # else their time would be that of handing out results
+            self._end_waiting(block)  # else their time would be counted as handing out results
             self._main = block.spans
             return
         part = self._parts[-1]
@@ -190,13 +190,13 @@ class Laps:
             part.inner += counted(block.waiting, row)
 
     def open_piece(self, ops: Iterable[Op]) -> None:
-        """A piece of these ops begins to be written."""
+        """Begins a piece of these ops."""
         if any(map(runs_python, ops)):
             self._end_waiting(self._blocks[-1])
         self._parts.append(_Part(len(self.low.hosts)))
 
     def close_piece(self, piece: Piece, kernels: list[str]) -> None:
-        """The piece opened last is written; a reading ends it, unless it is over before the clock is read."""
+        """Ends the piece opened last, by a reading unless it is too short for one (scalars, an `if` of scalars)."""
         part, block = self._parts.pop(), self._blocks[-1]
         first, timed = piece.ops[0], any(part.blocks)
         small = piece.scalar or (piece.blocks and first.defn.name == "if")
@@ -209,12 +209,12 @@ class Laps:
         else:
             self._span(piece, kernels, part, pieces, own)
         for host in self.low.hosts[part.hosts :] if hosted else ():
-            host.run = self._compiling.apart(host.run, block.spans[-1].number)
+            host.run = self._compiling.watched(host.run, block.spans[-1].number)
         if first in block.behind:
             self._counter(len(self.low.text.lines), block.behind[first])
 
     def _end_waiting(self, block: _Block) -> None:
-        """A reading ends the pieces that wait."""
+        """A reading for the waiting pieces."""
         if block.waiting:
             self._enter(block)
             number, begun = self._read(), block.waiting[0][1]
@@ -222,13 +222,13 @@ class Laps:
             block.waiting = []
 
     def _enter(self, block: _Block) -> None:
-        """The first span of a block: what was done before the block belongs to what the block is of."""
+        """Writes a reading where a nested block begins: what was before it is the time of the op around it."""
         if not block.spans and self._parts:
             block.entry = self._next()
             self.low.text.lines.insert(block.where, self._reading(block.entry))
 
     def _span(self, piece: Piece, kernels: list[str], part: _Part, pieces: Waiting, begun: int | None) -> None:
-        """A reading ends the piece and those that waited."""
+        """A reading for the piece and the waiting ones."""
         block = self._blocks[-1]
         self._enter(block)
         number, block.waiting = self._read(), []
@@ -241,23 +241,23 @@ class Laps:
         block.spans.append(Span(number, counted(pieces, number), own, piece.ops[0], blocks, entries, begun))
 
     def end(self, last: Sequence[Piece]) -> None:
-        """Results are where they leave; `last`: what took them there."""
+        """The reading at the end of the program; `last`: the pieces that handed out the results."""
         text, self._last = self.low.text, tuple(last)
         self.leave()
         text.lines.append(self._reading(0))
-        # The optimizer makes registers of them.
+        # LLVM promotes them to registers.
         starts = [(f"  {x} = alloca i64, align 8", f"  store i64 0, ptr {x}, align 8") for x in self._counters.values()]
         text.lines[1:1] = [line for lines in starts for line in lines]
 
     def leave(self) -> None:
-        """The program is left: the counts go into the table."""
+        """Before a return: adds the counters to the table."""
         text = self.low.text
         for row, counter in self._counters.items():
             ran = text.make("i64", f"load i64, ptr {counter}, align 8")
             text.do(f"call void @lap.ran({ran}, i64 {_ROW * row})")
 
     def times(self, arena: int) -> Times:
-        """The table of the program."""
+        """The spans and the table of the program."""
         spans = (*self._main, Span(0, counted([(piece, None) for piece in self._last], 0)))
         table = np.zeros((self.count, 2), np.int64)
         compiling = self._compiling
@@ -269,13 +269,13 @@ class Laps:
         return self.count - 1
 
     def _read(self) -> int:
-        """Writes a reading; its row."""
+        """Writes a reading; returns its row."""
         number = self._next()
         self.low.text.lines.append(self._reading(number))
         return number
 
     def _counter(self, where: int, row: int | None = None) -> int:
-        """Counts, in a row of its own or this one, how often what begins there runs."""
+        """Counts in a row (a new one if None) how often the line `where` runs; returns the row."""
         text, number = self.low.text, self._next() if row is None else row
         counter, ran, more = (text.fresh(x) for x in ("runs", "ran", "ran"))
         self._counters[number] = counter
@@ -292,7 +292,7 @@ class Laps:
 
 @cache
 def reading_nanoseconds() -> float:
-    """What a reading adds to the time of what it ends."""
+    """What a reading adds to the time of its span."""
     text = _READ.replace("<table>", "@context").replace("<clock>", str(getattr(time, "CLOCK_MONOTONIC")))  # noqa: B009
     text = "\n".join([text, _CALIBRATE.replace("<readings>", str(_READINGS)), _DECLARE])
     loaded = load(text, context_size=1)

@@ -1,6 +1,7 @@
-"""What a program does, noted while it is written: which ops run together, and which bytes they move.
+"""The trace of a program's kernels, recorded while it is written: which ops run together, and which bytes they move.
 
-Whoever writes loops over memory says so (`walk`, `copy`); of other ops it follows from where operands and results lie.
+Writers of fused loops and copies say so (`fused_loop`, `copy`); for other ops it follows from where operands and
+results lie.
 """
 
 from __future__ import annotations
@@ -16,30 +17,30 @@ from ...stacks import Bytes, Stacks
 from ..codegen.emit import Text
 from ..codegen.values import HOST, Array, Buffer, Operand, Spread, size_of
 from ..fusion.loop_plan import Memory, Passes, Source
-from .instrumentation import Laps
+from .instrumentation import Timers
 
-__all__ = ["Journal"]
+__all__ = ["KernelTrace"]
 
 
 @dataclass
 class _Entry:
-    """A piece while it is written."""
+    """A piece that is being written."""
 
     ops: tuple[Op, ...]
     moves: list[Move] = field(default_factory=list)
-    walks: bool = False
+    fused: bool = False
     calls: int = 0
     blocks: list[tuple[Piece, ...]] = field(default_factory=list)
 
     def made(self) -> Piece:
-        scalar = not (self.walks or self.moves or self.calls or self.blocks)
+        scalar = not (self.fused or self.moves or self.calls or self.blocks)
         return Piece(self.ops, tuple(self.moves), self.calls, scalar, tuple(self.blocks))
 
 
-class Journal:
-    """`pieces`: those of the block that was written last, in the end the program's.
+class KernelTrace:
+    """The pieces of a program by block; `pieces`: those of the last finished block, in the end the program's.
 
-    `records`: whether somebody will ask for them; otherwise only kernels learn which ops they run.
+    `records`: whether pieces are recorded; if not, only the comments of kernels say which ops they run.
     """
 
     def __init__(
@@ -48,21 +49,21 @@ class Journal:
         env: Mapping[Value, Operand],
         ways: Mapping[str, str],
         kernels: Sequence[Text],
-        laps: Laps | None,
+        timers: Timers | None,
         *,
         records: bool,
     ) -> None:
-        self._module, self._env, self._ways, self._kernels, self._laps = module, env, ways, kernels, laps
+        self._module, self._env, self._ways, self._kernels, self._laps = module, env, ways, kernels, timers
         self.records = records
         self.pieces: tuple[Piece, ...] = ()
-        #: of sequences that loops collect, the bytes of one element; those without room of their own are missing
+        #: sequences that loops collect in the call's room, and the bytes of an element
         self._elements: dict[Value, int] = {}
         self._open: list[_Entry] = []
         self._last: list[Move] = []
 
     @contextmanager
     def block(self, block: Block) -> Iterator[list[Piece]]:
-        """A block is written."""
+        """Around the writing of a block; gives the list of its pieces."""
         pieces: list[Piece] = []
         if self._laps is not None:
             self._laps.open_block(block)
@@ -75,7 +76,7 @@ class Journal:
 
     @contextmanager
     def piece(self, ops: Iterable[Op], pieces: list[Piece]) -> Iterator[None]:
-        """Ops are written that run together."""
+        """Around the writing of a piece: ops that run together."""
         kernels, entry = self._kernels, _Entry(tuple(ops))
         first = len(kernels)
         self._open.append(entry)
@@ -92,65 +93,65 @@ class Journal:
         for kernel in kernels[first:]:
             kernel.about = kernel.about or _places(entry.ops)
 
-    def walk(
+    def fused_loop(
         self, sources: Mapping[Value, Source], sinks: Mapping[Value, Memory], shape: tuple[int, ...], passes: Passes
     ) -> None:
-        """A walk over these axes; what is kept from pass to pass counts only if the cache does not hold a row."""
+        """A fused loop over `shape`; temporaries between passes count only if the cache does not hold a row."""
         if not self.records:
             return
         entry = self._open[-1] if self._open else None
         ops, found = entry.ops if entry else (), dict[Op | None, list[int]]()
         for x, source in sources.items():
-            if isinstance(source, Memory) and not source.counted:
+            if isinstance(source, Memory) and not source.is_iota:
                 reader = next((op for op in ops if x in op.operands), None)
-                found.setdefault(reader, [0, 0])[0] += _bytes(source, shape) * (1 + passes.again.get(x, 0))
+                found.setdefault(reader, [0, 0])[0] += _bytes(source, shape) * (1 + passes.rereads.get(x, 0))
         for x, sink in sinks.items():
             kept = x in passes.temporaries
-            if not kept or x in passes.again:
+            if not kept or x in passes.rereads:
                 maker = x.owner if isinstance(x.owner, Op) and x.owner in ops else None
                 nbytes = size_of(x.type) if kept else _bytes(sink, shape)
                 count = found.setdefault(maker, [0, 0])
-                count[0] += nbytes * passes.again.get(x, 0)
+                count[0] += nbytes * passes.rereads.get(x, 0)
                 count[1] += nbytes
         moves = [Move(op, *both) for op, both in found.items()]
         if entry is None:
             self._last += moves
         else:
             entry.moves += moves
-            entry.walks = True
+            entry.fused = True
 
     @contextmanager
     def once(self) -> Iterator[None]:
-        """What is written happens in one trip of a loop at most: it is not noted, as if each trip did it."""
+        """Around code that runs in at most one trip of a loop: it is not recorded, as each trip would count it."""
         before, self.records = self.records, False
         yield
         self.records = before
 
     def copy(self, nbytes: int) -> None:
-        """So many bytes are copied."""
+        """Records a copy."""
         if not self.records:
             return
         (self._open[-1].moves if self._open else self._last).append(Move(None, nbytes, nbytes))
 
     def collect(self, sequence: Value, nbytes: int) -> None:
-        """A loop collects a sequence, an element of which takes so many bytes of its room."""
+        """Records that a loop collects a sequence in the call's room, whose elements have `nbytes`."""
         self._elements[sequence] = nbytes
 
     def stacks(self) -> Bytes:
-        """What loops leave behind."""
+        """The bytes of the sequences that loops collect."""
         return Stacks(self._module, lambda x: self._elements.get(x, 0), one_room=True).whole()
 
     def end(self) -> tuple[Piece, ...]:
-        """The program's pieces; what was written behind its last op hands out results."""
+        """The program's pieces, with those that hand out results."""
         return (*self.pieces, *self.last())
 
     def last(self) -> tuple[Piece, ...]:
-        """What hands out results, if that takes anything."""
+        """The piece behind the last op: copies that hand out results."""
         return (Piece((), tuple(self._last)),) if self._last else ()
 
     def _of_op(self, entry: _Entry, op: Op) -> None:
-        """An op that is no part of a walk: reads its operands and writes its results, unless these are views."""
-        if entry.walks and any(m.op is op for m in entry.moves):
+        """An op that is in no fused loop: reads its operands and writes its results, unless these are views."""
+        if entry.fused and any(m.op is op for m in entry.moves):
             return
         env, roots = self._env, set[Buffer]()
         operands = [x for x in dict.fromkeys(op.operands) if x in env]
@@ -170,14 +171,14 @@ class Journal:
         else:
             return
         entry.calls += by_python
-        copied = [m for m in entry.moves if m.op is None]  # these bytes are among those of the op
+        copied = [m for m in entry.moves if m.op is None]  # the op's own copies are counted already
         read, written = read - sum(m.read for m in copied), written - sum(m.written for m in copied)
         if read > 0 or written > 0:
             entry.moves.append(Move(op, max(0, read), max(0, written)))
 
 
 def _places(ops: Iterable[Op]) -> list[str]:
-    """What ops do, by the user's lines."""
+    """Comments for a kernel: its ops by the user's lines."""
     lines: dict[str, list[str]] = {}
     for op in ops:
         name = op.results[0].name if op.results else None
@@ -186,12 +187,12 @@ def _places(ops: Iterable[Op]) -> list[str]:
 
 
 def _bytes(memory: Memory, shape: tuple[int, ...]) -> int:
-    """Of the elements that a walk meets, each once."""
+    """The bytes of the elements that a fused loop reads, each once."""
     return memory.dtype.itemsize * prod(d for d, stride in zip(shape, memory.strides, strict=True) if stride)
 
 
 def _size(operand: object) -> int:
-    return size_of(operand.type) if isinstance(operand, Array) and not operand.counted else 0
+    return size_of(operand.type) if isinstance(operand, Array) and not operand.is_iota else 0
 
 
 def _roots(operand: object) -> tuple[Buffer, ...]:

@@ -1,4 +1,4 @@
-"""Machine code that measures this processor: how fast one thread multiplies, waits, and moves memory."""
+"""Probes of this processor: the throughput and the latency of multiply-adds, and memory bandwidth, of one thread."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..jit.machine import machine
 
 __all__ = ["chain", "multiply_adds", "triad"]
 
-#: Accumulators: more than a processor has multiply-adds under way, fewer than it has registers.
+#: Accumulators: more than multiply-adds in flight, fewer than registers.
 _ACCUMULATORS = 12
-#: Vectors of a trip of the triad.
+#: Vectors per trip of the triad.
 _UNROLLED = 4
 
 
@@ -32,7 +32,7 @@ def _lanes(single: bool) -> int:
 
 
 def _multiply_adds(short: str) -> Text:
-    """`n` times: all accumulators become acc * x + y."""
+    """`n` rounds of independent multiply-adds, one per accumulator."""
     text = Text(f"fma_{short}", [("i64", "n"), ("ptr", "out")])
     v = Vectors(text, _lanes(short == "f32"), single=short == "f32")
 
@@ -68,7 +68,7 @@ def _triad() -> Text:
 
 
 def _chain() -> Text:
-    """`n` multiply-adds, each of what the one before has made."""
+    """A dependency chain of `n` multiply-adds."""
     text = Text("chain", [("i64", "n"), ("ptr", "out")])
     v = Vectors(text, 1, single=False)
     (end,) = text.loop(0, Reg("%n", "i64"), 1, [v.number(1.0)], lambda _, now: [v.fma(now[0], 0.5, 1.0)])
@@ -78,24 +78,21 @@ def _chain() -> Text:
 
 
 def multiply_adds(short: str) -> tuple[Callable[[int], None], int]:
-    """A function that does so many rounds of multiply-adds on full vectors, and the operations of a round."""
+    """A function that runs so many rounds of independent multiply-adds, and the operations of a round."""
     run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(_functions().address(f"fma_{short}"))
     room = ctypes.create_string_buffer(64)
     return (lambda n: run(n, ctypes.addressof(room))), 2 * _ACCUMULATORS * _lanes(short == "f32")
 
 
 def chain() -> Callable[[int], None]:
-    """A function that does so many multiply-adds, each of which waits for the one before."""
+    """A function that runs a dependency chain of so many multiply-adds."""
     run = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(_functions().address("chain"))
     room = ctypes.create_string_buffer(8)
     return lambda n: run(n, ctypes.addressof(room))
 
 
 def triad() -> Callable[[Any, Any, Any, int], None]:
-    """A function of three arrays of f64, of so many rounds: the third becomes the first plus three times the second.
-
-    Their length is a multiple of 64.
-    """
+    """A function of three f64 arrays, whose length is a multiple of 64, and rounds: c = a + 3 b in each."""
     types = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 2
     run = ctypes.CFUNCTYPE(None, *types)(_functions().address("triad"))
     return lambda a, b, c, rounds: run(a.ctypes.data, b.ctypes.data, c.ctypes.data, a.nbytes, rounds)

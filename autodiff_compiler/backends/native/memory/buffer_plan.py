@@ -15,8 +15,8 @@ from ..codegen.emitter import Emitter
 from ..codegen.lanes import Lane
 from ..codegen.values import Array, Buffer, Operand, Spread, Undefined, row_major
 from ..jit.machine import Machine
-from ..measuring.instrumentation import Laps
-from ..measuring.kernel_trace import Journal
+from ..measuring.instrumentation import Timers
+from ..measuring.kernel_trace import KernelTrace
 from .versions import Versions
 from .wishes import Carried, Place
 
@@ -51,8 +51,8 @@ class BufferPlan(Emitter, ABC):
         self.env: dict[Value, Operand] = {}
         self.uses = uses(module.entry)
         #: timers between the steps, where they are asked for
-        self.laps = Laps(self) if timed else None
-        self.journal = Journal(module, self.env, self.ways, self.kernels, self.laps, records=records or timed)
+        self.timers = Timers(self) if timed else None
+        self.trace = KernelTrace(module, self.env, self.ways, self.kernels, self.timers, records=records or timed)
         #: the number of the step that is being written
         self.tick = 0
         #: how many blocks of ops the next op lies in
@@ -140,7 +140,7 @@ class BufferPlan(Emitter, ABC):
         assert isinstance(operand, Array)
         self.touch(operand)
         place = self.text.at(operand.base, operand.offset)
-        return self.one.counted(place, type.dtype, 0) if operand.counted else self.one.load(place, type.dtype)
+        return self.one.iota(place, type.dtype, 0) if operand.is_iota else self.one.load(place, type.dtype)
 
     def may_be_nowhere(self, value: Value, operand: Operand) -> bool:
         """Whether a value is an array that may be a null pointer, as nobody reads it then."""

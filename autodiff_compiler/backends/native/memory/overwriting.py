@@ -98,7 +98,7 @@ def copy_to_change(low: BufferPlan, op: Op, to: Array) -> None:
     elsewhere = text.make("i1", f"icmp ne {source}, {place.text}")
 
     def copy() -> tuple[()]:
-        with low.journal.once() if mine else nullcontext():
+        with low.trace.once() if mine else nullcontext():
             low.copy(x, to)
         return ()
 

@@ -1,1 +1,1 @@
-"""What becomes of a module before it is written."""
+"""Rewrites of a module before it is lowered: inlined calls, decomposed ops."""

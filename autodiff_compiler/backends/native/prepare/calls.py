@@ -1,4 +1,4 @@
-"""Calls: the functions of a module go in the place of their calls, so that one plan of loops and memory covers all."""
+"""Inlines all calls, so that one plan of loops and memory covers the program."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..codegen.lanes import NotNativeError
 
 __all__ = ["without_calls"]
 
-#: More ops than this are not written out.
+#: The most ops of a function with its calls inlined.
 _MOST = 20_000
 
 
 def without_calls(module: Module) -> Module:
-    """The module as one function; NotNativeError where functions call themselves, or too much would be copied."""
+    """The module as one function; NotNativeError where functions are recursive, or too large once inlined."""
     if not any(op.defn.name == "call" for op in ops_of(module.entry.body)):
         return module
     graph = {f.name: list(dict.fromkeys(callees(f))) for f in module}
@@ -49,7 +49,7 @@ def _written_out(function: Function, made: Module) -> Function:
 
 
 class _Inline(Cloner):
-    """Copies a function whose callees call nobody any more."""
+    """Copies a function and inlines its callees, which have no calls any more."""
 
     made: Module
 

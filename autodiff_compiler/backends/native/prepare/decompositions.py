@@ -1,4 +1,4 @@
-"""Ops that are made up of others here, so that walks take them in: in one pass over memory where that is possible."""
+"""Decomposes ops into others that fused loops can compute."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _log_softmax(c: Any, x: Value) -> Value:
 
 
 def _pow(c: Any, x: Value, y: Value) -> Value | None:
-    """Products and roots for exponents that are known; what they are at infinities and zeros is what powers are."""
+    """Products and roots for constant exponents; they have the special values of powers at zeros and infinities."""
     number = _known(y)
     if not x.dtype.is_float or number is None:
         return None
@@ -49,19 +49,19 @@ def _pow(c: Any, x: Value, y: Value) -> Value | None:
 
 
 def _known(x: Value) -> float | None:
-    """The number that all elements are, if a constant says so."""
+    """The number that all elements are, if that is a constant."""
     while isinstance(x.owner, Op) and x.owner.defn.name in ("cast", "broadcast_to"):
         x = x.owner.operands[0]
     return None if x.constant is None else float(x.constant)
 
 
 def _widened(c: Any, x: Value) -> Value:
-    """The same reduction: narrow floats have become f32 by then."""
+    """The same reduction; `_made` has cast 16-bit floats to f32."""
     return getattr(F, c.defn.name)(x, **dict(zip(c.defn.schema, c.attrs, strict=True)))  # type: ignore[no-any-return]
 
 
-def _of_points(c: Any, kernel: tuple[int, ...]) -> bool:
-    """Whether a convolution is a product of matrices for each sample: every window is one element, and all are met."""
+def _is_pointwise(c: Any, kernel: tuple[int, ...]) -> bool:
+    """Whether a convolution is a matrix product for each sample: kernel and stride of 1, no padding."""
     return set(kernel) == set(c.stride) == {1} and set(c.padding) == {0}
 
 
@@ -82,31 +82,31 @@ def _filters(w: Value, groups: int, samples: Any) -> Value:
 
 
 def _conv(c: Any, x: Value, w: Value) -> Value | None:
-    if not _of_points(c, w.shape[2:]):  # type: ignore[arg-type]
+    if not _is_pointwise(c, w.shape[2:]):  # type: ignore[arg-type]
         return None
     found = F.matmul(_filters(w, c.groups, x.shape[0]), _matrices(x, c.groups))
     return F.reshape(found, shape=(x.shape[0], w.shape[0], *x.shape[2:]))  # type: ignore[no-any-return]
 
 
 def _conv_input(c: Any, g: Value, w: Value) -> Value | None:
-    if not _of_points(c, w.shape[2:]):  # type: ignore[arg-type]
+    if not _is_pointwise(c, w.shape[2:]):  # type: ignore[arg-type]
         return None
     found = F.matmul(_turned(_filters(w, c.groups, g.shape[0])), _matrices(g, c.groups))
     return F.reshape(found, shape=(g.shape[0], w.shape[1] * c.groups, *c.size))  # type: ignore[no-any-return]
 
 
 def _conv_filter(c: Any, x: Value, g: Value) -> Value | None:
-    """A product for each sample, and their sum, unless the products were larger than what they are made of."""
+    """The sum of a matrix product for each sample; None if the products would be larger than their operands."""
     channels, filters = x.shape[1] // c.groups, g.shape[1]
     sizes: Any = x.shape[2:]
-    if not _of_points(c, c.kernel) or channels * filters > prod(sizes) * (x.shape[1] + filters):  # type: ignore[operator]
+    if not _is_pointwise(c, c.kernel) or channels * filters > prod(sizes) * (x.shape[1] + filters):  # type: ignore[operator]
         return None
     found = F.sum(F.matmul(_matrices(g, c.groups), _turned(_matrices(x, c.groups))), axes=(-4,))
     return F.reshape(found, shape=(filters, channels, *c.kernel))  # type: ignore[no-any-return]
 
 
-def _behind_ones(c: Any, x: Value) -> Value:
-    """The same reduction without the last axes, of size 1: a walk would take them for its rows."""
+def _without_ones(c: Any, x: Value) -> Value:
+    """The same reduction without the last axes, of size 1: a fused loop would take them for its rows."""
     one = "axis" in c.defn.schema
     count, axes = 0, {a % len(x.shape) for a in ((c.axis,) if one else c.axes)}
     while x.shape[-1 - count] == 1 and len(x.shape) - 1 - count not in axes:
@@ -127,9 +127,9 @@ _RULES: dict[str, Callable[..., Any]] = {
     "conv_filter": _conv_filter,
     **positions.RULES,
 }
-#: What is a sum of nothing where there are no elements.
+#: Ops that are decomposed without elements, too: a sum of nothing is 0.
 _SUMS = frozenset({"nansum", "count", "product_sum", "euclidean_norm"})
-#: Ops whose own `decomposed` suits.
+#: Ops whose class's `decomposed` is used.
 _OWN = frozenset(
     {
         "abs_power",
@@ -147,7 +147,7 @@ _OWN = frozenset(
 
 
 def decomposed(module: Module) -> Module:
-    """The module with such ops replaced, or itself where there are none."""
+    """The module with such ops decomposed, or itself where there are none."""
     replaced = _replaced(module, _rule)
     return replaced if replaced is module else _replaced(replaced, _reduction_rule)
 
@@ -167,7 +167,7 @@ def _replaced(module: Module, rule: Callable[[Op], Callable[..., Any] | None]) -
 
 
 def _rule(op: Op) -> Callable[..., Any] | None:
-    """How the op is replaced; None if it is not."""
+    """The rule that decomposes the op; None if it stays."""
     name = op.defn.name
     if not all(isinstance(x.type, TensorType) and (0 not in x.type.shape or name in _SUMS) for x in op.operands):
         return None
@@ -181,12 +181,12 @@ def _reduction_rule(op: Op) -> Callable[..., Any] | None:
         return None
     axes, shape = reduced_axes(op), op.operands[0].shape
     if shape and shape[-1] == 1 and len(shape) - 1 not in axes and any(shape[a] != 1 for a in axes):
-        return _behind_ones
+        return _without_ones
     return _widened if op.defn.name in ("sum", "prod") and op.operands[0].dtype in (float16, bfloat16) else None
 
 
 class _Decompose(Cloner):
-    """Copies ops, and replaces those that a rule is found for."""
+    """Copies ops, and decomposes those that have a rule."""
 
     def __init__(self, builder: Builder, mapping: dict[Value, Value], rule_of: Callable[[Op], Any]) -> None:
         super().__init__(builder, mapping)

@@ -1,6 +1,6 @@
-"""Which ops share a kernel, and why others do not though one reads what the other makes.
+"""Which ops share a kernel, and for pairs that were not fused though one reads the other's result, the reason.
 
-The grouping of each block is made again, and the kernel of the first op is asked for the second: what it says is why.
+Each block is scheduled again, and the cluster of the first op is asked to take the second: its refusal is the reason.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import NamedTuple
 from ....ir.core import Module, Op, Value
 from ....ir.types import TensorType
 from ....ir.walk import ops_of
-from ..fusion.clusters import SHAPES, Cluster, of_one_number, walks
+from ..fusion.clusters import SHAPES, Cluster, is_fusible, is_scalar
 from ..fusion.grouping import FREE, items
 from .calls import without_calls
 from .decompositions import decomposed
 
-__all__ = ["Apart", "Grouped", "grouped"]
+__all__ = ["Grouped", "Unfused", "grouped"]
 
 
-class Apart(NamedTuple):
-    """`reader` reads what `maker` makes, and is not computed by its kernel, because of `why`."""
+class Unfused(NamedTuple):
+    """A pair: `reader` reads what `maker` computes, and is not in its kernel; `why` is the reason."""
 
     maker: Op
     reader: Op
@@ -28,11 +28,11 @@ class Apart(NamedTuple):
 
 
 class Grouped(NamedTuple):
-    """`module`: what machine code is made of; its ops by kernel, and the pairs that might have shared one."""
+    """`module`: what is lowered; its ops by kernel, and the unfused pairs."""
 
     module: Module
     kernels: list[list[Op]]
-    apart: list[Apart]
+    unfused: list[Unfused]
 
 
 def grouped(module: Module) -> Grouped:
@@ -43,11 +43,11 @@ def grouped(module: Module) -> Grouped:
         for block in [function.body, *(block for op in ops_of(function.body) for block in op.blocks)]:
             order = list(items(block))
             found.kernels.extend([item.ops if isinstance(item, Cluster) else [item] for item in order])
-            found.apart.extend(_apart(order))
+            found.unfused.extend(_unfused(order))
     return found
 
 
-def _apart(order: list[Cluster | Op]) -> Iterator[Apart]:
+def _unfused(order: list[Cluster | Op]) -> Iterator[Unfused]:
     place = {op: i for i, item in enumerate(order) for op in (item.ops if isinstance(item, Cluster) else [item])}
     for j, item in enumerate(order):
         seen: set[Op] = set()
@@ -59,18 +59,18 @@ def _apart(order: list[Cluster | Op]) -> Iterator[Apart]:
                 seen.add(maker)
                 first = order[place[maker]]
                 if isinstance(first, Cluster):
-                    yield Apart(maker, reader, _why(first, reader, place))
+                    yield Unfused(maker, reader, _why(first, reader, place))
 
 
 def _maker(x: Value, place: dict[Op, int]) -> Op | None:
-    """The op of the block that computes a tensor, seen through what only gives it another form."""
+    """The op of the block that computes a tensor, looking through views."""
     while isinstance(x.owner, Op) and x.owner in place and x.owner.defn.name in FREE and x.owner.operands:
         x = x.owner.operands[0]
     return x.owner if isinstance(x.owner, Op) and x.owner in place else None
 
 
 def _why(cluster: Cluster, reader: Op, place: dict[Op, int]) -> str:
-    """Why a kernel does not take an op, and first what the op needs besides and is computed later."""
+    """Why a kernel does not take an op, or an op that it needs and that comes later."""
     kernel = Cluster()
     for op in cluster.ops:
         kernel.add(op)
@@ -93,10 +93,10 @@ def _why(cluster: Cluster, reader: Op, place: dict[Op, int]) -> str:
 
 
 def _refused(kernel: Cluster, op: Op) -> str | None:
-    """Why an op cannot join a kernel, which it joins if it can."""
+    """Adds an op to a kernel, or says why it cannot be added."""
     name = op.defn.name
-    of_row = of_one_number(op) and not kernel.rows.isdisjoint(op.operands)
-    if walks(op) or of_row or name == "broadcast_to" or name in SHAPES:
+    of_row = is_scalar(op) and not kernel.rows.isdisjoint(op.operands)
+    if is_fusible(op) or of_row or name == "broadcast_to" or name in SHAPES:
         return kernel.add(op)
     numbers = [x.type for x in op.operands if isinstance(x.type, TensorType) and x.type.shape == ()]
     made = kernel.full | kernel.rows | kernel.ends

@@ -1,6 +1,6 @@
 """The elementary functions over registers of W lanes, by their NumPy or SciPy names.
 
-`docs/accuracy.md` has the errors of all of them.  None calls a library, traps, or depends on the width.
+`docs/accuracy.md` has their errors.  None calls a library or traps, and their bits do not depend on the width.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .trigonometric import cos, sin, tan
 
 __all__ = ["FUNCTIONS"]
 
-#: Name -> the function: of the writer and its one or two arguments.
+#: Name -> the function, of a `Vectors` and one or two arguments.
 FUNCTIONS: dict[str, Callable[..., Reg]] = {
     "arccos": arccos,
     "arccosh": arccosh,

@@ -10,11 +10,11 @@ from .scaling import scaled
 
 __all__ = ["erf", "erfc"]
 
-#: Up to here erf is a polynomial of its own; from the second on it is 1.
+#: Up to the first erf is a polynomial of its own, from the second on it is 1.
 _ERF_NEAR, _ERF_HIGH = 1.0, 6.0
 #: Above this erfc is 0.
 _ERFC_HIGH = {True: 10.3, False: 27.4}
-#: What the variable of erfc's polynomials is 0 at.
+#: Where the variable of erfc's polynomials is 0.
 _MIDDLE = {True: 2.0, False: 3.5}
 
 
@@ -24,9 +24,9 @@ def _near(v: Vectors, x: Reg, square: Reg, coefficients: tuple[float, ...]) -> R
 
 
 def erf(v: Vectors, x: Reg) -> Reg:
-    """1 - exp(-x**2) (...) beyond a polynomial of its own.
+    """x + x P(x**2) within +-1, else 1 - exp(-x**2) P(abs(x)).
 
-    The exponential is that of the derivative, instruction by instruction: where both are asked for, LLVM keeps one.
+    The derivative's exponential has the same instructions: where both are computed, LLVM keeps one.
     """
     square = v.mul(x, x)
     near = _near(v, x, square, c.ERF[v.single])
@@ -37,7 +37,7 @@ def erf(v: Vectors, x: Reg) -> Reg:
 
 
 def erfc(v: Vectors, x: Reg) -> Reg:
-    """1 - erf(x) within +-1/2, else exp(-a**2) (...) / (1 + 2 a) of a = abs(x), or 2 less that."""
+    """1 - erf(x) within +-1/2, else exp(-a**2) P(a) / (1 + 2 a) with a = abs(x), and 2 less that for negative x."""
     a = v.bounded(v.abs(x), None, _ERFC_HIGH[v.single])
     w, wide, signed = (v.wider(), v.widen(a), v.widen(x)) if v.single else (v, a, x)
     near = w.sub(1.0, _near(w, signed, w.mul(signed, signed), c.ERF_WIDE if v.single else c.ERF[False]))
@@ -62,7 +62,7 @@ def _far_single(w: Vectors, a: Reg) -> Reg:
 
 
 def _far_double(v: Vectors, a: Reg) -> Reg:
-    """erfc(a) in f64: factor, quotient and exponential as sums of two, since all their errors would meet."""
+    """erfc(a) in f64: factor, quotient and exponential as sums of two floats, since their errors would add up."""
     q, twice, inverse = _variable(v, a, _MIDDLE[False])
     *others, last = c.ERFC[False]
     slope = v.polynomial(q, others)

@@ -49,14 +49,14 @@ def cosh(v: Vectors, x: Reg) -> Reg:
 
 
 def tanh(v: Vectors, x: Reg) -> Reg:
-    if v.quick:
-        return v.copysign(_tanh_quick(v, x), x)
+    if v.low_latency:
+        return v.copysign(_tanh_low_latency(v, x), x)
     a = v.bounded(v.abs(x), None, _TANH_HIGH[v.single])
     return v.copysign(_tanh_single(v, a) if v.single else _tanh_double(v, a), x)
 
 
-def _tanh_quick(v: Vectors, x: Reg) -> Reg:
-    """In pieces, but near 0 and where it is 1: by branches, which are foreseen while the number is not there yet."""
+def _tanh_low_latency(v: Vectors, x: Reg) -> Reg:
+    """`in_pieces` between a polynomial near 0 and 1 beyond: branches, since prediction hides the latency of x."""
     a, pieces, one = v.abs(x), TANH_PIECES[v.single], _TANH_ONE[v.single]
 
     def between() -> list[Reg]:

@@ -16,7 +16,7 @@ from .exponential import exp
 
 __all__ = ["log", "log1p", "log2", "log10", "log_of_pair", "log_wide", "logaddexp", "parts", "split"]
 
-#: Denormal arguments are made normal by this power of two, great ones of log1p small.
+#: Powers of two that make denormal arguments normal, and great ones of log1p small.
 _DENORMAL = {True: 25, False: 54}
 _GREAT = {True: 64, False: 512}
 
@@ -57,14 +57,14 @@ def _total(v: Vectors, n: Reg, f: Reg, rest: Reg | None = None) -> Reg:
 
 
 def _special(v: Vectors, x: Reg, pole: float, result: Reg) -> Reg:
-    """With what a logarithm is at its pole, beyond it, and at infinity."""
+    """`result` but at the pole (-inf), below it (NaN) and at infinity."""
     result = v.select(v.compare("oeq", x, math.inf), x, result)
     result = v.select(v.compare("ult", x, pole), math.nan, result)
     return v.select(v.compare("oeq", x, pole), -math.inf, result)
 
 
 def _usual_or_not(v: Vectors, x: Reg, of_parts: Callable[[Reg, Reg], Reg]) -> Reg:
-    """A function of n and f; what is not positive, normal and finite is left to a branch that is rarely taken."""
+    """A function of n and f; a rarely taken branch handles arguments that are not positive, normal and finite."""
     least = v.pattern(2.0 ** (1 - v.bias))
     unusual = v.icompare("uge", v.iop("sub", v.bits_of(x), least), v.pattern(math.inf) - least)
     i, m = split(v, x)

@@ -1,6 +1,6 @@
-"""Functions cut into many pieces, each with a polynomial of its own: the fewest steps one after the other.
+"""Piecewise polynomials, whose coefficients are looked up: the shortest dependency chain.
 
-For scalar code, where the next step waits for the result.  Vectors would have to gather the coefficients of every lane.
+For scalar code, which waits for the result.  Vectors would have to gather the coefficients of every lane.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ __all__ = ["Pieces", "in_pieces"]
 
 
 class Pieces(NamedTuple):
-    """A function from `low` on: every octave has 2**bits pieces of the same length."""
+    """A function from `low` on: every octave is cut into 2**bits pieces of the same length."""
 
     low: float
     bits: int
-    #: numbers that a piece has
+    #: numbers of a piece
     length: int
-    #: of one piece after the other: the value in the middle, then the polynomial of the rest in the distance from
-    #: there, that of the lowest power first
+    #: piece by piece: the value in the middle, then the polynomial of the rest in the distance from the middle, the
+    #: lowest power first
     numbers: tuple[float, ...]
 
 
 def in_pieces(v: Vectors, name: str, x: Reg, pieces: Pieces) -> Reg:
-    """The function at the absolute value of a scalar; below and above the pieces, and of NaN, it is some number."""
+    """The function at abs(x), a scalar; outside the pieces and of NaN the result is arbitrary."""
     text, size = v.text, v.bits // 8
-    # The exponent and the first bits of the fraction say which piece it is, modulo a power of two: no bounds to check.
+    # The exponent and the first bits of the fraction index the piece, modulo a power of two: no bounds to check.
     shift, rows = v.fraction - pieces.bits, _rows(pieces)
     text.needs[name] = _table(name, v, pieces, (v.pattern(pieces.low) >> shift) % rows)
     pattern = v.bits_of(x)
@@ -37,7 +37,7 @@ def in_pieces(v: Vectors, name: str, x: Reg, pieces: Pieces) -> Reg:
     row = text.at(pointer(f"@{name}"), text.mul(index, pieces.length * size))
     places = [text.at(row, k * size) for k in range(pieces.length)]
     value, *terms = (text.let(v.type, f"load {v.type}, ptr {place.text}, align {size}") for place in places)
-    # the bit after them is that of its middle
+    # the middle of a piece has the next bit set, and zeros behind it
     a = v.abs(x)
     middle = v.of_bits(v.iop("or", v.iop("and", v.bits_of(a), -(1 << shift)), 1 << (shift - 1)))
     return v.add(value, v.estrin(v.sub(a, middle), terms[::-1]))
@@ -48,7 +48,7 @@ def _rows(pieces: Pieces) -> int:
 
 
 def _table(name: str, v: Vectors, pieces: Pieces, first: int) -> str:
-    """The rows of the pieces from the row `first` on, and from the beginning again."""
+    """The table, rotated so that the first piece lies in row `first`."""
     size = _rows(pieces) * pieces.length
     numbers = [*pieces.numbers, *[0.0] * (size - len(pieces.numbers))]
     turned = size - first * pieces.length

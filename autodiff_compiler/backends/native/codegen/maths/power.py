@@ -21,7 +21,7 @@ def rsqrt(v: Vectors, x: Reg) -> Reg:
 def power(v: Vectors, x: Reg, y: Reg) -> Reg:
     """exp(y log(abs(x))) with the sign and the special values of C99's pow."""
     a = v.abs(x)
-    # log(1) times infinity is no number
+    # log(1) * inf would be NaN; pow(1, inf) is 1
     times = v.select(v.compare("oeq", a, 1.0), 0.0, y)
     size = _power_single(v, a, times) if v.single else _power_double(v, a, times)
     whole = v.compare("oeq", v.rint(y), y)
@@ -121,7 +121,7 @@ def _hypot_double(v: Vectors, a: Reg, b: Reg) -> Reg:
 
 
 def cbrt(v: Vectors, x: Reg) -> Reg:
-    """With m = 2**(-3 k) abs(x) in [1, 8): y near m**(-1/3) made better, and m y**2 once more. No divisions."""
+    """m y**2 with m = 2**(-3 k) abs(x) in [1, 8) and y = m**(-1/3) by Newton's method, corrected; no divisions."""
     a = v.abs(x)
     tiny = v.compare("olt", a, 2.0 ** (1 - v.bias))
     shift = 24 if v.single else 54

@@ -1,7 +1,7 @@
-"""Angles without their multiples of pi, for arguments of any size.
+"""Argument reduction modulo pi, for angles of any size.
 
-Up to a bound three parts of pi are subtracted with fma.  Beyond it, in a branch that is rarely taken, a function that
-the module then has multiplies the argument with as many bits of 2/pi as matter (Payne and Hanek's method).
+Up to a bound multiples of pi, in three parts, are subtracted with fma (Cody and Waite's method).  Beyond it, in a
+rarely taken branch, a function multiplies the argument with as many bits of 2/pi as matter (Payne and Hanek's).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from . import coefficients as c
 
 __all__ = ["reduced"]
 
-#: Up to here the multiples of pi fit the three parts.
+#: Up to here the products with the three parts are exact.
 BOUND = {True: 2.0**17, False: 2.0**30}
 #: Bits of 2/pi behind the point in the table, and zeros before them.
 _BITS, _ZEROS = 1216, 64
@@ -24,9 +24,9 @@ _REDUCE, _TABLE = "reduce_angle", "two_over_pi"
 def reduced(
     v: Vectors, x: Reg, n: Reg, i: Reg, part: tuple[float, ...], *, quarters: int, drop: int
 ) -> tuple[Reg, Reg, Reg]:
-    """x - n * part as a sum of two, and i; of x >= 0 beyond the bound computed from x alone.
+    """x - n * part as a sum of two floats, and i; for x >= 0.
 
-    There it is x + quarters * pi/2 without its multiples of pi (drop=1) or pi/2 (drop=2), and i their number.
+    Beyond the bound n and i are ignored: x + quarters * pi/2 modulo pi (drop=1) or pi/2 (drop=2), and the quotient.
     """
     exact = v.fma(n, -part[0], x)
     second = v.mul(n, part[1])
@@ -60,7 +60,7 @@ def _far(v: Vectors, x: Reg, quarters: int, drop: int) -> list[Reg]:
 
 @functools.cache
 def _lanes(name: str, width: int, single: bool) -> tuple[str, frozenset[str]]:
-    """The function of W lanes, one after the other."""
+    """The function that reduces W lanes, in a loop over them."""
     probe = Vectors(Text("", []), width, single=single)
     types = (probe.type, probe.type, probe.int_type)
     text = Text(
@@ -99,7 +99,7 @@ def _lanes(name: str, width: int, single: bool) -> tuple[str, frozenset[str]]:
 
 @functools.cache
 def _table() -> str:
-    """2/pi in binary as 64-bit words, the lowest first; computed exactly, by Machin's formula."""
+    """2/pi in binary as 64-bit words, the lowest first; by Machin's formula in integers."""
     guard = 64
     one = 1 << (_BITS + guard)
 
@@ -125,7 +125,7 @@ _DECLARES = frozenset(
 
 
 def _reduce_angle() -> str:
-    """The reduction of one f64 x >= 2**17, as (r, what is to be added, number of multiples).
+    """The reduction of one f64 x >= 2**17, as (r, correction of r, quotient).
 
     x = m 2**e, and only the 192 bits of 2/pi from that of weight 2**(1-e) on matter for x * 2/pi modulo 4.
     Infinity and NaN give NaN.
@@ -174,7 +174,7 @@ define internal {{double, double, i64}} @{_REDUCE}(double %x, i64 %quarters, i64
 
 
 def _as_floats() -> str:
-    """The end of the reduction: the fraction of 106 bits as two floats, times pi or pi/2."""
+    """The end of the reduction: the 106-bit fraction as two floats, times pi or pi/2."""
     pi_high, pi_low, _ = c.PI_THREE[False]
     return f"""\
   ; 2**-(zeros + 53), times two for each further multiple that is dropped less one: pi 2**(1-drop) is the unit

@@ -1,4 +1,4 @@
-"""Functions in pieces, as `pieces.in_pieces` looks them up; written by tools/remez.py.
+"""Tables of piecewise polynomials, for `pieces.in_pieces`; written by tools/remez.py.
 
 Keys: whether the float type is f32.
 """

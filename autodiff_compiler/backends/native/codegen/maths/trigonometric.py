@@ -1,7 +1,7 @@
 """sin, cos and tan.
 
-sin and cos are sin(r) up to the sign, |r| <= pi/2, tan is tan(r) or -1 / tan(r), |r| <= pi/4; r is carried with what
-its last bit cannot hold.
+sin and cos are sin(r) up to the sign, |r| <= pi/2; tan is tan(r) or -1 / tan(r), |r| <= pi/4.  r is a sum of two
+floats.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def _sine(v: Vectors, r: Reg, rest: Reg, odd: Reg) -> Reg:
     """(-1)**odd sin(r + rest)."""
     z = v.mul(r, r)
     cube = v.mul(r, z)
-    # near pi/2 what r**3 lost counts: its polynomial is more than half of the result
+    # the rounding error of r**3: near pi/2 its term is more than half of the result
     lost = v.fma(r, v.fma(r, r, v.neg(z)), v.fma(r, z, v.neg(cube)))
-    # the last step apart: in scalar code too, nothing is rounded beside it that is as great as its sum
+    # The last step of the polynomial is an fma in scalar code, too (Estrin's scheme would round a term of its size).
     *further, first = c.SIN[v.single]
     p = v.fma(v.polynomial(z, further), z, first)
     small = v.fma(lost, p, v.mul(rest, v.fma(z, -0.5, 1.0)))
@@ -39,7 +39,7 @@ def sin(v: Vectors, x: Reg) -> Reg:
 
 
 def cos(v: Vectors, x: Reg) -> Reg:
-    """sin(x + pi/2): the multiple of pi that is subtracted is a half one."""
+    """sin(x + pi/2): odd multiples of pi/2 are subtracted."""
     a = v.abs(x)
     n, i = v.nearest(v.fma(a, 1 / math.pi, -0.5))
     halves, odd = v.add(n, 0.5), v.iop("add", i, 1)

@@ -241,7 +241,7 @@ def test_dicts():
     assert not found.holds()
     space["name3"] = found.value
     assert found.holds()
-    absent = memory_guards.unread(space.keys().isdisjoint)
+    absent = memory_guards.names_absent(space.keys().isdisjoint)
     assert absent
     assert memory_guards.hold(absent)
     space["other"] = 1
@@ -253,18 +253,18 @@ def test_dicts():
 def test_what_containers_hold():
     numbers = [object() for _ in range(3)]
     for one in ([*numbers], (*numbers,), dict(zip("abc", numbers, strict=True))):
-        found, places = memory_guards.inside(one)
+        found, places = memory_guards.element_places(one)
         assert memory_guards.hold(found)
         assert [abi.word(place) for place in places] == list(map(id, numbers))
     one = [*numbers]
     for change in (one.pop, lambda: one.append(1), lambda: one.extend(range(100)), one.clear, lambda: one.append(1)):
-        found, _ = memory_guards.inside(one)
+        found, _ = memory_guards.element_places(one)
         change()
         assert not memory_guards.hold(found)
     space = dict.fromkeys("abc", 1)
     for change in (lambda: space.pop("b"), lambda: space.update(d=1), space.clear, lambda: space.update(d=1)):
-        found, _ = memory_guards.inside(space)
+        found, _ = memory_guards.element_places(space)
         change()
         assert not memory_guards.hold(found)
-    assert memory_guards.inside({1, 2}) is None
-    assert memory_guards.inside({1: 2}) is None
+    assert memory_guards.element_places({1, 2}) is None
+    assert memory_guards.element_places({1: 2}) is None

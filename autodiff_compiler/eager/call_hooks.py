@@ -1,4 +1,4 @@
-"""Backward hooks of calls: a call between two nodes of the tapes, at which cotangents can be seen and changed."""
+"""Backward hooks of calls: a call is put between two nodes of the tapes, whose pullbacks call the hooks."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from .custom import constant_of, own
 from .hooks import place_of_value
 from .tape import Node, Opaque, Rule, element, record, thread
 
-__all__ = ["observed"]
+__all__ = ["with_backward_hooks"]
 
 #: dtype and shape
 _Type = tuple[Any, tuple[int, ...]]
 
 
-def observed(
+def with_backward_hooks(
     run: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     arriving: Callable[[tuple[Tensor, ...]], tuple[Any, ...]],
     leaving: Callable[[tuple[Tensor, ...], tuple[Tensor, ...]], tuple[Any, ...]],
 ) -> Any:
-    """``run(*args, **kwargs)``, whose results are Tensors of its own, between two places on the tapes.
+    """``run(*args, **kwargs)`` between two nodes of the tapes; the results are new Tensors.
 
-    ``arriving(gradients)`` may change those of the results, ``leaving(arrived, gradients)`` those of the inputs: one
-    for each Tensor among them, place by place.  What arrived goes from one place to the other as the cotangent of
-    zeros that went the other way, so that every backward pass has its own.
+    ``arriving(gradients)`` may change the gradients of the results, ``leaving(arrived, gradients)`` those of the
+    inputs: one for each Tensor.  The first node passes `arrived` to the second as cotangents of extra results (zeros)
+    that link them, so that nested and repeated backward passes do not mix.
     """
     if not thread.state.active:
         return own(run(*args, **kwargs), (args, kwargs), constant_of)
@@ -70,7 +70,7 @@ def observed(
 
 
 def _links(node: Opaque | None, types: Sequence[_Type]) -> list[Tensor]:
-    """Zeros that count as further results of a node."""
+    """Zeros that are extra results of a node."""
     if node is None:
         return []
     first = node.count
@@ -80,7 +80,7 @@ def _links(node: Opaque | None, types: Sequence[_Type]) -> list[Tensor]:
 
 
 class _Place(NamedTuple):
-    """An input, the Tensor that stands for it inside of the call, and what that was at the beginning."""
+    """An input, its stand-in inside the call, and the stand-in's array and node at the beginning."""
 
     x: Tensor
     entered: Tensor
@@ -89,9 +89,9 @@ class _Place(NamedTuple):
 
 
 class _Inputs:
-    """The Tensors among the arguments of a call, and those that stand for them; lists and objects keep their place.
+    """The Tensors among the arguments of a call, and their stand-ins; lists and objects are changed in place.
 
-    A Parameter stays itself: it is on the tapes at the place of its stand-in.
+    A Parameter is no Tensor's stand-in: it gets the node of its stand-in instead.
     """
 
     def __init__(self, tree: Any) -> None:
@@ -157,5 +157,5 @@ def _with_zeros(gs: Sequence[Tensor | None], types: Sequence[_Type]) -> tuple[Te
 
 
 def _full(gs: Sequence[Any], types: Sequence[_Type]) -> list[Any]:
-    """The gradients, where a number stands for a Tensor full of it."""
+    """The gradients, with numbers broadcast to Tensors."""
     return [g if isinstance(g, Tensor) else wrap(np.full(t[1], g, t[0])) for g, t in zip(gs, types, strict=True)]

@@ -30,7 +30,7 @@ class Called:
 
 @pytest.fixture(autouse=True)
 def hastened():
-    assert vectorcall.hasten(Called.__call__)
+    assert vectorcall.install_vectorcall(Called.__call__)
 
 
 def given(*args, **kwargs):
@@ -99,7 +99,7 @@ def test_other_code_counts():
             return 1
 
     one = Other()
-    assert vectorcall.hasten(Other.__call__)
+    assert vectorcall.install_vectorcall(Other.__call__)
     one._fast = given
     assert one() == ((), {})
     Other.__call__.__code__ = (lambda self: 2).__code__
@@ -112,7 +112,7 @@ def test_where_the_place_is_not_known_nothing_is_done(monkeypatch):
     def call(self):
         return self._fast
 
-    assert not vectorcall.hasten(call)
+    assert not vectorcall.install_vectorcall(call)
 
 
 AT_THE_END = """

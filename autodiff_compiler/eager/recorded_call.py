@@ -1,4 +1,4 @@
-"""A cache of one recorded call of a Cell with `set_grad()`: a gradient taken right after it does not run it again."""
+"""Recorded calls: a Cell with `set_grad()` records its call on a tape, and a gradient taken right after uses it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..runtime.parameter import Parameter
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor
 from ..runtime.trees import leaves
-from .captured import content, picture
+from .captured import content, snapshot
 from .grad import Tape
 from .tape import thread
 
-__all__ = ["Ahead", "taken"]
+__all__ = ["RecordedCall", "taken"]
 
 
-class Ahead:
-    """One recorded call: what it was given and what it returned, for as long as nothing of that is changed."""
+class RecordedCall:
+    """One recorded call: arguments, results and tape; it can be used while nothing that it read has changed."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Ahead:
         cell: Any,
     ) -> None:
         self._args, self._kwargs, self._cell = tuple(args), dict(kwargs), cell
-        if residence.bring is not None:  # the call would, and what it brings there is not what it writes
+        if residence.bring is not None:  # before the snapshot: else the call's move would look like a write
             for x in tensors:
                 residence.bring(x)
         before = _arrays(tensors)
@@ -41,16 +41,15 @@ class Ahead:
         self.outputs, self._tape.outputs = self._tape.outputs, None
         kept = [*weights, *leaves(self.outputs)]
         for x in kept:
-            x._held |= SHARED  # a write gives them another buffer, and is seen
+            x._held |= SHARED  # a write gives them another buffer, which `fits` sees
         self._arrays = _arrays(kept)
         self._seen = [(x, array, content(array)) for x, array in before]
         self._thread, self._epoch = threading.get_ident(), epoch.current()
-        #: what the call reads, as it left it (a repeated call would go on from there, this one is not repeated);
-        #: None if that is not known
-        self._state = picture([cell])
+        #: a snapshot of what the call captures, taken after it; None if something cannot be read
+        self._state = snapshot([cell])
 
     def fits(self, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-        """Whether another call with these arguments would be the same one."""
+        """Whether a call with these arguments would repeat this one."""
         return (
             threading.get_ident() == self._thread
             and not thread.state.active
@@ -65,13 +64,13 @@ class Ahead:
         )
 
     def _reads_the_same(self) -> bool:
-        now = picture([self._cell]) if self._state is not None else None
+        now = snapshot([self._cell]) if self._state is not None else None
         return now is not None and self._state is not None and now[0] == self._state[0]
 
     def pull(
         self, tensors: Sequence[Tensor], weights: Sequence[Parameter], seeds: Any, of: Callable[[Any], Any] | None
     ) -> tuple[list[Tensor], list[Tensor]] | None:
-        """The gradients by some of the inputs and Parameters; None if one was not recorded."""
+        """The gradients by some of the inputs and Parameters; None if one was no variable of the tape."""
         if any(id(x) not in self._number for x in (*tensors, *weights)):
             return None
         asked = [self._number[id(x)] for x in (*tensors, *weights)]
@@ -84,12 +83,12 @@ class Ahead:
         return found[: len(tensors)], found[len(tensors) :]
 
 
-def taken(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Ahead | None:
-    """The recorded call that a call with these arguments would repeat; a Cell gives it away once."""
-    found = getattr(fn, "_ahead", None)
-    if not isinstance(found, Ahead):
+def taken(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> RecordedCall | None:
+    """The recorded call that a call with these arguments would repeat; it is removed from the Cell."""
+    found = getattr(fn, "_recorded", None)
+    if not isinstance(found, RecordedCall):
         return None
-    fn.__dict__["_ahead"] = None
+    fn.__dict__["_recorded"] = None
     return found if found.fits(args, kwargs) else None
 
 

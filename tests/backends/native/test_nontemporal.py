@@ -23,7 +23,7 @@ N = LARGE // 4
 
 @pytest.fixture(params=[64, 32], ids=lambda n: f"{n} bytes", autouse=True)
 def vectors(request, monkeypatch):
-    monkeypatch.setattr(nontemporal, "STREAMED_FROM", LARGE)
+    monkeypatch.setattr(nontemporal, "NONTEMPORAL_FROM", LARGE)
     with vectors_of(request.param):
         yield request.param
 
@@ -36,7 +36,7 @@ def program(f, *xs):
     return native(optimised(f, *xs))
 
 
-def past_caches(made):
+def nontemporal_stores(made):
     return made.source.count("!nontemporal")
 
 
@@ -59,7 +59,7 @@ def _tuple(y):
 
 @pytest.mark.parametrize("n", [N, N + 1, N + 7, N + 8, N + 15, N + 4097])
 def test_vectors_and_what_is_left_over(n):
-    assert past_caches(same(lambda x, y: x + 2.5 * y, given(n), given(n, seed=1)))
+    assert nontemporal_stores(same(lambda x, y: x + 2.5 * y, given(n), given(n, seed=1)))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.int32, np.uint8])
@@ -67,7 +67,7 @@ def test_of_any_element(dtype):
     x = given(LARGE // np.dtype(dtype).itemsize + 3).astype(dtype)
     made = same(lambda x: x + x, x)
     lanes = machine().vector_bytes // max(4, x.itemsize)
-    assert bool(past_caches(made)) is (lanes * x.itemsize >= 16)  # else there is no such store
+    assert bool(nontemporal_stores(made)) is (lanes * x.itemsize >= 16)  # else there is no such store
 
 
 def test_of_conditions_too():
@@ -76,7 +76,7 @@ def test_of_conditions_too():
 
 def test_several_results():
     made = same(lambda x, y: (x + y, x - y, x * y), given(N + 5), given(N + 5, seed=1))
-    assert past_caches(made) >= 3
+    assert nontemporal_stores(made) >= 3
 
 
 @pytest.mark.parametrize(("columns", "aligned"), [(4096, True), (1000, False), (1001, False), (5, False)])
@@ -84,19 +84,19 @@ def test_rows_with_a_number_each(columns, aligned):
     """Rows that are no multiple of a vector begin anywhere."""
     x, row = given(N // columns + 1, columns), given(N // columns + 1, 1, seed=1)
     made = same(lambda x, row: x * row, x, row)
-    assert bool(past_caches(made)) is aligned or (columns == 1000 and machine().vector_bytes == 32)
+    assert bool(nontemporal_stores(made)) is aligned or (columns == 1000 and machine().vector_bytes == 32)
 
 
 def test_rows_that_are_gone_through_twice():
     x = given(N // 4096 + 1, 4096)
     made = program(lambda x: ms.ops.softmax(x, -1), x)
-    assert past_caches(made)
+    assert nontemporal_stores(made)
     e = np.exp(x.astype(np.float64))
     np.testing.assert_allclose(made(x)[0], e / e.sum(-1, keepdims=True), rtol=1e-5)
 
 
 def test_a_copy():
-    assert past_caches(same(lambda x: x.copy(), given(N + 3)))
+    assert nontemporal_stores(same(lambda x: x.copy(), given(N + 3)))
 
 
 def test_a_result_that_is_read_again_is_not():
@@ -105,14 +105,14 @@ def test_a_result_that_is_read_again_is_not():
         return y, ms.ops.cumsum(y, 0)
 
     x = given(2 * N).astype(np.float64) / N
-    assert not past_caches(program(lambda x: f(x)[1], x))
+    assert not nontemporal_stores(program(lambda x: f(x)[1], x))
     made = program(f, x)
-    assert not past_caches(made)
+    assert not nontemporal_stores(made)
     np.testing.assert_array_equal(made(x)[0], x + 1)
 
 
 def test_a_small_result_is_not():
-    assert not past_caches(program(lambda x: x + 1, given(N - 1)))
+    assert not nontemporal_stores(program(lambda x: x + 1, given(N - 1)))
 
 
 def test_what_is_written_over_a_state_is_not():
