@@ -155,7 +155,7 @@ class LeakyReLU(_WithAlpha):
 
 
 class GELU(Cell):
-    """x times the normal distribution function of x: approximated by tanh, or exact without `approximate`.
+    """x times the standard normal distribution function at x: approximated by tanh, or exact without `approximate`.
 
     >>> from autodiff_compiler import Tensor
     >>> round(GELU()(Tensor(1.0)).item(), 4), round(GELU(approximate=False)(Tensor(1.0)).item(), 4)
@@ -201,7 +201,7 @@ class PReLU(Cell):
 class RReLU(Cell):
     """x where it is positive, else x times a random slope from `lower` to `upper`; ValueError if lower > upper."""
 
-    lower: Any  # a number, as in MindSpore; `jit(cell).lower` shows the compiled form
+    lower: Any  # MindSpore's attribute, a number: it hides the method `lower`, so use `jit(cell).lower`
 
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
         super().__init__()

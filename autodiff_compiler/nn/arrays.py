@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Identity(Cell):
-    """Its argument, unchanged; whatever it is made with has no meaning."""
+    """Returns its argument unchanged; arguments of the constructor are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class OneHot(Cell):
 
 
 class Roll(Cell):
-    """Elements moved along axes; those that leave come in at the other end.
+    """Elements shifted along axes; those that leave one end come back at the other.
 
     >>> from autodiff_compiler import Tensor
     >>> Roll(1, 0)(Tensor([1, 2, 3])).tolist()

@@ -21,7 +21,7 @@ _PAD_MODES = ("same", "valid", "pad")
 
 
 class _Convolution(Cell):
-    """What all of them share: arguments, weight and bias."""
+    """The base of convolutions: arguments, weight and bias."""
 
     weight: Any
     bias: Any

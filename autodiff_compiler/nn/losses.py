@@ -106,7 +106,7 @@ class SmoothL1Loss(LossBase):
 
 
 class HuberLoss(LossBase):
-    """Half the squared difference up to delta, beyond it the line that continues it."""
+    """Half the squared difference up to delta, beyond it linear with the slope delta."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
@@ -229,7 +229,7 @@ class FocalLoss(LossBase):
     """``-(1 - p) ** gamma * log(p)`` of the probabilities p of the classes that are labels.
 
     `logits` are [N, C, ...], `labels` integer classes [N, 1, ...] or codes [N, C, ...]; the loss of a sample is the
-    mean over its places.  `weight` [C] multiplies that of a class.  ValueError, TypeError: what does not fit.
+    mean over its positions.  `weight` [C] multiplies that of a class.  ValueError, TypeError: what does not fit.
 
     >>> from autodiff_compiler import Tensor
     >>> FocalLoss(gamma=0.0)(Tensor([[0.0, 0.0]]), Tensor([[1]])).item()
@@ -379,7 +379,7 @@ class MultiLabelSoftMarginLoss(LossBase):
 
 
 class MultilabelMarginLoss(LossBase):
-    """Every class that is a label against every one that is none; see `ops.multilabel_margin_loss`."""
+    """Hinge loss of every label class against every other class; see `ops.multilabel_margin_loss`."""
 
     def construct(self, x: Any, target: Any) -> Any:
         return ops.multilabel_margin_loss(x, target, self.reduction)

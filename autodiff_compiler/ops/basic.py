@@ -123,7 +123,7 @@ def pow(input: Any, exponent: Any) -> Any:
 
 
 def square(input: Any) -> Any:
-    """Every element times itself."""
+    """The square of every element."""
     return call.mul(input, input)
 
 
@@ -387,7 +387,7 @@ def broadcast_to(input: Any, shape: Any) -> Any:
 
 
 def squeeze(input: Any, axis: Any = None) -> Any:
-    """Dimensions of size 1 taken away, all of them by default.
+    """Dimensions of size 1 removed, all of them by default.
 
     >>> from autodiff_compiler import Tensor
     >>> squeeze(Tensor([[1, 2]])).tolist()

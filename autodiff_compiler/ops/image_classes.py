@@ -57,7 +57,7 @@ def _im2col(ksizes: Any, strides: Any = 1, dilations: Any = 1, pads: Any = 0) ->
 
 # ------------------------------------------------------------------------------------------------ resizing
 def _places(source: int, target: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
-    """Where in the source every element of the target lies."""
+    """The coordinates of the target's elements in the source."""
     steps = np.arange(target)
     if align_corners:
         return steps * ((source - 1) / (target - 1) if target > 1 else 0.0)
@@ -66,7 +66,7 @@ def _places(source: int, target: int, align_corners: bool, half_pixel_centers: b
 
 
 def _linear_weights(source: int, target: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
-    """[target, source]: how much of each element of the source every element of the target has."""
+    """The matrix [target, source] of linear interpolation: the weights of the source in each element of the target."""
     at = np.clip(_places(source, target, align_corners, half_pixel_centers), 0, source - 1)
     low = np.floor(at).astype(int)
     weights = np.zeros((target, source))
@@ -76,7 +76,7 @@ def _linear_weights(source: int, target: int, align_corners: bool, half_pixel_ce
 
 
 def _nearest(source: int, target: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
-    """Which element of the source each of the target is."""
+    """The source element nearest to each element of the target."""
     if align_corners:
         at = np.floor(_places(source, target, True, False) + 0.5)
     else:

@@ -44,7 +44,7 @@ tanhshrink, hardsigmoid, hardswish = unary("tanhshrink"), unary("hardsigmoid"), 
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:
-    """x times the normal distribution function of x, or (``approximate="tanh"``) its approximation by tanh."""
+    """x times the standard normal distribution function at x, or (``approximate="tanh"``) its approximation by tanh."""
     return call.gelu(input, approximate)
 
 
@@ -432,12 +432,12 @@ upsample = interpolate
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
-    """[batch, channels, ...] at the places in `grid` [batch, ..., n], whose coordinates run from -1 to 1."""
+    """[batch, channels, ...] sampled at the coordinates in `grid` [batch, ..., n], which run from -1 to 1."""
     return call.grid_sample(input, grid, mode, padding_mode, align_corners)
 
 
 def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
-    """The places of a grid of `size`, mapped by theta [batch, n, n + 1], for `grid_sample`."""
+    """Coordinates for `grid_sample`: a grid of `size` mapped by theta [batch, n, n + 1]."""
     return call.affine_grid(theta, size, align_corners)
 
 
@@ -501,7 +501,7 @@ def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0, reduction: str = 
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
-    """Half the squared difference up to delta, beyond it the line that continues it."""
+    """Half the squared difference up to delta, beyond it linear with the slope delta."""
     return call.huber_loss(input, target, reduction, delta)
 
 

@@ -1,4 +1,4 @@
-"""The classes of operators: each made of a name and a function from constructor arguments to what a call computes."""
+"""Operator classes, each made of a name and a maker: from constructor arguments to the function that calls run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .primitive import OPERATORS, Primitive
 __all__ = ["Operation", "constant", "drawing", "operation"]
 
 _Function = Callable[..., Any]
-#: A function that draws, and what it is called with.
+#: A function that draws random numbers, and its arguments.
 Draw = tuple[_Function, tuple[Any, ...]]
 
 
 class _OperationType(type):
-    """The metaclass of operators: a class has the signature of its maker, which is inspected when it is asked for."""
+    """The metaclass of operators: a class has the signature of its maker, inspected on demand."""
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -100,7 +100,7 @@ def operation(name: str, make: Callable[..., _Function], module: str) -> type[Op
 
 
 def _called(make: Any, name: str) -> Callable[..., _Function]:
-    """A maker under the name of its class, which a TypeError about the constants says."""
+    """A maker with the name of its class, for TypeErrors about the constants."""
     if hasattr(make, "__wrapped__"):
         make.__wrapped__.__qualname__ = name
         return make
@@ -117,7 +117,7 @@ def constant(function: _Function) -> Callable[[], _Function]:
 
 # ------------------------------------------------------------------------------------------------ what draws
 class _Drawing:
-    """What an object that draws computes: its plan says which function draws, with what."""
+    """The call of an operator that draws: its `plan` gives the drawing function and the arguments."""
 
     def __init__(self, plan: Callable[..., Draw]) -> None:
         self._plan = plan
@@ -132,7 +132,7 @@ class _Drawing:
 
 
 def drawing(make: Callable[..., Callable[..., Draw]]) -> Callable[..., _Function]:
-    """The maker of a class that draws: `make` takes its constants, and its result says what a call draws."""
+    """The maker of a class that draws: `make` takes its constants and returns the plan of a call."""
 
     @functools.wraps(make)
     def made(*args: Any, **named: Any) -> _Function:

@@ -23,7 +23,7 @@ def _scatter_sub(input_x: Parameter, indices: Any, updates: Any) -> Tensor:
 
 
 def _locking(function: _Function, use_locking: bool) -> Callable[..., _Function]:
-    """The maker of a class whose only constant, `use_locking`, changes nothing."""
+    """The maker of a class whose only constant, `use_locking`, has no effect."""
     return (lambda use_locking=True: function) if use_locking else (lambda use_locking=False: function)
 
 

@@ -27,7 +27,7 @@ def _write(p: Any, value: Any) -> Any:
 
 
 def _locking(function: _Function) -> Callable[..., _Function]:
-    """The maker of a class whose only constant changes nothing."""
+    """The maker of a class whose only constant, `use_locking`, has no effect."""
     return lambda use_locking=False: function
 
 
@@ -125,7 +125,7 @@ def _sparse_adagrad_v2(lr: float, epsilon: float, use_locking: bool = False, upd
 
 @_source
 def _rows(var: Any, grad: Any, indices: Any) -> Any:
-    """The gradient of all rows, those of repeated indices added up, and which rows have one."""
+    """The dense gradient of sparse rows (repeated indices add up), and the mask of the rows that have one."""
     g = call.scatter_add(call.zeros_like(var), indices, call.cast(grad, var.dtype))
     touched = call.scatter_add(call.zeros_like(var), indices, call.ones_like(grad)) > 0
     return g, touched
@@ -138,7 +138,7 @@ def _adagrad_da(
 ) -> Any:  # fmt: skip
     total = _write(gradient_accumulator, gradient_accumulator + grad)
     squares = _write(gradient_squared_accumulator, gradient_squared_accumulator + grad * grad)
-    shrunk = _shrunk(total, l1 * global_step)
+    shrunk = _soft_threshold(total, l1 * global_step)
     return _write(var, -lr * shrunk / (l2 * global_step * lr + call.sqrt(squares)))
 
 
@@ -216,8 +216,8 @@ def _power_sign(var: Any, m: Any, lr: Any, logbase: Any, sign_decay: Any, beta: 
 
 # ------------------------------------------------------------------------------------------------ proximal steps
 @_source
-def _shrunk(x: Any, by: Any) -> Any:
-    """Every element nearer to 0 by `by`, not beyond."""
+def _soft_threshold(x: Any, by: Any) -> Any:
+    """Soft thresholding: every element moved by `by` towards 0, not beyond."""
     return call.sign(x) * call.maximum(call.abs(x) - by, 0)
 
 
@@ -228,26 +228,26 @@ def _descent(var: Any, alpha: Any, delta: Any) -> Any:
 
 @_source
 def _proximal_descent(var: Any, alpha: Any, l1: Any, l2: Any, delta: Any) -> Any:
-    return _write(var, _shrunk(var - delta * alpha, alpha * l1) / (1.0 + alpha * l2))
+    return _write(var, _soft_threshold(var - delta * alpha, alpha * l1) / (1.0 + alpha * l2))
 
 
 @_source
 def _proximal_adagrad(var: Any, accum: Any, lr: Any, l1: Any, l2: Any, grad: Any) -> Any:
     s = _write(accum, accum + grad * grad)
-    return _write(var, _shrunk(var - grad * lr / call.sqrt(s), lr * l1) / (1.0 + lr * l2)), s
+    return _write(var, _soft_threshold(var - grad * lr / call.sqrt(s), lr * l1) / (1.0 + lr * l2)), s
 
 
 @_source
-def _followed(var: Any, accum: Any, linear: Any, g: Any, lr: Any, l1: Any, l2: Any, lr_power: Any) -> Any:
-    """The new values of a step that follows the regularized leader."""
+def _ftrl_step(var: Any, accum: Any, linear: Any, g: Any, lr: Any, l1: Any, l2: Any, lr_power: Any) -> Any:
+    """The new values of one FTRL ("follow the regularized leader") step."""
     s = accum + g * g
     z = linear + g - (call.pow(s, -lr_power) - call.pow(accum, -lr_power)) / lr * var
-    return -_shrunk(z, l1) / (call.pow(s, -lr_power) / lr + 2.0 * l2), s, z
+    return -_soft_threshold(z, l1) / (call.pow(s, -lr_power) / lr + 2.0 * l2), s, z
 
 
 @_source
 def _ftrl(var: Any, accum: Any, linear: Any, grad: Any, lr: Any, l1: Any, l2: Any, lr_power: Any) -> Any:
-    new, s, z = _followed(var, accum, linear, grad, lr, l1, l2, lr_power)
+    new, s, z = _ftrl_step(var, accum, linear, grad, lr, l1, l2, lr_power)
     _write(accum, s)
     _write(linear, z)
     return _write(var, new)
@@ -257,7 +257,7 @@ def _sparse_ftrl(lr: float, l1: float, l2: float, lr_power: float, use_locking: 
     @_source
     def run(var: Any, accum: Any, linear: Any, grad: Any, indices: Any) -> Any:
         g, touched = _rows(var, grad, indices)
-        new, s, z = _followed(var, accum, linear, g, lr, l1, l2, lr_power)
+        new, s, z = _ftrl_step(var, accum, linear, g, lr, l1, l2, lr_power)
         s, z = _write(accum, s), _write(linear, call.where(touched, z, linear))
         return _write(var, call.where(touched, new, var)), s, z
 

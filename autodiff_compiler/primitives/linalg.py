@@ -29,7 +29,7 @@ from .shape import matrix_transpose, permuted
 # ------------------------------------------------------------------------------------------------ matmul
 def _matmul(a, b):
     if is_tensor(a) and is_tensor(b) and a.dtype is b.dtype and a.ndim == b.ndim == 2:
-        return F.matmul(a, b)  # there is nothing to convert, and to find that out takes longer than a small product
+        return F.matmul(a, b)  # fast path: finding out that nothing is to convert takes longer than a small product
     a, b = promoted_dtype(a, b)
     require(a.ndim > 0 and b.ndim > 0, "matmul needs at least one dimension on both sides: multiply by a scalar with *")
     _require_inner(a, b)
@@ -94,8 +94,8 @@ class Matmul(Primitive):
     methods = ("__matmul__", "__rmatmul__", "matmul")
 
     def vjp(c, g, a, b):
-        ga = _product(g, matrix_transpose(b), _is_turned(a)) if c.needs.a else None
-        return ga, (_product(matrix_transpose(a), g, _is_turned(b)) if c.needs.b else None)
+        ga = _product(g, matrix_transpose(b), _is_column_major(a)) if c.needs.a else None
+        return ga, (_product(matrix_transpose(a), g, _is_column_major(b)) if c.needs.b else None)
 
     def samples(rng):
         yield rng(3, 4), rng(4, 2)
@@ -109,19 +109,19 @@ class Matmul(Primitive):
     ]
 
 
-def _is_turned(x):
-    """Whether matrices lie in memory column by column, since they are others transposed, as in x @ weight.T."""
+def _is_column_major(x):
+    """Whether matrices lie in memory column by column, as transposed views do: x @ weight.T."""
     if x.__class__ is Value:
         return x.made_by("transpose") and x.op.attrs[0][-2] % x.ndim == x.ndim - 1
     return x._data.strides[-2] < x._data.strides[-1]
 
 
-def _product(a, b, turned):
-    """a @ b; its matrices lie in memory column by column if `turned`.
+def _product(a, b, column_major):
+    """a @ b; its matrices lie in memory column by column if `column_major`.
 
-    So the cotangent of what was transposed comes out row by row, whichever order all that is done with it likes best.
+    A cotangent with the layout of its operand is row-major again once the transposition is undone.
     """
-    return matrix_transpose(F.matmul(matrix_transpose(b), matrix_transpose(a))) if turned else F.matmul(a, b)
+    return matrix_transpose(F.matmul(matrix_transpose(b), matrix_transpose(a))) if column_major else F.matmul(a, b)
 
 
 # ------------------------------------------------------------------------------------------------ named products

@@ -1,4 +1,4 @@
-"""Rounding, remainders that truncate, bounds, and what kind of number a float is."""
+"""Rounding, remainders that truncate, clamping, and predicates of floats (nan, infinite, sign)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .family import (
 from .samples import D2, F2, F3, I2, real
 
 
-# ------------------------------------------------------------------------------------------------ whole numbers
+# ------------------------------------------------------------------------------------------------ integers
 def _whole(name):
     """The user-facing form of a rounding: integers are what they are."""
 
@@ -41,13 +41,13 @@ def _whole(name):
 
 
 def _between(rng):
-    """Numbers away from whole ones and from halves."""
+    """Samples away from integers and from halves, where rounding jumps."""
     yield (rng.ints(2, 3) + rng(2, 3, low=0.1, high=0.4),)
     yield (rng.ints() - rng(low=0.1, high=0.4),)
 
 
 class Floor(Primitive):
-    """The greatest whole number not above every element; its derivative is 0."""
+    """The greatest integer not above each element; its derivative is 0."""
 
     infer = float_unary
     scalar = lambda k, x: k.floor(x)
@@ -63,7 +63,7 @@ class Floor(Primitive):
 
 
 class Ceil(Primitive):
-    """The smallest whole number not below every element; its derivative is 0."""
+    """The smallest integer not below each element; its derivative is 0."""
 
     infer = float_unary
     scalar = lambda k, x: k.ceil(x)
@@ -79,7 +79,7 @@ class Ceil(Primitive):
 
 
 class Trunc(Primitive):
-    """Every element without its fraction, towards 0; its derivative is 0."""
+    """Each element rounded towards 0; its derivative is 0."""
 
     infer = float_unary
     scalar = lambda k, x: k.trunc(x)
@@ -111,7 +111,7 @@ def _round(x, decimals=0):
 
 
 class Round(Primitive):
-    """The nearest whole number of every element, of two the even one; its derivative is 0."""
+    """The integer nearest to each element, halves to the even one; its derivative is 0."""
 
     infer = float_unary
     scalar = lambda k, x: k.rint(x)
@@ -152,7 +152,7 @@ class Fmod(Primitive):
         whole = F.floordiv(x - c.out, y) if x.dtype.is_int else F.round((x - c.out) / y)
         return g, -(g * whole)
 
-    def samples(rng):  # quotients stay away from whole numbers, where the remainder jumps
+    def samples(rng):  # quotients stay away from integers, where the remainder jumps
         whole, part, y = rng.ints(2, 3, low=0), rng(2, 3, low=0.2, high=0.8), rng(2, 3, low=1.0, high=2.0)
         yield (whole + part) * y, y
         yield -(whole + part) * y, y
@@ -364,8 +364,8 @@ def _kind(x: TensorType):
     return tensor(bool_, float_unary(x).shape)
 
 
-def _asked(name, of_integers):
-    """The user-facing form: of integers and bools the answer is known."""
+def _float_predicate(name, of_integers):
+    """The user-facing form of a predicate on floats: of integers and bools the answer is `of_integers`."""
 
     def public(x):
         x = as_tensor(x)
@@ -376,7 +376,7 @@ def _asked(name, of_integers):
 
 
 class Isnan(Primitive):
-    """Whether every element is no number."""
+    """Whether each element is nan."""
 
     infer = _kind
     scalar = lambda k, x: k.isnan(x)
@@ -385,7 +385,7 @@ class Isnan(Primitive):
         c.op("NeTensor", x, x, c.out)
 
     cost = 1
-    call = _asked("isnan", False)
+    call = _float_predicate("isnan", False)
     methods = ("isnan",)
 
     def vjp(c, g, x):
@@ -396,13 +396,13 @@ class Isnan(Primitive):
 
 
 class Isinf(Primitive):
-    """Whether every element is infinite."""
+    """Whether each element is inf or -inf."""
 
     infer = _kind
     scalar = lambda k, x: k.isinf(x)
     aclnn = "IsInf"
     cost = 1
-    call = _asked("isinf", False)
+    call = _float_predicate("isinf", False)
     methods = ("isinf",)
 
     def vjp(c, g, x):
@@ -413,13 +413,13 @@ class Isinf(Primitive):
 
 
 class Isfinite(Primitive):
-    """Whether every element is neither infinite nor nan."""
+    """Whether each element is finite: neither infinite nor nan."""
 
     infer = _kind
     scalar = lambda k, x: k.isfinite(x)
     aclnn = "IsFinite"
     cost = 1
-    call = _asked("isfinite", True)
+    call = _float_predicate("isfinite", True)
     methods = ("isfinite",)
 
     def vjp(c, g, x):
@@ -435,7 +435,7 @@ def _signbit(x):
 
 
 class Signbit(Primitive):
-    """Whether every element carries a minus sign, -0.0 included."""
+    """Whether the sign bit of each element is set: negative numbers, -0.0 included."""
 
     infer = _kind
     scalar = lambda k, x: k.signbit(x)
@@ -457,13 +457,13 @@ class Signbit(Primitive):
 
 @composite("isposinf")
 def isposinf(x):
-    """Whether every element is inf."""
+    """Whether each element is inf."""
     return call.equal(x, math.inf)
 
 
 @composite("isneginf")
 def isneginf(x):
-    """Whether every element is -inf."""
+    """Whether each element is -inf."""
     return call.equal(x, -math.inf)
 
 

@@ -238,7 +238,7 @@ def _squeeze(x, axis=None):
 
 
 class Squeeze(Primitive):
-    """Dimensions of size 1 taken away; all of them by default."""
+    """Dimensions of size 1 removed; all of them by default."""
 
     def infer(x: TensorType, *, axes: Ints):
         for a in axes:

@@ -1,4 +1,4 @@
-"""Linear systems, inverses, the matrix exponential; kernels fail as in `decompositions`.
+"""Linear systems, inverses, the matrix exponential; the kernels give nan instead of raising, as in `decompositions`.
 
 Formulas: M. B. Giles, Collected matrix derivative results (2008); G. Golub and V. Pereyra, The differentiation of
 pseudo-inverses and nonlinear least squares problems (1973); A. Al-Mohy and N. Higham, Computing the Frechet derivative
