@@ -156,10 +156,10 @@ def _linear1d(coordinate_transformation_mode: str = "align_corners") -> _Functio
 
 
 # ------------------------------------------------------------------------------------------------ classes
-def _sampler(dimensions: int) -> Callable[..., _Function]:
-    return lambda interpolation_mode="bilinear", padding_mode="zeros", align_corners=False: (
-        lambda input_x, grid: nn_func.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
-    )
+def _grid_sampler(
+    interpolation_mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool = False
+) -> _Function:
+    return lambda input_x, grid: nn_func.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
 
 
 _MAKERS: dict[str, Callable[..., _Function]] = {
@@ -181,8 +181,8 @@ _MAKERS: dict[str, Callable[..., _Function]] = {
         lambda x, boxes, index, size: vision.crop_and_resize(x, boxes, index, size, method, extrapolation_value)
     ),
     "DepthToSpace": _depth_to_space,
-    "GridSampler2D": _sampler(2),
-    "GridSampler3D": _sampler(3),
+    "GridSampler2D": _grid_sampler,
+    "GridSampler3D": _grid_sampler,
     "IOU": lambda mode="iou": lambda anchor_boxes, gt_boxes: vision.iou(anchor_boxes, gt_boxes, mode),
     "Im2Col": _im2col,
     "ResizeBicubic": lambda align_corners=False, half_pixel_centers=False: _bicubic(align_corners, half_pixel_centers),

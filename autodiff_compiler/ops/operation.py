@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from .operator_docs import DOCS
 from .primitive import OPERATORS, Primitive
 
 __all__ = ["Operation", "constant", "drawing", "operation"]
@@ -92,11 +93,20 @@ class Operation(Primitive, metaclass=_OperationType):
 
 def operation(name: str, make: Callable[..., _Function], module: str) -> type[Operation]:
     """A class whose constructor takes the arguments of `make` and whose objects are called as its result."""
-    make = _called(make, name)
-    doc = f"`{name}` as an object: constants are given when it is made, tensors when it is called."
+    doc, make = _docstring(name, make), _called(make, name)
     members = {"_make": staticmethod(make), "_name": name, "__module__": module, "__doc__": doc}
     OPERATORS[name] = type(name, (Operation,), members)
     return OPERATORS[name]
+
+
+def _docstring(name: str, make: Any) -> str:
+    """That of `DOCS`; else what the maker or, for a class without constants, its function says before examples."""
+    if name in DOCS:
+        return DOCS[name]
+    code = make.__code__
+    says = make if make.__doc__ or code.co_argcount or code.co_flags & inspect.CO_VARARGS else make()
+    said = inspect.cleandoc(says.__doc__ or "").partition(">>>")[0].strip()
+    return f"{said}\n\n`{name}` as an object: constants are given when it is made, tensors when it is called."
 
 
 def _called(make: Any, name: str) -> Callable[..., _Function]:
