@@ -138,7 +138,12 @@ class Range(Cell):
 
 
 class MatMul(Cell):
-    """The matrix product of two inputs, each with its last two dimensions swapped if asked for."""
+    """The matrix product of two inputs, with the last two dimensions of one exchanged first by its `transpose_x...`.
+
+    >>> from autodiff_compiler import ops
+    >>> MatMul(transpose_x2=True)(ops.ones((5, 2, 3)), ops.ones((4, 3))).shape
+    (5, 2, 4)
+    """
 
     def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None:
         super().__init__()

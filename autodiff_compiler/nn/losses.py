@@ -82,7 +82,14 @@ class RMSELoss(LossBase):
 
 
 class L1Loss(LossBase):
-    """Absolute difference."""
+    """Absolute difference.
+
+    Its mean, its sum, or with `reduction` "none" element by element.
+
+    >>> from autodiff_compiler import Tensor
+    >>> L1Loss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])).item()
+    1.0
+    """
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return ops.l1_loss(logits, labels, self.reduction)
@@ -163,7 +170,15 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
 
 class CrossEntropyLoss(LossBase):
-    """Cross entropy of logits [N, C, ...] against classes [N, ...] or probabilities of the logits' shape."""
+    """Cross entropy of logits [N, C, ...] against classes [N, ...] or probabilities of the logits' shape.
+
+    A `weight` [C] per class weighs the mean; samples of the class `ignore_index` are left out; `label_smoothing` is the
+    part of every label that is spread evenly over all classes.  IndexError: another class outside of 0 ... C - 1.
+
+    >>> from autodiff_compiler import Tensor
+    >>> round(CrossEntropyLoss()(Tensor([[0.0, 0.0]]), Tensor([1])).item(), 4)
+    0.6931
+    """
 
     def __init__(
         self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0

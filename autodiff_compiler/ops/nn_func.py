@@ -123,7 +123,12 @@ def log_softmax(logits: Any, axis: int = -1) -> Any:
 
 # ------------------------------------------------------------------------------------------------ linear layers
 def bias_add(input_x: Any, bias: Any) -> Any:
-    """[batch, channels, ...] plus one number per channel."""
+    """[batch, channels, ...] plus one number per channel.
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> bias_add(ops.zeros((1, 2, 1)), Tensor([1.0, 2.0])).tolist()
+    [[[1.0], [2.0]]]
+    """
     return call.bias_add(input_x, bias)
 
 
@@ -164,6 +169,10 @@ def _convolution(n: int) -> _Function:
 
     `pad_mode`: "valid" (no padding), "same" (as many windows as elements, divided by the stride), or "pad", for which
     `padding` is one int, {n}, or {2 * n} (before and after each dimension).  ShapeError: operands that do not fit.
+
+    >>> from autodiff_compiler import ops
+    >>> ops.conv{n}d(ops.ones((1, 1{", 4" * n})), ops.ones((2, 1{", 3" * n}))).shape
+    (1, 2{", 2" * n})
     """
     return conv
 

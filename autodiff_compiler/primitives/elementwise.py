@@ -41,7 +41,12 @@ from .samples import B2, F2, F3, I2, real
 
 
 class Add(Primitive):
-    """Sum of two tensors (of bools: whether either holds)."""
+    """Sum of two tensors (of bools: whether either holds).
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.add(Tensor([1, 2]), Tensor([[10], [20]])).tolist()
+    [[11, 12], [21, 22]]
+    """
 
     infer = binary
     scalar = lambda k, x, y: k.add(x, y)
@@ -75,7 +80,12 @@ class Sub(Primitive):
 
 
 class Mul(Primitive):
-    """Product of two tensors, element by element (of bools: whether both hold)."""
+    """Product of two tensors, element by element (of bools: whether both hold).
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.mul(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])).tolist()
+    [3.0, 8.0]
+    """
 
     infer = binary
     scalar = lambda k, x, y: k.multiply(x, y)
@@ -212,7 +222,12 @@ class Sqrt(Primitive):
 
 
 class Tanh(Primitive):
-    """Hyperbolic tangent of every element."""
+    """Hyperbolic tangent of every element.
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.tanh(Tensor([0.0, 1.0])).tolist()
+    [0.0, 0.761594...]
+    """
 
     infer = float_unary
     scalar = lambda k, x: k.tanh(x)

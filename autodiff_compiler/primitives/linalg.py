@@ -28,6 +28,15 @@ from .shape import matrix_transpose, permuted
 
 # ------------------------------------------------------------------------------------------------ matmul
 def _matmul(a, b):
+    """The matrix product over the last two dimensions, in the common dtype; leading dimensions broadcast.
+
+    An operand of one dimension is a row on the left and a column on the right, as in NumPy.  ShapeError: sizes that do
+    not fit, or a number.
+
+    >>> from autodiff_compiler import ops
+    >>> ops.matmul(ops.ones((5, 2, 3)), ops.ones((3, 4))).shape
+    (5, 2, 4)
+    """
     if is_tensor(a) and is_tensor(b) and a.dtype is b.dtype and a.ndim == b.ndim == 2:
         return F.matmul(a, b)  # fast path: finding out that nothing is to convert takes longer than a small product
     a, b = promoted_dtype(a, b)
@@ -62,10 +71,7 @@ def _text(x):
 
 
 class Matmul(Primitive):
-    """Matrix product over the last two dimensions; the others are batches, which broadcast in `call`.
-
-    In `call` an operand of one dimension is a row on the left and a column on the right, as in NumPy.
-    """
+    """Matrix product over the last two dimensions; the others are batches of equal sizes."""
 
     def infer(a: TensorType, b: TensorType):
         require(a.ndim >= 2 and b.ndim >= 2, f"matmul of {a} and {b}: both need two dimensions")
@@ -193,6 +199,12 @@ def outer(a, b):
 
 
 def _cross(a, b, axis=None):
+    """Cross products of vectors of three elements along an axis, by default the first of size 3; they broadcast.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([1, 0, 0]).cross(Tensor([0, 1, 0])).tolist()
+    [0, 0, 1]
+    """
     a, b = promoted_dtype(a, b)
     shape = broadcast_shapes([a.shape, b.shape])
     if axis is None:
@@ -205,7 +217,7 @@ def _cross(a, b, axis=None):
 
 
 class Cross(Primitive):
-    """Cross products of vectors of three elements, in the last dimension; in `call` along the first of size 3."""
+    """Cross products of vectors of three elements, in the last dimension."""
 
     def infer(a: TensorType, b: TensorType):
         number_binary(a, b)
@@ -327,6 +339,12 @@ def _diagonal_length(rows, cols, offset, what):
 
 
 def _diagonal(x, offset=0, axis1=0, axis2=1):
+    """A diagonal of two axes, as the last dimension: elements i of `axis1` and i + offset of `axis2`.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([[1, 2], [3, 4]]).diagonal().tolist()
+    [1, 4]
+    """
     x = as_tensor(x)
     require(x.ndim >= 2, f"a tensor of {x.ndim} dimension{'s' * (x.ndim != 1)} has no diagonal")
     pair = (normal_axis(axis1, x.ndim, "axis1"), normal_axis(axis2, x.ndim, "axis2"))
@@ -336,7 +354,7 @@ def _diagonal(x, offset=0, axis1=0, axis2=1):
 
 
 class Diagonal(Primitive):
-    """The elements [..., i, i + offset], as the last dimension; of the first two axes by default in `call`."""
+    """The elements [..., i, i + offset], as the last dimension."""
 
     def infer(x: TensorType, *, offset: int = 0):
         require(x.ndim >= 2, f"{x} has no diagonal: it needs two dimensions")

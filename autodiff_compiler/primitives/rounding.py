@@ -213,6 +213,15 @@ class ClampMax(Primitive):
 
 
 def _clamp(x, min=None, max=None):
+    """Elements below `min` and above `max` replaced by these; nan stays, and where min > max the result is max.
+
+    A bound is a number or a tensor that broadcasts, and one may be missing.  At a bound the whole cotangent goes to the
+    element.  ValueError: no bound.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([-3.0, 0.5, 3.0]).clamp(-1, 1).tolist()
+    [-1.0, 0.5, 1.0]
+    """
     if min is None and max is None:
         raise ValueError("clamp needs at least one bound")
     if not is_tensor(x):
@@ -231,8 +240,7 @@ def _is_number(bound):
 class Clamp(Primitive):
     """Elements below `low` and above `high` replaced by these; nan stays, and where low > high the result is high.
 
-    At a bound the part `edge` of the cotangent goes to the element: all of it in `call`, where either bound may be
-    missing, or a Tensor; half of it for `clip_by_value`.
+    At a bound the part `edge` of the cotangent goes to the element: all of it for `clamp`, half for `clip_by_value`.
     """
 
     def infer(x: TensorType, *, low: Number, high: Number, edge: Number = 1):
@@ -297,6 +305,14 @@ def clip_by_value(x, low=None, high=None):
 
 
 def _nan_to_num(x, nan=None, posinf=None, neginf=None):
+    """nan replaced by `nan` (0 by default), infinities by `posinf` and `neginf` (the extreme finite numbers).
+
+    No cotangent passes where that happened.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([float("nan"), float("inf")]).nan_to_num(posinf=9.0).tolist()
+    [0.0, 9.0]
+    """
     x = as_tensor(x)
     if not x.dtype.is_float:
         return x
@@ -318,10 +334,7 @@ _LARGEST = {
 
 
 class NanToNum(Primitive):
-    """nan replaced by `nan` and infinities by `posinf` and `neginf`; no cotangent passes where that happened.
-
-    In `call` they are 0 and the greatest and smallest finite number by default.
-    """
+    """nan replaced by `nan` and infinities by `posinf` and `neginf`; no cotangent passes where that happened."""
 
     def infer(x: TensorType, *, nan: Number, posinf: Number, neginf: Number):
         return float_unary(x)

@@ -63,7 +63,7 @@ def _accumulated(ufunc, start, x, axis, reverse, exclusive):
 class Cumsum(Primitive):
     """Running sum along an axis, from the end with `reverse`, without the element itself with `exclusive`.
 
-    Integers keep their dtype in `call`; bools are counted as int64.
+    Integers keep their dtype; bools are counted as int64.
     """
 
     def infer(x: TensorType, *, axis: int, reverse: bool = False, exclusive: bool = False):
@@ -102,7 +102,7 @@ class Cumsum(Primitive):
 class Cumprod(Primitive):
     """Running product along an axis, from the end with `reverse`, without the element itself with `exclusive`.
 
-    Its derivative is exact at zeros too.  Integers keep their dtype in `call`; bools are counted as int64.
+    Its derivative is exact at zeros too.  Integers keep their dtype; bools are counted as int64.
     """
 
     def infer(x: TensorType, *, axis: int, reverse: bool = False, exclusive: bool = False):

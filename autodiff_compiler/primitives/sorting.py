@@ -195,8 +195,22 @@ def _argsort(x, axis=-1, descending=False):
     return cast(F.argsort(x, axis=normal_axis(axis, x.ndim), descending=descending), int32)
 
 
+def _sort(x, axis=-1, descending=False):
+    """The elements sorted along an axis, and their positions (int32); equal elements keep their order, nan is greatest.
+
+    >>> from autodiff_compiler import Tensor
+    >>> [part.tolist() for part in Tensor([2, 1, 3]).sort()]
+    [[1, 2, 3], [1, 0, 2]]
+    """
+    x = as_tensor(x)
+    if x.ndim == 0:
+        return x, constant(0, tensor(int32, ()))
+    values, order = F.sort(x, axis=normal_axis(axis, x.ndim), descending=descending)
+    return values, cast(order, int32)
+
+
 class Sort(Primitive):
-    """The elements sorted along an axis, and their positions (int64, int32 in `call`); equal elements keep their order.
+    """The elements sorted along an axis, and their positions (int64); equal elements keep their order.
 
     nan is the greatest.
     """
@@ -217,7 +231,7 @@ class Sort(Primitive):
     def aclnn(c, x):
         c.sorted(x, c.descending, *c.outs)
 
-    call = lambda x, axis=-1, descending=False: _sort(x, axis, descending)
+    call = _sort
     methods = ("sort",)
 
     def vjp(c, gs, x):
@@ -231,16 +245,14 @@ class Sort(Primitive):
     errors = [((F2,), {"axis": -2}, "does not exist")]
 
 
-def _sort(x, axis=-1, descending=False):
+def _msort(x):
+    """The elements sorted along the first axis."""
     x = as_tensor(x)
-    if x.ndim == 0:
-        return x, constant(0, tensor(int32, ()))
-    values, order = F.sort(x, axis=normal_axis(axis, x.ndim), descending=descending)
-    return values, cast(order, int32)
+    return F.msort(x, axis=-x.ndim) if x.ndim else x
 
 
 class Msort(Primitive):
-    """The elements sorted along an axis, the first one in `call`, without their positions."""
+    """The elements sorted along an axis, without their positions."""
 
     def infer(x: TensorType, *, axis: int, descending: bool = False):
         _require_axis(x, axis)
@@ -251,7 +263,7 @@ class Msort(Primitive):
     def numpy(x, *, axis, descending):
         return _in_order(x, axis, descending)
 
-    call = lambda x: _msort(x)
+    call = _msort
     methods = ("msort",)
 
     def aclnn(c, x):
@@ -269,21 +281,31 @@ class Msort(Primitive):
     errors = [((F2,), {"axis": -2}, "does not exist")]
 
 
-def _msort(x):
-    x = as_tensor(x)
-    return F.msort(x, axis=-x.ndim) if x.ndim else x
-
-
 def _require_choice(x, k, axis):
     size = x.shape[axis]
     require(type(size) is int and 0 <= k <= size, f"{k} elements cannot be chosen from {size} along axis {axis}")
 
 
-class Topk(Primitive):
-    """The k greatest or smallest elements along an axis, sorted, and their positions (int64): of equals the first.
+def _topk(x, k, dim=None, largest=True, sorted=True):
+    """The k greatest or smallest elements along a dimension (the last by default), sorted, and their positions (int32).
 
-    In `call` the axis is the last one by default, positions are int32, and a `sorted` of False changes nothing.
+    Of equal elements the first come first.  A `sorted` of False changes nothing.
+
+    >>> from autodiff_compiler import Tensor
+    >>> [part.tolist() for part in Tensor([1.0, 4.0, 3.0]).topk(2)]
+    [[4.0, 3.0], [1, 2]]
     """
+    x = as_tensor(x)
+    axis = -1 if dim is None else dim
+    axis = normal_axis(axis, x.ndim, "dim")
+    k = static_int(k, "k")
+    _require_choice(x, k, axis)  # NumPy would return fewer than k elements
+    values, order = F.topk(x, k=k, axis=axis, largest=largest)
+    return values, cast(order, int32)
+
+
+class Topk(Primitive):
+    """The k greatest or smallest elements along an axis, sorted, and their positions (int64): of equals the first."""
 
     multiple = True
 
@@ -318,7 +340,7 @@ class Topk(Primitive):
         c.sorted(x, c.largest, *ordered)
         c.give(*[y.sliced(c.axis, 0, c.k) for y in ordered])
 
-    call = lambda x, k, dim=None, largest=True, sorted=True: _topk(x, k, dim, largest)
+    call = _topk
     methods = ("topk", "top_k")
 
     def vjp(c, gs, x):
@@ -332,16 +354,6 @@ class Topk(Primitive):
     errors = [
         ((F2,), {"k": 3, "axis": -1}, "3 elements cannot be chosen from 2"), ((F2,), {"k": 1, "axis": -2}, "does not")
     ]  # fmt: skip
-
-
-def _topk(x, k, dim, largest):
-    x = as_tensor(x)
-    axis = -1 if dim is None else dim
-    axis = normal_axis(axis, x.ndim, "dim")
-    k = static_int(k, "k")
-    _require_choice(x, k, axis)  # NumPy would return fewer than k elements
-    values, order = F.topk(x, k=k, axis=axis, largest=largest)
-    return values, cast(order, int32)
 
 
 # ------------------------------------------------------------------------------------------------ searching
