@@ -1,4 +1,4 @@
-"""What every backend offers: it turns a module into something that runs, and says which ops it can run."""
+"""The interface of backends: compiling a module into a program, and the coverage of its ops."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Executable(Protocol):
     """A compiled module: called with the arrays of the entry function, it returns its results as a tuple.
 
     `run` is the entry itself; where it guards against floating-point warnings, `run.__wrapped__` does not.
-    `overwrites`: the arguments, by position, over which it writes what becomes of them; they must share no memory with
-    other arguments.
+    `overwrites`: the positions of the arguments (states) that it updates in place; they must share no memory with other
+    arguments.
     """
 
     overwrites: tuple[int, ...]
@@ -75,8 +75,8 @@ class Move:
 class Piece:
     """A part of a program that runs as a whole: a loop over memory that ops share, a call, or control flow.
 
-    `calls`: functions of Python that it takes to run it.  `scalar`: it is instructions on single numbers.  `blocks`:
-    what the blocks of an op of control flow are made of, in the op's order.
+    `calls`: the number of Python functions it calls.  `scalar`: instructions on single numbers.  `blocks`: the pieces
+    in the blocks of a control flow op, in the op's order.
     """
 
     ops: tuple[Op, ...]
@@ -102,7 +102,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class Work:
-    """What a program does when it is called, as far as that is known before.
+    """The static description of a program's work per call, for estimates of cost.
 
     `backend`: the name of the one that runs it.
     """

@@ -1,4 +1,4 @@
-"""The work of backends that run one op after the other, each of which reads its operands and writes its results."""
+"""The work of backends that do not fuse: each op reads its operands from memory and writes its results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .base import Move, Piece
 
 __all__ = ["nbytes", "peak", "piece_of", "pieces_of"]
 
-#: Ops that take no time of their own: constants, what consumers carry out themselves, and tuples.
+#: Ops that take no time of their own: constants, those absorbed by their consumers, and tuples.
 _FREE = frozenset({"const", "undef", "broadcast_to", "tuple_make", "tuple_get", "stop_gradient", "seq_len"})
 
 
@@ -50,7 +50,7 @@ def _piece(module: Module, op: Op, around: tuple[str, ...]) -> Piece:
 
 
 def _unstretched(x: Value) -> Value:
-    """The value that consumers really read."""
+    """The value that consumers read: the operand of a `broadcast_to`."""
     while isinstance(x.owner, Op) and x.owner.defn.name == "broadcast_to":
         x = x.owner.operands[0]
     return x

@@ -1,4 +1,4 @@
-"""How many bytes loops leave behind for later: trips that are known multiply through loops, others are per trip."""
+"""The bytes of the sequences that loops collect (residuals): in all, where trip counts are known, else per trip."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Bytes:
         return Bytes(self.known * trips, self.per_trip if trips else 0)
 
     def told(self, size: Callable[[int], str]) -> str:
-        """In words, with numbers as `size` writes them; empty if there are none."""
+        """A text, with numbers as `size` formats them; empty for no bytes."""
         grows = f"{size(self.per_trip)} for each trip" if self.per_trip else ""
         return " and ".join(part for part in (size(self.known) if self.known else "", grows) if part)
 
@@ -44,7 +44,7 @@ def _sum(found: Iterable[Bytes]) -> Bytes:
 
 
 def _either(found: Iterable[Bytes]) -> Bytes:
-    """Of alternatives, those that take the most."""
+    """The maximum of alternatives."""
     sizes = [Bytes(), *found]
     return Bytes(max(s.known for s in sizes), max(s.per_trip for s in sizes))
 
@@ -88,11 +88,11 @@ class Stacks:
         return (Bytes(self._element(x)) + inside).in_trips(known_trips(op))
 
     def whole(self) -> Bytes:
-        """What is there at most at a time, if each loop runs once in each trip of those around it."""
+        """The peak of the entry, if each loop runs once in each trip of those around it."""
         return self._block(self.module.entry.body)
 
     def _block(self, block: Block) -> Bytes:
-        """What is there at most while a block runs, without what it hands on: whoever takes that counts it."""
+        """The peak while a block runs, without what it yields, which is counted where it is collected."""
         found = Bytes()
         for op in block.ops:
             callee = self._callee(op)

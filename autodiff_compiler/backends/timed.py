@@ -1,4 +1,4 @@
-"""Programs that measure what their parts take: a table that they write, and which part of the program each row is."""
+"""Programs that measure the times of their spans: the table that they write, and the span of each row."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Table: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class _Spent(threading.local):
-    """What this thread has spent on compiling while somebody measured: nanoseconds that never get less.
+    """The nanoseconds that this thread has spent on compiling while a profile measures; they only increase.
 
-    A program that calls Python may have something compiled meanwhile, which is no time of its own.
+    A program that calls Python may cause compilations, which are not counted as its own time.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Counted(NamedTuple):
     row: int
 
 
-#: Ops in which a function or a stream of the user's runs.
+#: Ops in which a function or an output stream of the user's runs.
 _PYTHON = frozenset({"host_call", "print"})
 #: Pieces that no span has taken yet; those without a row run as often as the block that they stand in.
 Waiting: TypeAlias = list[tuple[Piece, int | None]]
@@ -75,7 +75,7 @@ def runs_python(op: Op) -> bool:
 
 
 def alone(piece: Piece) -> Piece:
-    """A piece of control flow without what its blocks are made of."""
+    """A piece of control flow without the pieces of its blocks."""
     return Piece(piece.ops, piece.moves, piece.calls, piece.scalar)
 
 

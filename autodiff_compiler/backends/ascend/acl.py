@@ -1,4 +1,4 @@
-"""Calls of CANN's C functions: a status becomes an exception that says what was called, where, and why it failed."""
+"""Calls of CANN's C functions: an error status becomes an exception with function, user's line and reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ND = 2
 IMAGE_FORMATS = {3: 47, 4: 0, 5: 30}
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = 1, 2, 3
 
-#: What to do about a forked process.
+#: The hint of errors in a forked process.
 FORKED = 'start workers before the device is used, or with multiprocessing\'s "spawn"'
 _ALREADY_INITIALISED = 100002
 _OUT_OF_MEMORY = (200000, 207001, 207018)
@@ -32,7 +32,7 @@ _OUT_OF_MEMORY = (200000, 207001, 207018)
 DEVICE_FAILURES = range(507000, 508000)
 _CORES = ("AICORE", "AICPU", "VECTOR_CORE")
 _LOST = "its memory is lost: begin again in a new process, from a checkpoint"
-#: What a status says that users meet on a new machine.
+#: Explanations of status codes that are common on a new machine.
 _ADVICE = {
     100000: "a parameter is invalid",
     100039: "the loaded library is a stub for linking: put the toolkit's lib64 before its devlib or stub folder",

@@ -12,7 +12,7 @@ from .device import Block, Device
 
 __all__ = ["KNOWN", "AscendArray", "brought", "uploaded"]
 
-#: Up to how many bytes of integers stay known to the host.
+#: The most bytes of integers of which the host keeps a copy.
 KNOWN = 1 << 20
 
 
@@ -62,7 +62,7 @@ class AscendArray(DeviceArray):
 
 
 def uploaded(values: np.ndarray[Any, Any], device: Device, label: str) -> Block:
-    """A new block with the values.  What may be labels or indices stays known here: the host checks them."""
+    """A new block with the values.  Integers, maybe labels or indices, are also kept on the host, which checks them."""
     block = device.allocate(values.nbytes, label)
     device.upload(np.ascontiguousarray(values), block.address)
     if values.dtype.kind in "iub" and values.nbytes <= KNOWN:

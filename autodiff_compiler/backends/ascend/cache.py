@@ -16,8 +16,8 @@ from .device import Device
 
 __all__ = ["Cache", "Entry", "cache_of"]
 
-#: What is kept makes room for others once each of these was used so many times without it, on the average.  Where all
-#: are used in turn, nothing makes room: else each would go right before its next use.
+#: An entry is evicted once the others were used this many times each, on average, since its last use.  So entries that
+#: are used in turn stay: an LRU cache would evict each right before its next use.
 _IDLE = 8
 #: CANN has too few streams, events, notifiers, models or the like.
 _NO_ROOM = (207005, 207007, 207008, 207009, 207010, 207011, 207012)
@@ -25,9 +25,9 @@ _log = logging.getLogger(__name__)
 
 
 class Entry:
-    """What is cached for a segment at some addresses: in its cache from before it is filled until `destroy`.
+    """An entry: the CANN objects of a segment at some addresses; in its cache from before it is filled until `destroy`.
 
-    `weight`: for how many it counts.  `users`: how many runs are at it; until they are done it stays.
+    `weight`: the size by which it counts. `users`: the number of runs that use it, which keep it from eviction.
     """
 
     #: the name of the kind, how many a device may cache, and what happens to the others

@@ -1,4 +1,4 @@
-"""Branches, loops and sequences: the host's part, with segments in the blocks."""
+"""Branches, loops and sequences: the host decides, segments of operators run in the blocks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _if(low: Lowering, op: Op) -> None:
 
 # ------------------------------------------------------------------------------------------------ loops
 def _carries(low: Lowering, op: Op, inits: Any, loc: str) -> list[Operand]:
-    """Names for what goes from trip to trip, which mean the initial values at first."""
+    """Names of the loop carries, bound to their initial values."""
     carries = [low.fresh(v.type, v.name) for v in inits]
     low.bind(carries, [low.settled(low.env[v], loc) for v in inits])
     return carries

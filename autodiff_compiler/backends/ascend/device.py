@@ -30,7 +30,7 @@ __all__ = ["Block", "Device", "chip", "current", "device", "found", "shutdown", 
 
 #: How many of the last queued operators an asynchronous failure names.
 _REMEMBERED = 8
-#: How many kinds of tenants are named where memory lacks.
+#: How many kinds of blocks an out-of-memory message names.
 _TENANTS = 5
 _HUGE_FIRST = 0
 _HBM = 1
@@ -76,9 +76,9 @@ class Device:
         self._under_way: list[Block] = []
         self._recent: deque[str] = deque(maxlen=_REMEMBERED)
         self._workspace: Block | None = None
-        #: what others keep in its memory, by who does, until it is closed
+        #: what other parts of the backend keep in its memory until it is closed, by owner
         self.kept: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-        #: what keeps addresses, by kind: executors and captured graphs; and those of programs that are no more
+        #: the caches of what holds addresses (executors, captured graphs), by kind; and the entries of freed programs
         self.keepers: dict[Any, Any] = {}
         self.abandoned: deque[Any] = deque()
         #: ends the capture of the stream; a signal's handler or a finalizer may need it in the middle of that

@@ -1,4 +1,4 @@
-"""What the rules of primitives (`Primitive.aclnn`) write: operators over views of buffers.
+"""The emitter of `Primitive.aclnn` rules: operators over views of buffers.
 
 A rule gets an `Emitter` and the operands, and calls operators by name with arguments in the order of CANN's prototype:
 
@@ -29,9 +29,9 @@ class Refused(Exception):
 
 
 class Buffer:
-    """Room for a value: `nbytes` of it.  `label` is the user's name, for messages about memory.
+    """A buffer of `nbytes` for a value. `label` is the user's name, for messages about memory.
 
-    `optional`: it may have no value where it is read, on paths that do not use what is made of it.
+    `optional`: it may hold `undef` where it is read, on paths that do not use the result.
     """
 
     __slots__ = ("label", "nbytes", "optional")
@@ -41,7 +41,7 @@ class Buffer:
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Elements from one entry to the next along each dimension, where nothing lies between them."""
+    """The strides, in elements, of a contiguous array in row-major order."""
     strides: list[int] = []
     step = 1
     for size in reversed(shape):
@@ -125,7 +125,7 @@ class Ref:
         )  # fmt: skip
 
     def entry(self, index: Sequence[int]) -> Ref:
-        """What stands at a place of the leading dimensions."""
+        """The entry at an index of the leading dimensions."""
         n = len(index)
         first = self.offset + sum(i * step for i, step in zip(index, self.strides[:n], strict=True))
         return replace(self, shape=self.shape[n:], strides=self.strides[n:], offset=first) if n else self
@@ -214,9 +214,9 @@ def _ranked(args: Sequence[Argument], given: list[Any]) -> list[Any]:
 
 
 class Emitter:
-    """Where a rule writes: the op's attributes by name, its results' places, and operators.
+    """The argument of a rule: the op's attributes by name, buffers for its results, and operators to append.
 
-    `outs` are fresh places for the results; `give` replaces them by views of what exists.
+    `outs` are new buffers for the results; `give` replaces them by views of existing ones.
     """
 
     def __init__(
@@ -249,7 +249,7 @@ class Emitter:
         self.outs = refs
 
     def temp(self, shape: Sequence[int], dtype: DType) -> Ref:
-        """Room for a value in between."""
+        """A buffer for a temporary."""
         shape = tuple(shape)
         buffer = Buffer(math.prod(shape) * dtype.itemsize)
         return Ref(buffer, dtype, shape, contiguous_strides(shape))
@@ -260,7 +260,7 @@ class Emitter:
         return Ref(buffer, like.dtype, (), (), 0, number)
 
     def like(self, x: Ref) -> Ref:
-        """Room for a value of the shape and dtype of another."""
+        """A buffer for a value of the shape and dtype of another."""
         return self.temp(x.shape, x.dtype)
 
     # ------------------------------------------------------------------------------------------- operators
@@ -333,7 +333,7 @@ class Emitter:
         return self.dense(x) if a.dense and a.role == "in" and not x.contiguous else x
 
     def dense(self, x: Ref) -> Ref:
-        """The same values without gaps."""
+        """The same values in a contiguous buffer."""
         if x.contiguous:
             return x
         copied = self.like(x)

@@ -119,9 +119,9 @@ def _gap(taken: list[tuple[int, int, int]], room: int) -> int:
 
 
 def _deaths(steps: list[Any], kept: set[Key]) -> dict[Key, None]:
-    """Each step lets go of what steps of its list made and none of those behind it mentions.
+    """Notes at each step the values of its list that die there: no later step mentions them.
 
-    It returns what the list mentions and others may, too.
+    Returns the values that the list mentions and others may mention, too.
     """
     last: dict[Key, Any] = {}
     own: set[Key] = set()

@@ -26,7 +26,7 @@ __all__ = ["CONTROL", "Lowering"]
 
 #: Floats that operators may not take, or that a rule of several steps would round at each.
 _NARROW = (float16, bfloat16)
-#: How many ops the host does once more, to check what they make.
+#: The most ops that the host repeats in order to check their results.
 _FEW = 16
 #: Ops that this package lowers itself, by name: control flow, tuples, sequences.
 CONTROL: dict[str, Callable[[Lowering, Op], None]] = {}
@@ -58,7 +58,7 @@ class Lowering:
         self.steps: list[Any] = []
         self.calls: list[Call] = []
         self.constants: dict[Buffer, np.ndarray[Any, Any]] = {}
-        #: names and what they may mean; None: nothing, or an entry of a sequence
+        #: names and the buffers they may be bound to; None: none, or an entry of a sequence
         self.meanings: list[tuple[Key, Key | None]] = []
         self._numbers: dict[Any, Buffer] = {}
         #: how each op runs, and why some cannot; operators on the slow cores
@@ -74,13 +74,13 @@ class Lowering:
         return tuple(sizes)
 
     def room(self, type: TensorType, label: str | None = None) -> Ref:
-        """A new place for a value."""
+        """A new buffer for a value."""
         shape = self.shape(type)
         buffer = Buffer(math.prod(shape) * type.dtype.itemsize, label or "")
         return Ref(buffer, type.dtype, shape, contiguous_strides(shape))
 
     def constant(self, number: Any, type: TensorType) -> Ref:
-        """A number in all places: one element that is repeated."""
+        """A splat constant: one element with strides 0."""
         shape = self.shape(type)
         return Ref(self.number(number, type.dtype), type.dtype, shape, (0,) * len(shape), 0, number)
 
@@ -121,13 +121,13 @@ class Lowering:
         return made
 
     def settled(self, operand: Operand, loc: str = "") -> Operand:
-        """The same with all tensors whole, to be bound to other names."""
+        """The operand with all tensors in whole buffers, so that other names can be bound to it."""
         if isinstance(operand, Ref):
             return self.whole(operand, loc)
         return tuple([self.settled(x, loc) for x in operand]) if isinstance(operand, tuple) else operand
 
     def fresh(self, type: Any, label: str | None = None) -> Operand:
-        """Names for a value of a type that a `bind` will give a meaning."""
+        """Unbound names for a value of a type, for a later `bind`."""
         if isinstance(type, TensorType):
             return self.room(type, label)
         return tuple([self.fresh(t, label) for t in type.elems]) if isinstance(type, TupleType) else SeqKey()

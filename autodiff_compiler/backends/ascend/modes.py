@@ -1,4 +1,4 @@
-"""How a segment's operators get onto the stream: planned each time, planned once, or captured and replayed.
+"""The modes in which a segment's operators are queued: planned each time, planned once, or captured and replayed.
 
 Executors and captured graphs hold addresses, so they are kept by the addresses of everything their segment mentions:
 what the pool gives out again in the same order finds them again, all else is planned anew.
@@ -81,7 +81,7 @@ def launched(call: Call, segment: Segment, run: Run, arena: int) -> None:
 
 
 def _key(segment: Segment, run: Run, arena: int) -> _Key:
-    """What executors and graphs of a segment are good for."""
+    """The cache key of executors and graphs of a segment: all addresses that it mentions."""
     return (run.device.deterministic, arena, *[run.block(b).address for b in segment.outside])
 
 
@@ -119,7 +119,7 @@ class _CachingMode(Mode):
 
 
 def _forgotten(known: _Known) -> bool:
-    """Forgets what was not used for the longest time; False where runs are at all of it."""
+    """Evicts the least recently used key; False where runs use all of them."""
     key = next((key for key, item in known.items() if item is None or not item.users), None)
     if key is None:
         return False
@@ -130,7 +130,7 @@ def _forgotten(known: _Known) -> bool:
 
 
 def _used(item: Entry, queue: Callable[[], None]) -> bool:
-    """Queues what is kept; False where it ended before that.
+    """Queues a cache entry; False where it was destroyed before that.
 
     Where it fails it is not used again: nothing says what CANN then did to it.
     """
@@ -229,7 +229,7 @@ class _Graph(Entry):
         super().__init__(cache, 1)
 
     def plan(self, segment: Segment, run: Run, arena: int) -> None:
-        """All that must happen before the capture: operators are planned, memory is there."""
+        """Prepares the capture: plans the operators and allocates memory."""
         for call in segment.calls:
             operator = Planned(run.device, call.operator, call.loc)
             self.planned.append(operator)
@@ -268,7 +268,7 @@ class _Graph(Entry):
         return True
 
     def done(self) -> None:
-        """Lets go of what only the capture needs."""
+        """Releases what only the capture needs."""
         while self.planned:
             self.planned[-1].destroy()
             del self.planned[-1]

@@ -1,4 +1,4 @@
-"""What runs: segments of operators on the stream, and the host's part between them.
+"""Programs: segments of operators on the stream, and the host's steps between them.
 
 The host decides about branches and loops, so it reads their conditions; everything else it only queues.  Values live in
 blocks of the device's pool from where they are made to their last use; what only one segment knows lies in its arena.
@@ -26,7 +26,7 @@ __all__ = ["AscendProgram"]
 
 
 def _argument(run: Run, operand: Operand, x: Any) -> Any:
-    """What a caller gives, as blocks.  What stands for a value of a path that was not taken is never read."""
+    """An argument as blocks of the device.  A placeholder of a path that was not taken is never read."""
     if isinstance(operand, Ref):
         if isinstance(x, memory.Block):
             return x

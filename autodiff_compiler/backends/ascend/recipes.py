@@ -164,7 +164,7 @@ class Recipes(Emitter):
         return self.op("SWhere", nothing, self.number(0, y), found, out)
 
     def truncated(self, x: Ref, y: Ref) -> None:
-        """What division rounded towards 0 leaves."""
+        """The remainder of the quotient rounded towards 0."""
         return self.op("FmodTensor", x, y, self.out) if x.dtype.is_float else self.divided("FmodTensor", x, y)
 
     def floored(self, x: Ref, y: Ref) -> None:
@@ -181,7 +181,7 @@ class Recipes(Emitter):
         return self.op("SWhere", self.test("EqTensor", y, zero, y.shape), quotient, found, self.out)
 
     def modulo(self, x: Ref, y: Ref) -> None:
-        """What division rounded down leaves, with the sign of the divisor, that of a zero too."""
+        """The remainder of the quotient rounded down, with the sign of the divisor, that of a zero too."""
         if not x.dtype.is_float:
             return self.divided("RemainderTensorTensor", x, y)
         rest, below = self._left(x, y)
@@ -201,7 +201,7 @@ class Recipes(Emitter):
         return rest, self.test("LogicalAnd", self.test("NeTensor", rest, zero, shape), other, shape)
 
     def sorted(self, x: Ref, descending: bool, values: Ref, places: Ref) -> None:
-        """The elements in order along the op's axis, and where they stood."""
+        """The elements sorted along the op's axis, and their positions."""
         axis = self.axis % x.ndim
         if x.dtype is bfloat16 and axis == 1:
             raise Refused("aclnnSort takes no bfloat16 along axis 1")
@@ -224,7 +224,7 @@ class Recipes(Emitter):
         return (x, before) if before == after else (self.bordered(x, padding, 0), (0,) * len(before))
 
     def slid(self, x: Ref, axis: int, count: int, kernel: int, stride: int, dilation: int = 1) -> list[Ref]:
-        """Views of what every place of a window meets along an axis."""
+        """For every tap of a window along an axis, the view of the elements that it reads."""
         return [x.sliced(axis, j * dilation, count, stride) for j in range(kernel)]
 
     def recurrence(self, axis: int, reverse: bool, step: Any) -> None:

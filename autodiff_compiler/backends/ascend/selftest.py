@@ -1,4 +1,4 @@
-"""The first contact with a device, in stages that go on where they can when one fails.
+"""The self-test of a device, in stages; a stage runs unless one that it needs has failed.
 
 The stages here need CANN's interface only; those that run primitives and programs are `testing.ascend`'s.
 """

@@ -40,7 +40,7 @@ class SeqKey:
 
 
 Key: TypeAlias = "Buffer | SeqKey"
-#: A value as the compiler knows it: a view, a sequence, a tuple of them, or None where nobody reads it.
+#: A value while compiling: a view, a sequence, a tuple of them, or None where it is never read (`undef`).
 Operand: TypeAlias = "Ref | SeqKey | tuple[Any, ...] | None"
 Frame: TypeAlias = dict[Any, Any]
 
@@ -57,14 +57,14 @@ def keys_of(operand: Operand) -> Iterator[Key]:
 
 
 def taken(frame: Frame, operand: Operand) -> Any:
-    """What an operand means in a run: a block, a list, or a tuple of them."""
+    """The value of an operand in a run: a block, a list, or a tuple of them."""
     if isinstance(operand, tuple):
         return tuple([taken(frame, x) for x in operand])
     return None if operand is None else frame.get(operand.buffer if isinstance(operand, Ref) else operand)
 
 
 def given(frame: Frame, operand: Operand, value: Any) -> None:
-    """Gives an operand a meaning."""
+    """Sets the value of an operand in a run."""
     if isinstance(operand, tuple):
         for x, v in zip(operand, value if value is not None else [None] * len(operand), strict=True):
             given(frame, x, v)

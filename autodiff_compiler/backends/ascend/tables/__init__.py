@@ -1,4 +1,4 @@
-"""What is known of CANN's interface: prototypes of the runtime's functions and of the operators, and error codes.
+"""Tables of CANN's interface: prototypes of the runtime's functions and of the operators, and error codes.
 
 The facts were gathered from CANN 8.1.RC1 and from sources of mid 2026; docs/ascend.md says how they were checked.
 `runtime.json`: functions with their arguments (`*` before a type: a pointer to it) and the names of status codes.
