@@ -1,11 +1,10 @@
 """The BLAS libraries of NumPy and SciPy, and how many threads they use for a product of ours.
 
-Small products gain nothing by threads, and lose much where the cores have other work: each waits for the thread that
-gets its core last.  So around each product the library is told how many to use, never more than it was told before,
-and told what it was before afterwards.  OpenBLAS has one number for the whole process: two who changed it at the same
-time could each take the other's for the user's.  So one does at a time, and whoever comes second takes what there is.
-Python and machine code, which runs without the interpreter's lock, claim it by a word each in `STATE`
-(docs/decisions/0034-threads-of-blas.md).
+Small products gain nothing by threads, and lose much where the cores are busy: each waits for the thread that gets its
+core last.  So the library's number of threads is lowered around each product and restored afterwards.  OpenBLAS has one
+number for the whole process, and of two threads that change it at once each could take the other's for the user's.  So
+only one changes it at a time, and any other uses the number as it is.  Python and machine code, which runs without the
+interpreter's lock, claim it by a word each in `STATE` (docs/decisions/0034-threads-of-blas.md).
 """
 
 from __future__ import annotations
@@ -41,19 +40,19 @@ __all__ = [
     "threads",
 ]
 
-#: Operations from which on a product may use several threads (measured: docs/decisions/0034-threads-of-blas.md).
+#: The least number of operations for a product by several threads (measured: docs/decisions/0034-threads-of-blas.md).
 LARGE_PRODUCT = 50_000_000
 #: Operations up to which OpenBLAS uses one thread by itself: in any function, and in a product of matrices that both
 #: have several rows and columns.
 SINGLE, SINGLE_OF_MATRICES = 16_384, 1 << 19
-#: Nanoseconds for which it is taken to be known how many cores others use.
+#: Nanoseconds for which a measured number of busy cores is reused.
 FRESH = 100_000_000
 #: What tells how long the cores of the machine have worked: a zero behind it, for machine code.
 STAT = ctypes.create_string_buffer(b"/proc/stat")
 
 
 class State(ctypes.Structure):
-    """What Python and machine code share: who changes the number of threads, and how busy the machine is."""
+    """The memory that Python and machine code share: who changes the number of threads, and how busy the machine is."""
 
     #: whether Python has the claim
     python: int
@@ -179,9 +178,9 @@ def threads() -> int:
 
 # ------------------------------------------------------------------------------------------------ the machine
 def free_cores() -> int:
-    """How many cores this process may take to be its own: those that others left free lately.
+    """The number of cores that other processes left free lately.
 
-    All of them where the system does not tell, and at the first question, when nothing is known.
+    All of them where the system does not tell, and at the first call, before anything was measured.
     """
     now = time.monotonic_ns()
     if now - STATE.when < FRESH and STATE.when:
@@ -206,7 +205,7 @@ _claims: dict[int, products] = {}
 
 
 class products:
-    """Within it the libraries use as many threads as so many operations are worth, where nobody else has said.
+    """A context in which the libraries use the number of threads that pays for so many operations.
 
     An interrupt may come between any two steps: what is to be undone is noted before it is done, and undone twice
     without harm.  One that comes when `__exit__` has just been entered is made good by the next product of the thread.

@@ -1,4 +1,4 @@
-"""MindSpore's module `communication` for the one process that there is: rank 0 of 1."""
+"""MindSpore's module `communication`, for a single process: rank 0 of 1."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _groups = set(_WORLD)
 
 
 class GlobalComm:
-    """The library that processes talk by, and the group of all of them, as MindSpore calls them on a CPU."""
+    """The names of the communication library and of the group of all processes, as in MindSpore on a CPU."""
 
     BACKEND = "mccl"
     WORLD_COMM_GROUP = MCCL_WORLD_COMM_GROUP

@@ -36,7 +36,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
 
-#: Settings of MindSpore that change nothing here: accepted, checked against the type they start with, given back.
+#: Settings of MindSpore without effect here: their type is checked, and `get_context` returns them.
 _KEPT: dict[str, Any] = {
     "aoe_config": {},
     "aoe_tune_mode": "",
@@ -95,11 +95,11 @@ _VALUES: dict[str, tuple[Any, ...]] = {
 #: Devices that MindSpore knows; here there are the first two of them.
 _DEVICES = ("CPU", "Ascend", "GPU", "Davinci")
 _SIZE = re.compile(r"\d+(\.\d+)? ?[KMG]B")
-#: How a device is taken into use, by its name: called with its number; RuntimeError says why it cannot be used.
+#: The function that starts a device, by the device's name: called with its number; RuntimeError if it cannot be used.
 devices: dict[str, Callable[[int], None]] = {}
 #: Called when the device, or how it is used, has changed.
 watchers: list[Callable[[], None]] = []
-#: Called when what a call means has changed: whether it is eager or compiled.
+#: Called when calls have become eager or compiled.
 switches: list[Callable[[], None]] = []
 
 #: Why a backend of the CPU cannot be used here, by its name: a function that says it, or None.
@@ -117,7 +117,7 @@ _OF_DEVICES = (
     "max_device_memory",
     "check_nonfinite",
 )
-#: When this package was imported: what of its files is newer is not what runs.
+#: The time of the import of this package: files that are newer are not what runs.
 IMPORTED = time.time()
 
 _SETTINGS = {
@@ -300,7 +300,7 @@ context = Context()
 
 # ------------------------------------------------------------------------------------------------ in compiled code
 def asks_settings(function: _Function) -> _Function:
-    """Marks a function whose answer only settings decide: compiled code is compiled again when it changes."""
+    """Marks a function of the settings alone: compiled code calls it while compiling and guards its result."""
 
     def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         call = ", ".join([*map(repr, args), *(f"{name}={value!r}" for name, value in kwargs.items())])

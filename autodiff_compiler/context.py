@@ -70,7 +70,7 @@ def get_current_device() -> Device:
 def synchronize() -> None:
     """Waits until all operations are done: on the CPU they are.  AscendError: one of a device failed."""
     if context.device_target != "CPU":
-        from .backends.ascend.device import started  # of no use on the CPU, and takes time to load
+        from .backends.ascend.device import started  # not needed on the CPU, and slow to import
 
         for device in started():
             device.synchronize()
@@ -128,7 +128,7 @@ _PARALLEL: dict[str, Any] = {
     "strategy_ckpt_load_file": "",
     "strategy_ckpt_save_file": "",
 }
-#: Those that say by themselves that there are several devices.
+#: Settings whose presence alone means several devices.
 _ONE_DEVICE = ("device_num", "global_rank", "parallel_mode", "pipeline_stages")
 _chosen = dict(_PARALLEL)
 

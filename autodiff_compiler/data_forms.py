@@ -1,4 +1,4 @@
-"""The form of what lies on disk as JSON: types, fields and lengths, looked at once, when it is read."""
+"""Schemas of JSON files: types, fields and lengths, validated once, when a file is read."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _FRAMES = 40_000
-#: A thread with a smaller stack lets another one compile, with the stack below.
+#: A thread with a stack smaller than this compiles in a helper thread with a stack of the size below.
 _NEEDED = _FRAMES * 128
 _STACK = 16 << 20
 
 _lock = Lock()
-#: How deeply each thread is inside of functions that need the room.
+#: The nesting depth of `deep` functions, per thread.
 _inside: dict[int, int] = {}
 _before = 0
 
@@ -113,7 +113,7 @@ def _stack_size() -> int:
 _thread = _Thread()
 
 
-#: What a helper shares with the thread that it works for, besides its context: given there, taken in the helper.
+#: Thread-local state, besides the context, that a helper takes over from the thread that it works for.
 along: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
 
 

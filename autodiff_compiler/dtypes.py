@@ -2,8 +2,8 @@
 
 The lattice is the one measured on MindSpore: bool < uint8/int8 (mixed: int16) < int16 < int32 < int64 <
 float16 < float32 < float64, so an integer of any width joins a float at the float's width.  bfloat16 with float16
-gives float32, with the wider floats the wider one.  Integers meet as in NumPy: a signed one with an unsigned one at the
-next wider signed one, uint64 with a signed one at float64.
+gives float32, with the wider floats the wider one.  Integers are promoted as in NumPy: a signed one with an unsigned
+one to the next wider signed one, uint64 with a signed one to float64.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The environment variables of this package: what they may be, checked at import, and read where they are used.
+"""The environment variables of this package: their values, checked at import and read where they are used.
 
-And those that all programs share: whether output has colours.
+Also NO_COLOR and FORCE_COLOR, which many programs share.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PATHS = ("AC_CACHE_DIR",)
 _NAMES = (*_FLAGS, *_CHOICES, *_LISTS, *_SIZES, *_PATHS)
 #: More bytes than any machine has; machine code counts them in 64 bits with a sign.
 _MOST = (1 << 63) - 1
-#: How much a name looks like one of them if it is taken for a slip: of 1.
+#: The least likeness (of 1) at which an unknown name is taken for a misspelling of one of them.
 _NEAR = 0.8
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 

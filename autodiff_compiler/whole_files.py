@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: whatever fails while one is written, what was there before stays."""
+"""Atomic writes of files: whatever fails while one is written, the old file stays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MARK = b"the arrays of a text of autodiff_compiler"
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp$")
 #: Bytes of a target's name that stand in those of its temporary files.
 _LONGEST = 200
-#: Seconds after which nobody is still writing one, where that cannot be asked.
+#: The age in seconds from which a temporary file counts as abandoned, where files cannot be locked.
 _OLD = 3600.0
 
 
@@ -38,7 +38,7 @@ _OLD = 3600.0
 def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterator[IO[bytes]]:
     """A file to write to, which takes the place of the one at `path` in the end; OSError names `path`.
 
-    A new file has the permissions that the process gives to files, one that takes the place of another has its own.
+    A new file has the default permissions of the process, one that replaces another keeps those of the old one.
     Devices and pipes are written as they are.  `durable`: it is on disk before it takes the place.  What processes that
     were killed had begun to write for this path is removed.
     """

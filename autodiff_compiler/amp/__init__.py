@@ -1,4 +1,4 @@
-"""Mixed precision: loss scale, and networks that compute in float16 or bfloat16.  Loaded when first asked for."""
+"""Mixed precision: loss scaling, and networks that compute in float16 or bfloat16.  Imported at the first access."""
 
 from __future__ import annotations
 

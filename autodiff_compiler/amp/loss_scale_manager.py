@@ -1,4 +1,4 @@
-"""Loss scale managers: how a network is to be trained with a scaled loss."""
+"""Loss scale managers: the settings of loss scaling for a training."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LossScaleManager:
 
 
 class FixedLossScaleManager(LossScaleManager):
-    """A loss scale that stays; with `drop_overflow_update` steps whose gradients overflow are left out.
+    """A constant loss scale; with `drop_overflow_update` steps whose gradients overflow are skipped.
 
     Without it the optimizer has to divide by the scale: give it the same `loss_scale`.  ValueError: a scale below 1.
 
@@ -62,7 +62,7 @@ class DynamicLossScaleManager(LossScaleManager):
     512.0
     """
 
-    #: After so many overflows one after the other something else is wrong.
+    #: So many overflows in a row have another cause than the scale.
     bad_step_max = 1000
 
     def __init__(self, init_loss_scale: float = 2**24, scale_factor: int = 2, scale_window: int = 2000) -> None:
@@ -97,7 +97,7 @@ class DynamicLossScaleManager(LossScaleManager):
         return True
 
     def get_update_cell(self) -> DynamicLossScaleUpdateCell:
-        """A `nn.DynamicLossScaleUpdateCell` that begins with the scale of now."""
+        """A `nn.DynamicLossScaleUpdateCell` that begins with the present scale."""
         return DynamicLossScaleUpdateCell(self.loss_scale, self.scale_factor, self.scale_window)
 
 

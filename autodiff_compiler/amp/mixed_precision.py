@@ -1,7 +1,7 @@
-"""Networks of which some parts compute in float16 or bfloat16.
+"""Mixed precision of networks: some of their Cells compute in float16 or bfloat16.
 
-A part that does is a Cell with `to_float`; where it stands in a network that goes on in another type, a `_ResultsIn`
-around it casts what it returns.  Parameters keep their dtype and their names.
+Such a Cell has `to_float`; where the rest of the network computes in another type, a `_ResultsIn` around it casts its
+results.  Parameters keep their dtype and their names.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def get_black_list() -> list[type]:
 
 
 class _ResultsIn(nn.Cell):
-    """A Cell whose results are cast; everything else is asked of it."""
+    """A wrapper that casts the results of a Cell; everything else is delegated to the Cell."""
 
     def __init__(self, backbone: Any, dtype: DType) -> None:
         super().__init__(auto_prefix=False)
@@ -67,11 +67,11 @@ class _ResultsIn(nn.Cell):
 
 
 class _Lowered(_ResultsIn):
-    """A part that computes in lower precision and gives float32; nothing in it has another path for that."""
+    """A Cell that computes in lower precision and returns float32; the paths of its Parameters do not change."""
 
     @static_query
     def cells_and_names(self, cells: set[int] | None = None, name_prefix: str = "") -> Iterator[tuple[str, nn.Cell]]:
-        """This Cell, and the one in it as if it stood in its place."""
+        """This Cell, then the one that it wraps, under the path of this one."""
         seen = set() if cells is None else cells
         if id(self) not in seen:
             seen.add(id(self))
@@ -166,7 +166,7 @@ def _all_lower(network: Any, but: list[type], dtype: DType) -> Any:
 
 
 def keep_in_float32(network: Any, classes: list[type], dtype: DType) -> None:
-    """Lets the parts of these classes in a network that computes in `dtype` compute in float32."""
+    """Makes the Cells of these classes in a network that computes in `dtype` compute in float32."""
 
     def kept(part: Any) -> Any:
         return _ResultsIn(part.to_float(float32), dtype) if issubclass(type(part), tuple(classes)) else None
@@ -175,7 +175,7 @@ def keep_in_float32(network: Any, classes: list[type], dtype: DType) -> None:
 
 
 def _listed_lower(network: Any, classes: list[type], dtype: DType) -> Any:
-    """The parts of these very classes compute in `dtype` and give float32."""
+    """Makes the parts of exactly these classes compute in `dtype` and return float32."""
 
     def lowered(part: Any) -> Any:
         if isinstance(part, nn.Cell) and part._precision is not None:  # the user's choice
@@ -204,9 +204,9 @@ def _cell_of(part: Any) -> Any:
 
 
 def replace_parts(network: Any, replaced: Callable[[Any], Any]) -> None:
-    """Puts what `replaced` returns in the place of Cells and primitives below a Cell.
+    """Replaces Cells and primitives below a Cell by what `replaced` returns for them.
 
-    It is asked once about each, the outermost first; for None the parts of the Cell are asked about.
+    It is called once for each, the outermost first; where it returns None, also for the parts of that Cell.
     """
     answers: dict[int, Any] = {}
 
@@ -219,7 +219,7 @@ def replace_parts(network: Any, replaced: Callable[[Any], Any]) -> None:
                 if answers[id(part)] is None and isinstance(part, nn.Cell):
                     within(part)
             if answers[id(part)] is not None:
-                cell.__dict__[name] = answers[id(part)]  # not set as an attribute: that would rename Parameters
+                cell.__dict__[name] = answers[id(part)]  # past `__setattr__`, which would rename Parameters
         epoch.bump()
 
     within(network)

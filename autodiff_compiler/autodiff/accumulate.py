@@ -1,10 +1,10 @@
 """Zero cotangents and sums of cotangents, at the cost of the elements that are not known to be zero.
 
 A read of one element in a loop has a cotangent that is zero but for that element.  Adding it as a whole would make
-every trip cost the whole array; so where its zeros began, the total begins instead.  The additions to an element happen
-in another order than in the sum of the two, so the last digits (and the sign of a zero) may differ from it.
+every trip cost the whole array; so the zeros that it was built from are replaced by the total.  The additions to an
+element happen in another order than in the sum of the two, so the last digits (and the sign of a zero) may differ.
 
-`if` and loops are begun anew in place, so only a cotangent that nothing else reads is rewritten.
+An `if` or a loop is changed in place for that, so only a cotangent that nothing else reads is rewritten.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def readers(block: Block, more: Iterable[Value] = ()) -> Counter[Value]:
 
 
 class ReadsOfMade:
-    """How often each value is read that a rule has made from op `start` of a block on, by it and as one of its shares.
+    """Read counts of the values that one derivative rule has emitted (ops from `start` on), its shares included.
 
-    The reads are counted when asked for, from the last op backwards to the one in question: no op before it reads it.
+    Counted on demand, from the last op backwards to the one that makes the value: no op before that reads it.
     """
 
     def __init__(self, block: Block, start: int, shares: Iterable[Value]) -> None:
@@ -63,8 +63,8 @@ def added_into(
 ) -> Value | None:
     """`total + g` at the cost of the elements of `g` that are not known to be zero; None if they are not few.
 
-    `sums` are the results of loops that add something to them in each trip, `reads` says how often a value is read,
-    one time of which is about to be replaced; None where that is not known yet.
+    `sums` are the results of loops that add to them in each trip; `reads` counts the reads of a value, one of which
+    this addition replaces (None: not known yet).
     """
     if not isinstance(g.type, TensorType):
         return None
@@ -72,7 +72,7 @@ def added_into(
 
 
 class _Adder:
-    """Follows a cotangent to the zeros that it began from, in the block of one builder."""
+    """Follows a cotangent to the zeros that it was built from, in one block, and replaces them by the total."""
 
     def __init__(self, builder: Builder, sums: Container[Value], reads: Callable[[Value], int | None]) -> None:
         self.builder, self.sums, self.reads = builder, sums, reads
@@ -146,13 +146,13 @@ class _Adder:
     def _of_arm(self, block: Block) -> Builder:
         """A builder for an arm that is older than the end of the block around it.
 
-        So it numbers its values alone: what the block around has by now may come after the `if`.
+        It numbers its constants and common values alone: those of the block around may come after the `if`.
         """
         around = self.builder
         return Builder(block, module=around.module, rules=around.rules, loc=around.loc)
 
     def _continued(self, g: Value, op: Op) -> Value | None:
-        """The result of an `if` or a loop before this `if` that all arms only add to, and nobody else reads."""
+        """The result of an earlier `if` or loop that the arms of this `if` only add to, and nothing else reads."""
         ends = [self._added_to(block.outs[g.index], block) for block in op.blocks]
         base = ends[0]
         if base is None or base.op is None or base.op.parent is not self.builder.block:
@@ -161,7 +161,7 @@ class _Adder:
         return base if alone and base.op.defn.name in ("if", "scan") else None
 
     def _added_to(self, x: Value, block: Block) -> Value | None:
-        """The value from around a block that something is added to in it, which is `x` then."""
+        """The outer value that the block has accumulated `x` into."""
         while x.block is block:
             if x.op is None or x.op.defn.name not in ("scatter_add", "add_along_axis", "add") or not self.alone(x):
                 return None
@@ -195,7 +195,7 @@ _RULES: dict[str, Callable[[_Adder, Value, Value, Op], Value | None]] = {
 
 # -------------------------------------------------------------------------------------------------------- slices
 def _disjoint(x: Value, y: Value) -> bool:
-    """Whether both are zero but for slices which do not overlap: then those of y are written into x."""
+    """Whether both are zero outside of slices that do not overlap: then those of y are written into x."""
     if not (y.made_by("slice_update") and y.op.operands[0].constant == 0):  # type: ignore[union-attr]
         return False
     while x.made_by("slice_update"):
@@ -247,7 +247,7 @@ def summed(builder: Builder, x: Value, y: Value) -> Value:
 
 
 def _one_slice(y: Value) -> Op | None:
-    """What made a cotangent that is zero but for one slice: added in place, it costs the slice and not the whole."""
+    """The op of a cotangent that is zero outside of one slice: added in place, it costs the slice and not the whole."""
     op = y.op
     if op is None or op.defn.name != "scatter_add":
         return None

@@ -1,9 +1,9 @@
 """Activity: the values through which a derivative flows, found once per differentiated block.
 
 A value is active if it depends on an input asked for (*varied*) and a seeded result depends on it (*useful*), both
-along values that carry derivatives.  Floats do.  Integers do where an integer variable leads to them: all others are
-places, counts, or floats that were rounded, and cost nothing.  Bools do only as variables themselves, through casts.
-The dependencies of all blocks, nested ones and loop carries included, are one flat graph, so both questions are
+along values that carry derivatives.  Floats do.  Integers do where they depend on an integer input asked for: all
+others are indices, counts, or floats that were rounded, and cost nothing.  Bools do only as inputs themselves, through
+casts.  The dependencies of all blocks, nested ones and loop carries included, are one flat graph, so both questions are
 answered by walking it, whatever the nesting.
 """
 
@@ -31,7 +31,7 @@ def differentiable(type: Type) -> bool:
 
 @functools.cache
 def holds_floats(type: Type) -> bool:
-    """Whether values of a type carry cotangents whatever leads to them."""
+    """Whether values of a type carry cotangents whatever they depend on: floats, and what contains some."""
     return _holds(type, integers=False)
 
 
@@ -84,7 +84,7 @@ def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value], ho
 
 
 def _led_by_integers(sources: _Sources, variables: Sequence[Value], cut: Sequence[Value]) -> set[Value]:
-    """The values, floats too, that integer variables lead to, or cotangents that were cut to integers."""
+    """The values, floats too, that depend on integer inputs or on cotangents that were truncated to integers."""
     found = {*variables, *cut}
     if not found:
         return found
@@ -103,9 +103,9 @@ def _led_by_integers(sources: _Sources, variables: Sequence[Value], cut: Sequenc
 
 
 def _carried(x: Value, result: Value) -> bool:
-    """Whether the op of a result passes on a derivative by its operand `x`, where one of both is no float.
+    """Whether a derivative flows from a result to the operand `x` of its op, where one of the two is not a float.
 
-    Places, sizes and steps have none: there the derivative rule says nothing.
+    Indices, sizes and step functions have none: their rule gives None for that operand.
     """
     op = result.owner
     if type(op) is not Op or op.blocks or op.defn.infer_blocks is not None:
@@ -121,7 +121,7 @@ def _carried(x: Value, result: Value) -> bool:
         try:
             shares = op.defn.vjp(context, gs if op.defn.multiple or len(gs) > 1 else gs[0], *op.operands)
         except CompileError:
-            return True  # said again where the derivative is made
+            return True  # the sweep calls the rule again and raises it there
     if not isinstance(shares, tuple | list):
         shares = (shares,)
     return any(y is x and share is not None for y, share in zip(op.operands, shares, strict=True))

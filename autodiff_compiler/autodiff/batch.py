@@ -1,10 +1,9 @@
 """Batching: the ops of a `vmap` emitted once, for all examples together.
 
-A value that depends on the operands gets a leading dimension with one entry per example; what does not is computed
-once, as it stands, but for what has a derivative rule of a user's.  Axes are counted from the end, so most ops take one
-more leading dimension as they are; whether one did is told by the type of its result.  The others have a `batch` rule,
-and where that gives up too, or examples take different ways through control flow, the op alone runs example by example,
-in a `scan`.
+A value that depends on the operands gets a leading dimension with one entry per example; any other is computed once, as
+it stands, unless it has a derivative rule of a user's.  Axes are counted from the end, so most ops accept one more
+leading dimension as they are; the type of their result tells whether they did.  The others have a `batch` rule.  Where
+that gives up too, or examples take different branches, the op runs example by example in a `scan`.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ def changes_something(op: Op) -> bool:
 
 
 def _has_rules(op: Op, module: Module) -> bool:
-    """Whether users' derivative rules stand in an op, or in what it calls: each example asks them for itself.
+    """Whether an op, or a function it calls, holds users' derivative rules: they are batched even for shared operands.
 
-    They need not be linear, so one of them that gets the sum over the examples may answer something else.
+    A user's rule need not be linear: for the cotangent summed over the examples it may give another result.
     """
     called = set[str]()
     todo = [op]
@@ -83,8 +82,8 @@ def one_by_one(
         return [F.from_seq(r, length=size) for r in results]
 
 
-class _Alone(Cloner):
-    """Copies an op that runs example by example: its results are stacked, so what nobody would read must be there."""
+class _OneByOne(Cloner):
+    """Copies an op that runs example by example: all its results are stacked, so `undef` needs bytes here."""
 
     def clone_op(self, op: Op) -> None:
         if op.defn.name == "undef" and isinstance(op.attrs[0], TensorType):
@@ -133,7 +132,7 @@ class _Batcher(Cloner):
         raise _Unbatchable
 
     def _mark(self, values: Sequence[Value], flags: Sequence[bool]) -> None:
-        """Says which values have the leading dimension now; the body of a loop is copied until that settles."""
+        """Notes which values have the leading dimension; the body of a loop is copied again until that is stable."""
         self.examples.difference_update(values)
         self.examples.update(v for v, flag in zip(values, flags, strict=True) if flag)
 
@@ -151,14 +150,14 @@ class _Batcher(Cloner):
         builder = self.builder
         builder.loc = op.loc
         container = _CONTAINERS.get(op.defn.name)
-        found = container(self, op) if container is not None else self._together(op)
+        found = container(self, op) if container is not None else self._all_at_once(op)
         if found is None:
-            found = self._alone(op)
+            found = self._one_by_one(op)
         self.map_results(op, found)
         self._mark(op.results, [v.type is not r.type for v, r in zip(found, op.results, strict=True)])
 
-    def _together(self, op: Op) -> Sequence[Value] | None:
-        """The op for all examples at once; None if it cannot be."""
+    def _all_at_once(self, op: Op) -> Sequence[Value] | None:
+        """The op applied to all examples at once; None if it refuses, or its results are not stacked."""
         defn = op.defn
         try:
             if defn.batch is not None:
@@ -175,7 +174,7 @@ class _Batcher(Cloner):
             return None
         return found if found is None or isinstance(found, tuple | list) else (found,)
 
-    def _alone(self, op: Op) -> list[Value]:
+    def _one_by_one(self, op: Op) -> list[Value]:
         """A loop over the examples around one op."""
         mentioned = dict.fromkeys([*op.operands, *(v for block in op.blocks for v in free_values(block))])
         sliced = [x for x in mentioned if x in self.examples]
@@ -185,7 +184,7 @@ class _Batcher(Cloner):
             raise _Unbatchable  # nothing here tells how many examples there are
 
         def emit(inner: Builder, slices: Sequence[Value]) -> list[Value]:
-            plain = _Alone(inner, self.mapping | dict(zip(sliced, slices, strict=True)))
+            plain = _OneByOne(inner, self.mapping | dict(zip(sliced, slices, strict=True)))
             with inner:
                 plain.clone_op(op)
             return [plain.mapping[r] for r in op.results]
@@ -199,7 +198,7 @@ class _Batcher(Cloner):
             return super().clone_structured(op, operands)
         rules = {
             "if": self._if, "while": self._while, "scan": self._scan,
-            "custom_vjp": self._whole, "grad_map": self._whole,
+            "custom_vjp": self._custom_rule, "grad_map": self._custom_rule,
         }  # fmt: skip
         rule = rules.get(op.defn.name)
         try:
@@ -207,7 +206,7 @@ class _Batcher(Cloner):
         except _Unbatchable:
             found = None
         if found is None:
-            found = self._alone(op)
+            found = self._one_by_one(op)
             self.examples.update(op.results)
         return found
 
@@ -273,7 +272,7 @@ class _Batcher(Cloner):
         self._mark(op.results, flags + collected)
         return self.builder.emit_op(op.defn, ins, op.attrs, (trip.builder.block,)).results
 
-    def _whole(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
+    def _custom_rule(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         """A user's derivative rule: every operand and result of its blocks gets the leading dimension."""
         blocks = []
         for block in op.blocks:
@@ -285,17 +284,17 @@ class _Batcher(Cloner):
 
 
 # ---------------------------------------------------------------------------------------------------- sequences
-def _swapped(x: Value) -> Value:
+def _swapped_axes(x: Value) -> Value:
     n = x.ndim
     return F.transpose(x, axes=(1 - n, -n, *range(2 - n, 0)))  # type: ignore[no-any-return]
 
 
 def _to_seq(run: _Batcher, op: Op) -> list[Value]:
-    return [F.to_seq(_swapped(run.lifted(op.operands[0])))]
+    return [F.to_seq(_swapped_axes(run.lifted(op.operands[0])))]
 
 
 def _from_seq(run: _Batcher, op: Op) -> list[Value]:
-    return [_swapped(F.from_seq(run.lifted(op.operands[0]), length=op.attr("length")))]
+    return [_swapped_axes(F.from_seq(run.lifted(op.operands[0]), length=op.attr("length")))]
 
 
 def _seq_len(run: _Batcher, op: Op) -> list[Value]:

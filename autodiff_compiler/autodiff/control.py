@@ -1,8 +1,8 @@
 """Adjoints of the ops that own blocks.
 
-The adjoint of a structured op is a structured op.  It is built as if it saw the values inside the forward op; those
-it needs then become residuals: further results of the forward op (`remat`).  Forward ops are extended in place only
-here: the function being differentiated is always a private copy.
+The adjoint of a structured op is a structured op.  It is built as if the values inside the forward op were in scope;
+those that it reads then become residuals: further results of the forward op (`remat`).  Forward ops are extended in
+place only here: the function being differentiated is always a private copy.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: M
     captured = list(dict.fromkeys(v for _, cotangents in arms for v in cotangents.pending))
     if not captured:
         return ()
-    given = {v: [_given(cotangents, v) for _, cotangents in arms] for v in captured}
+    given = {v: [_produced(cotangents, v) for _, cotangents in arms] for v in captured}
     known, told = _masks_of_arms(op.operands[0], given)
     for i, (arm, cotangents) in enumerate(arms):
         found = [spread(arm, given[v][i], finest(given[v]), v) for v in told]
@@ -75,7 +75,7 @@ def _masks_of_arms(condition: Value, given: dict[Value, list[bool | Value]]) -> 
     return known, told
 
 
-def _given(cotangents: Cotangents, v: Value) -> bool | Value:
+def _produced(cotangents: Cotangents, v: Value) -> bool | Value:
     """Whether a block produces a cotangent of a value: True, False or its mask."""
     return cotangents.masks.get(v, v in cotangents.pending)
 
@@ -182,8 +182,9 @@ class _Loop:
 
 @dataclass(slots=True)
 class _Carry:
-    """A carry of an adjoint loop: argument, first value, what a trip yields for it, and whose cotangent its last is.
+    """A carry of an adjoint loop; after the last trip it is the cotangent of the value `of`.
 
+    `arg` is the argument of the body, `init` its value in the first trip, `out` what a trip yields for the next one;
     `mask` is the carry of the mask of that cotangent.
     """
 
@@ -220,7 +221,7 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks:
             of_mask = None
             if carry in carried_masks:
                 first = _one_mask(builder, g is not None if mask is None else mask)
-                of_mask = _Carry(carried_masks[carry], first, _one_mask(trip, _given(cotangents, carry)), init)
+                of_mask = _Carry(carried_masks[carry], first, _one_mask(trip, _produced(cotangents, carry)), init)
             start = zeros_like(builder, final) if g is None else g
             carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(carry), init, of_mask))
     elems = [(xs, cotangents.pop(x), x) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
@@ -236,7 +237,7 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks:
     last = dict(constant)
     changing = [c for c in carries if c.arg not in constant]
     left: Sequence[Value] = ()
-    if changing or leaving or _acts(block, builder):
+    if changing or leaving or _has_effects(block, builder):
         block.outs = [*(c.out for c in changing), *(g for _, g in leaving), *by_trip]
         shifts, more_read = _save_from_trips(loop, block, constant)
         results = _close(builder, loop, block, changing, shifts, read + more_read).results
@@ -293,11 +294,11 @@ def _carried_masks(
 ) -> dict[Value, Value]:
     """The masks of the carries whose cotangent not every trip produces, as arguments of the adjoint body."""
     given = [g is not None and mask is None for g, mask in zip(gs, masks, strict=True)]
-    steady = _steady(loop, given, sweep.active)
+    steady = _always_produced(loop, given, sweep.active)
     return {v: Value(MASK, block, 0) for v in loop.carries if v in sweep.active and v not in steady}
 
 
-def _steady(loop: _Loop, given: Sequence[bool], active: set[Value]) -> set[Value]:
+def _always_produced(loop: _Loop, given: Sequence[bool], active: set[Value]) -> set[Value]:
     """The carries whose cotangent every trip produces, where these results of the loop have one."""
     given = given[loop.first :]
     steady = {v for v, known in zip(loop.carries, given, strict=False) if known}
@@ -324,7 +325,7 @@ def _always(ops: Sequence[Op], given: set[Value], active: set[Value]) -> set[Val
             found |= yes & no
         elif op.defn.name in ("while", "scan"):
             loop = _Loop.of(op)
-            steady = _steady(loop, reached, active)
+            steady = _always_produced(loop, reached, active)
             found.update(x for x, v in zip(loop.inits, loop.carries, strict=True) if v in steady)
         else:
             found.update(x for x in _receivers(op) if x in active)
@@ -332,7 +333,7 @@ def _always(ops: Sequence[Op], given: set[Value], active: set[Value]) -> set[Val
 
 
 def _sums(sweep: Sweep, builder: Builder, cotangents: Cotangents, known: Iterable[Value]) -> list[_Carry]:
-    """The carries that add up what the trips give to the cotangents of values from around the loop."""
+    """The carries that accumulate the cotangents of the captured values over the trips."""
     trip = cotangents.builder
     counts = readers(trip.block, [*known, *cotangents.pending.values()])
     carries = []
@@ -352,8 +353,8 @@ def _sums(sweep: Sweep, builder: Builder, cotangents: Cotangents, known: Iterabl
     return carries
 
 
-def _acts(block: Block, builder: Builder) -> bool:
-    """Whether a block has effects: those of users' backward rules."""
+def _has_effects(block: Block, builder: Builder) -> bool:
+    """Whether a block has effects, which come from users' backward rules."""
     return any(effect_of(op, builder.module, {}) > Effect.READ for op in block.ops)
 
 
@@ -425,11 +426,11 @@ def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], 
     """The user's backward block, copied in place; the forward block is not looked at."""
     cotangents = [zeros_like(builder, r) if g is None else g for g, r in zip(gs, op.results, strict=True)]
     refuse_missing(op, sweep.active)
-    return _where_given(builder, op, op.blocks[1], [*op.operands, *op.results, *cotangents], either(gs, masks))
+    return _under_mask(builder, op, op.blocks[1], [*op.operands, *op.results, *cotangents], either(gs, masks))
 
 
-def _where_given(builder: Builder, op: Op, block: Block, args: Sequence[Value], mask: Value | None) -> Shares:
-    """The user's block, copied in place, inside `if mask`: nobody asks it for what nobody used."""
+def _under_mask(builder: Builder, op: Op, block: Block, args: Sequence[Value], mask: Value | None) -> Shares:
+    """The user's block, copied inside `if mask`: it does not run for a cotangent that was not produced."""
     operands = _receivers(op)
     if mask is None:
         return [(x, g, None) for x, g in zip(operands, _copied(builder, block, args), strict=True)]
@@ -440,7 +441,7 @@ def _where_given(builder: Builder, op: Op, block: Block, args: Sequence[Value], 
 
 
 def _copied(builder: Builder, block: Block, args: Sequence[Value]) -> list[Value]:
-    """What the user's block gives for these arguments; its ops are now a part of the derivative."""
+    """The results of the user's block for these arguments, its ops copied into the derivative."""
     mapping = dict(zip(block.args, args, strict=True))
     found = Cloner(builder, mapping, lambda loc: loc and loc.tagged("adjoint")).clone_ops(block)
     return [g for g, out in zip(found, block.outs, strict=True) if not out.made_by("no_cotangent")]
@@ -469,4 +470,4 @@ def _grad_map(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], ma
     (g,) = gs
     assert g is not None
     refuse_missing(op, sweep.active)
-    return _where_given(builder, op, op.blocks[0], [g], either(gs, masks))
+    return _under_mask(builder, op, op.blocks[0], [g], either(gs, masks))

@@ -3,8 +3,9 @@
 A value that one arm of an `if` uses has a cotangent only if that arm ran.  Its mask is a bool, or for a sequence the
 sequence of the masks of its elements, one per trip.  No mask (None): always.
 
-Where a mask is false nothing upstream may run: a derivative that is infinite there would make NaN of the zero
-(0 * inf), and users' rules are not asked for what nobody used.  `MaskedRuns` emits it inside `if mask`.
+Where a mask is false no derivative rule upstream may run: an infinite derivative would make NaN of the zero cotangent
+(0 * inf), and a user's rule must not see a cotangent that was not produced.  `MaskedRuns` emits it under
+`if mask`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Masks: TypeAlias = Sequence[Value | None]
 
 
 def has_upstream(x: Value) -> bool:
-    """Whether a mask of the cotangent of `x` matters: an argument of what is differentiated is the end of the sweep."""
+    """Whether the sweep goes on behind `x`, so that the mask of its cotangent matters: not behind an argument."""
     return x.op is not None or (x.block is not None and x.block.parent is not None)
 
 
@@ -64,9 +65,9 @@ class _Run:
 class MaskedRuns:
     """Gathers the masked ops of one block's adjoint: one `if` around all that follow each other under the same mask.
 
-    The `if` of a run is emitted when something outside needs one of its values, so ops outside may go on meanwhile.
-    What it reads may come from an `if` on the same condition: then it becomes a part of that.  A run that reads no
-    numbers of the forward pass is linear with finite coefficients: there zeros stay zeros without an `if`.
+    The `if` of a run is emitted when an op outside reads one of its values.  A run that reads results of an earlier
+    `if` on the same condition is appended to the arm of that one.  A run that reads no floats of the forward pass is
+    linear with finite coefficients: zero cotangents stay zero, so its ops need no `if`.
     """
 
     __slots__ = ("_active", "_builder", "_by_block", "_open", "_start")
@@ -115,17 +116,17 @@ class MaskedRuns:
             self._emitted(run)
 
     def keep_order(self, mask: Value) -> None:
-        """Ends the run under a mask if it has an effect, whose place among other effects must stay."""
+        """Ends the run under a mask if it has an effect, so that effects keep their order."""
         run = self._open.get(mask)
         if run is not None and any(op.defn.effect > Effect.READ for op in run.ops.block.ops):
             self._emitted(run)
 
     def _emitted(self, run: _Run) -> bool:
-        """Whether a run becomes an `if`, or a part of one; else its ops move out."""
+        """Emits a run as an `if` or into the arm of one: True.  Ops that need no mask move to the block: False."""
         del self._open[run.mask]
         block = run.ops.block
         read = free_values(block)
-        if all(x in run.given or self._harmless(x, block) for x in read):
+        if all(x in run.given or self._keeps_zeros(x, block) for x in read):
             del self._by_block[block]
             splice(block, self._builder.block, {})
             self._builder.numbers |= run.ops.numbers
@@ -137,7 +138,7 @@ class MaskedRuns:
         return True
 
     def _continues(self, run: _Run, read: Sequence[Value]) -> bool:
-        """Moves a run to the end of the arm of an `if` that gives all of `read` that was not known before that."""
+        """Appends a run to the arm of an earlier `if` on its mask; False if it reads results of ops after that `if`."""
         block = self._builder.block
         for op in {x.op: None for x in run.given if x.op is not None and x.block is block and x.made_by("if")}:
             negated = run.mask.made_by("logical_not") and run.mask.op.operands[0]  # type: ignore[union-attr]
@@ -153,8 +154,8 @@ class MaskedRuns:
                 return True
         return False
 
-    def _harmless(self, x: Value, block: Block) -> bool:
-        """Whether zero times what a run makes of `x` is zero, and nobody's derivative rule is behind it."""
+    def _keeps_zeros(self, x: Value, block: Block) -> bool:
+        """Whether zero times `x` is zero: `x` is no float of the forward pass, and finite if it is a constant."""
         if not x.made_by("const"):
             return x not in self._active and not holds_floats(x.type)
         number = x.constant
@@ -205,7 +206,7 @@ def any_of(builder: Builder, mask: Value) -> Value:
 
 
 def finest(masks: Iterable[bool | Value]) -> Type:
-    """The type that tells most of these masks apart; a Python bool is known while compiling."""
+    """The most detailed type among these masks (a sequence before a bool); a Python bool is known while compiling."""
     return max((mask.type if isinstance(mask, Value) else MASK for mask in masks), key=_depth)
 
 

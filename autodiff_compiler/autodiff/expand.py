@@ -66,7 +66,7 @@ class _Backward(NamedTuple):
 
 
 class _Expander(Cloner):
-    """Copies a function and puts forward and adjoint ops in the place of every derivative.
+    """Copies a function and replaces every derivative op by forward and adjoint ops.
 
     `links` has the links that are pulled, by their old values, and what they lead to once it is known.
     """
@@ -103,7 +103,7 @@ class _Expander(Cloner):
         self.mapping.update(zip(body.args, block.args, strict=True))
         builder.ret(*self.nested(builder).clone_ops(body))
         nested = _holds_grad(body, self.nesting)
-        if nested and _waits(block, builder.module):
+        if nested and _must_wait(block, builder.module):
             self.builder.loc = op.loc and op.loc.tagged("adjoint")  # it held one, which the next run does not see
             return self.builder.emit_op(op.defn, operands, op.attrs, (block,)).results
         if name == "vmap":
@@ -163,7 +163,7 @@ class _Expander(Cloner):
     def _differentiated(
         self, block: Block, builder: Builder, wrt: Sequence[int], given: dict[int, Value], place: Loc | None
     ) -> list[Value]:
-        """Emits the adjoint of a block, behind its ops or aside; returns the cotangents of the arguments `wrt`."""
+        """Emits the adjoint of a block with `builder`; returns the cotangents of the arguments `wrt`."""
         args = [block.args[i] for i in wrt]
         active = active_values(block, args, [block.outs[j] for j in given])
         _warn_of_zero(builder.module, active, args, place)
@@ -194,7 +194,7 @@ def _ones(builder: Builder, outs: Sequence[Value]) -> dict[int, Value]:
     return {j: filled(builder, v.type, 1) for j, v in enumerate(outs) if differentiable(v.type)}
 
 
-def _waits(block: Block, module: Module) -> bool:
+def _must_wait(block: Block, module: Module) -> bool:
     """Whether a block, or what it calls, holds derivatives to expand, or states outside of blocks that run backward."""
     seen: set[str] = set()
     blocks = [block]

@@ -1,7 +1,7 @@
 """Forward mode: ops emitted again together with their tangents.
 
 There is no second table of rules.  The derivative rule of an op is linear in the cotangent, so its transpose is the
-tangent map: the rule is emitted for a placeholder cotangent, and reverse mode turns it round.  What is left does not
+tangent map: the rule is emitted for a placeholder cotangent, and reverse mode turns it round.  The result does not
 mention the placeholder.  Ops that own blocks carry tangents beside values, so nothing is saved per trip.
 """
 

@@ -1,4 +1,4 @@
-"""Whether a user's derivative rule is zero where its cotangents are: a constant that it adds has no transpose."""
+"""Whether a user's derivative rule maps zeros to zeros: forward mode cannot transpose one that adds a constant."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _FACTORS = {
 
 
 def is_homogeneous(block: Block, shares: Iterable[Value]) -> bool:
-    """Whether all shares are zero where the arguments of their block are, as far as its form tells.
+    """Whether all shares are known to be zero where the arguments of the block are.
 
-    Ops that are not linear pass: what is zero at zero may be bent elsewhere.
+    It is no test of linearity: a function that is not linear may well be zero at zero.
     """
     zeros = _Zeros(block.args)
     zeros.walk(block)
@@ -36,7 +36,7 @@ def is_homogeneous(block: Block, shares: Iterable[Value]) -> bool:
 
 
 class _Zeros:
-    """Values that are zero."""
+    """The values of a block that are zero if its arguments are."""
 
     def __init__(self, known: Iterable[Value]) -> None:
         self.known = set(known)
@@ -71,7 +71,7 @@ class _Zeros:
                 self.mark(op.results, [self.of_zeros(op)] * len(op.results))
 
     def loop(self, body: Block, carries: Sequence[Value], starts: Sequence[Value]) -> None:
-        """The carries that are zero in every trip; a result without a trip is the start, which is zero if they are."""
+        """Marks the carries that are zero in every trip; a loop without trips returns their starts, zeros too."""
         zero = list(map(self.surely, starts))
         while True:
             self.mark(carries, zero)
@@ -82,7 +82,7 @@ class _Zeros:
             zero = after
 
     def of_zeros(self, op: Op) -> bool:
-        """Whether an op without blocks that are walked gives zero: what it takes of floats is, or a factor of it."""
+        """Whether an op gives zero: one of its factors is zero (a product), or all its float operands are."""
         factors = _FACTORS.get(op.defn.name)
         if factors is not None:
             return any(self.surely(op.operands[i]) for i in factors)

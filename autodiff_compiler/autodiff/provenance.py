@@ -1,6 +1,7 @@
-"""Names and places of derivatives: `%d_y`, its parts, the lines whose uses a cotangent sums up.
+"""Names (`%d_y`) and source lines of cotangents: a listener of the reverse sweep.
 
-A sweep tells what it does (`place_of`, `passed`, `Uses`); nothing that it computes depends on the answers.
+A cotangent is a sum over the uses of a value, so it gets the lines of these uses.  Nothing that the sweep computes
+depends on this module.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Provenance:
         self.parts: list[tuple[Value, str]] = []
         #: where the blocks of the op at hand use what they give a cotangent to
         self.inside: dict[Value, Loc] = {}
-        #: of values written on several lines: the lines that use them without a cotangent, and with one
+        #: of values used on several lines: the lines that use them without a cotangent, and with one
         self._deciding: dict[Value, set[_Line]] = {}
         self._giving: dict[Value, set[_Line]] = {}
 
@@ -62,7 +63,7 @@ class Provenance:
             self.parts.append((g, name))
 
     def finish(self) -> None:
-        """Names the parts that are nothing whole, once all cotangents are complete."""
+        """Names the partial sums that are no complete cotangent, once all of these are known."""
         numbers: Counter[str] = Counter()
         for g, name in self.parts:
             if g.name is None and _of_derivative(g):

@@ -17,8 +17,8 @@ from ..ir.walk import effect_of, ops_of
 
 __all__ = ["Choice", "choose", "prune", "residual_name", "take_over"]
 
-#: The most that recomputing a residual of a loop may cost, where saving it takes memory in every trip; and what is
-#: cheaper than one more carry.
+#: The highest cost at which a residual of a loop is recomputed: where saving it takes memory in every trip, and where
+#: #: it would only take one more carry.
 BUDGET, TRIFLE = 32, 3
 _UNKNOWN_SIZE = 1 << 10  # a symbolic dimension, when bytes are compared
 _UNKNOWN_TRIPS = 1 << 20
@@ -102,7 +102,7 @@ def choose(
     position = {op: i for i, op in enumerate(forward.ops)}
     mentioned = sorted(mentioned, key=lambda v: (position.get(v.owner, -1), v.index))  # type: ignore[arg-type]
     choice, carried = Choice(), carried or {}
-    price: dict[Value, int] = {}  # of having a value in the adjoint, for every value decided
+    price: dict[Value, int] = {}  # what it takes to have a value in the adjoint, for every value decided
     for v in mentioned:
         if v in price:
             continue
@@ -141,7 +141,7 @@ def _chain(
     visible: Callable[[Value], bool],
     budget: int,
 ) -> _Chain | None:
-    """How to compute `v` again, or None if that would cost too much or keep as many bytes alive as saving it."""
+    """The ops that compute `v` again; None if they cost too much or keep as many bytes alive as saving `v`."""
     chain = _Chain(set(), [], 0)
     alive = 0
     seen: set[Value] = set()

@@ -54,7 +54,7 @@ class Cotangents:
     def __init__(self, sweep: Sweep, builder: Builder) -> None:
         self.sweep, self.builder = sweep, builder
         self.pending: dict[Value, Value] = {}
-        #: by the value whose cotangent it is: another value may have the same one without a mask
+        #: by the value whose cotangent it is, not by the cotangent: another value may share that without a mask
         self.masks: dict[Value, Value] = {}
         self.runs = MaskedRuns(builder, sweep.active)
         self.uses = Uses(sweep.provenance)
@@ -70,8 +70,8 @@ class Cotangents:
     ) -> None:
         """Adds one share of the cotangent of `x`; an inactive value has none.  All sums are emitted here.
 
-        `reads` counts the readers of what the share was made of, shares included: what has no other may be rewritten to
-        begin with the sum so far.  `place` is where `x` is used, if not where the builder is.
+        `reads` counts the reads of the values that the share was computed from: one with a single read may be rewritten
+        to start from the sum so far.  `place` is where `x` is used, if not where the builder is.
         """
         if g is None or x not in self.sweep.active:
             return
@@ -110,7 +110,7 @@ class Cotangents:
         return zeros_like(self.builder, x) if g is None else g
 
     def pop_share(self, x: Value) -> Value:
-        """What this block gives to the cotangent of a value from around it."""
+        """The share that this block has in the cotangent of a value from around it."""
         g = self.pending.pop(x, None)
         if g is None:
             return zeros_like(self.builder, x)
@@ -193,6 +193,6 @@ def _vjp(op: Op, gs: list[Value | None], active: set[Value]) -> Iterable[tuple[V
 
 
 def _in_dtype_of(x: Value, g: Value | None) -> Value | None:
-    """A cotangent in the dtype of its operand: rules may compute that of an integer in floats."""
+    """A cotangent cast to the dtype of its operand: rules may compute that of an integer in floats."""
     integer = isinstance(x.type, TensorType) and not x.dtype.is_float
     return cotangent_in(g, x.dtype) if integer and g is not None else g

@@ -53,7 +53,7 @@ class _Vjp:
 class VjpFunctions:
     """The forward and backward functions of a module, made once per function, active arguments and live cotangents.
 
-    Without `hooks` nothing is differentiated just because a gradient hook wants to see it.
+    Without `hooks` a value that only a gradient hook observes has no cotangent.
     """
 
     def __init__(self, module: Module, hooks: bool = True) -> None:
@@ -80,7 +80,7 @@ class VjpFunctions:
         return made
 
     def call(self, sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
-        """The rule of `call`: a call of the backward function; the forward call comes to return the residuals, too."""
+        """The rule of `call`: emits a call of the backward function and makes the forward call return the residuals."""
         fn, states = op.attrs
         wrt = tuple(i for i, x in enumerate(op.operands) if x in sweep.active)
         seeds = tuple(j for j, g in enumerate(gs) if g is not None)
@@ -128,7 +128,7 @@ class VjpFunctions:
 
 
 def _save(forward: Function, original: list[Value], backward: Block, arriving: list[Value]) -> tuple[Residual, ...]:
-    """Makes what the backward function mentions of the forward body its arguments."""
+    """Turns the forward values that the backward function reads into its arguments: the residuals."""
     body = forward.body
     outs = {v: j for j, v in enumerate(original) if v.block is body}
     mentioned = [v for v in free_values(backward) if v.block is body]
@@ -173,9 +173,9 @@ class Split:
 def split(module: Module, wrt: Sequence[int], hooks: bool = True, seeds: Sequence[int] | None = None) -> Split:
     """Cuts the entry of a module, which stays as it is; `wrt` numbers the arguments whose cotangents are wanted.
 
-    `seeds` numbers the results that cotangents are given of; if not told, these are all that can have one.
+    `seeds` numbers the results that cotangents are given of; by default these are all that can have one.
 
-    With `hooks` the gradient hooks on the way see theirs, even where only constants enter a Cell.
+    With `hooks` gradient hooks get their cotangents, even those of a Cell whose inputs are all constants.
     The module has no `grad` ops any more, but still the user's overrides (`custom_vjp`, `grad_map`).
     Raises NotDifferentiableError where an op without a derivative is on the way.
     """

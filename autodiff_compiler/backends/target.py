@@ -1,4 +1,4 @@
-"""What the passes after `licm` must know about a backend: the data that drives fusion and the memory plan."""
+"""The properties of a backend that passes after `licm` use: for fusion and the memory plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MindSpore keeps under `common`: Tensors, Parameters, element types, initial values, seeds."""
+"""MindSpore's module `common`: Tensors, Parameters, element types, initializers, seeds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .parameter import Parameter, ParameterTuple
 from .seed import get_seed, set_seed
 from .tensor import Tensor
 
-#: Loaded when first asked for, as on the top level: the compiler, and what needs it.
+#: Imported lazily, as on the top level: the compiler, and what needs it.
 _LAZY = {"api": "", "jit": "..transforms.jit", "mutable": "..runtime.mutable"}
 
 __all__ = [

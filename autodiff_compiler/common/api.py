@@ -1,4 +1,4 @@
-"""MindSpore's place of `jit`, and the two objects that its own tests and some programs reach for."""
+"""MindSpore's module of `jit`, with the two private objects that its own tests and some programs use."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["JitConfig", "jit", "ms_function", "ms_memory_recycle"]
 
 
 class _PyNativeExecutor:
-    """What runs eager operations, each of which is done when it returns."""
+    """The executor of eager operations, each of which is done when it returns."""
 
     def sync(self) -> None:
         """Waits for nothing."""
 
 
 class _CellGraphExecutor:
-    """What compiles a Cell or function ahead of its first call."""
+    """The executor that compiles a Cell or function ahead of its first call."""
 
     def compile(self, obj: Any, *args: Any, phase: str = "predict", **options: Any) -> tuple[str, bool]:
         """Compiles for calls with arguments like these; returns the phase, and True as MindSpore does.
@@ -38,4 +38,4 @@ _pynative_executor, _cell_graph_executor = _PyNativeExecutor(), _CellGraphExecut
 
 
 def ms_memory_recycle() -> None:
-    """Gives memory back: Tensors do so when the last name for them goes."""
+    """Accepted without effect: a Tensor's memory is freed with the last reference to it."""

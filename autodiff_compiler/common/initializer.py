@@ -61,7 +61,7 @@ def _assignment(arr: Array, num: Any) -> Array:
 
 
 def _calculate_fan_in_and_fan_out(shape: Shape) -> tuple[int, int]:
-    """How many inputs and outputs a weight [out, in, ...] connects; ValueError for less than two dimensions."""
+    """The fan-in and fan-out of a weight [out, in, ...]; ValueError for less than two dimensions."""
     if len(shape) < 2:
         raise ValueError(f"this initial value is for weights of two or more dimensions, not for the shape {shape}")
     field = math.prod(shape[2:])
@@ -75,7 +75,7 @@ def _calculate_correct_fan(shape: Shape, mode: str) -> int:
 
 
 def _calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much the weights before an activation are scaled up; `param` is the slope of a leaky ReLU (0.01)."""
+    """The gain of the weights before an activation; `param` is the slope of a leaky ReLU (0.01)."""
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else _number("negative_slope", param)
         return math.sqrt(2 / (1 + slope**2))
@@ -359,7 +359,7 @@ class Orthogonal(Initializer):
         _calculate_fan_in_and_fan_out(arr.shape)
         rows, columns = arr.shape[0], math.prod(arr.shape[1:])
         q, r = np.linalg.qr(np.random.normal(0.0, 1.0, (max(rows, columns), min(rows, columns))))
-        q *= np.where(np.diagonal(r) < 0, -1, 1)  # makes all orthogonal matrices equally likely
+        q *= np.where(np.diagonal(r) < 0, -1, 1)  # so that the distribution is uniform (Haar's)
         _assignment(arr, self._kwargs["gain"] * (q.T if rows < columns else q).reshape(arr.shape))
 
 
@@ -379,7 +379,7 @@ class Identity(Initializer):
 
 @_register()
 class Dirac(Initializer):
-    """The weight [out, in, ...] of a convolution that hands its channels on, in each of `groups` groups of outputs.
+    """The weight [out, in, ...] of a convolution that copies its channels, in each of `groups` groups of outputs.
 
     TypeError: `groups` is no int.  ValueError: it is not positive; when used: not 3 to 5 dimensions, or outputs that do
     not divide into the groups.
@@ -446,7 +446,7 @@ def _fill_evenly(arr: Array, bound: float) -> None:
 
 
 def _truncated_normal(sigma: float, mean: float, a: float, b: float, shape: Shape) -> Array:
-    """Draws by the inverse of the distribution function, so that nothing has to be drawn again."""
+    """Inverse transform sampling: no draw has to be rejected."""
     from scipy.special import ndtr, ndtri
 
     if sigma == 0:

@@ -1,4 +1,4 @@
-"""Types of what is no element of a Tensor: MindSpore's names for Tensors, tuples, texts and numbers of any width."""
+"""MindSpore's types of values that are no dtype: Tensors, tuples, strings, and numbers of any width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MindSpore's place of `Tensor`, and what makes one of memory."""
+"""MindSpore's module of `Tensor`, and `frombuffer`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data pipelines with MindSpore's names: rows of NumPy arrays, computed one by one when they are asked for.
+"""Data pipelines with MindSpore's names: rows of NumPy arrays, computed lazily, one by one.
 
     data = ds.GeneratorDataset(source, ["image", "label"]).shuffle(1000).batch(32)
     for image, label in data: ...

@@ -17,7 +17,7 @@ from .split import lengths_of
 __all__ = ["Dataset"]
 
 
-#: The dataset that each method makes, by the method; `batches` and `pipeline` define them.
+#: The dataset class behind each pipeline method, by the method's name; `batches` and `pipeline` register them.
 _MADE: dict[str, Callable[..., Dataset]] = {}
 
 
@@ -43,7 +43,7 @@ class Dataset:
     columns: list[str]
     #: the datasets whose rows this one uses
     children: tuple[Dataset, ...] = ()
-    #: the number of rows, if they had to be counted
+    #: the number of rows, cached where only counting tells it
     _counted: int | None = None
 
     def __init_subclass__(cls, method: str = "", **kwargs: Any) -> None:
@@ -97,7 +97,7 @@ class Dataset:
         return TupleIterator(self, columns, num_epochs, output_numpy, do_copy)
 
     def reset(self) -> None:
-        """MindSpore's way to begin the next epoch; here each iterator begins its epochs by itself."""
+        """Accepted without effect: here each iterator begins its epochs by itself."""
 
     # --- what it is like ----------------------------------------------------------------------------------------------
 
@@ -111,11 +111,11 @@ class Dataset:
         return size
 
     def get_batch_size(self) -> int:
-        """What the last `batch` puts together (of several datasets, the last counts); 1: there is none, -1: varies."""
+        """The size of the last `batch` (of several datasets, the last counts); 1: there is none, -1: it varies."""
         return self.children[-1].get_batch_size() if self.children else 1
 
     def get_repeat_count(self) -> int:
-        """How often the last `repeat` of the pipeline goes through its rows; -1: without end; 1: there is none."""
+        """The count of the last `repeat` of the pipeline; -1: without end; 1: there is none."""
         return self.children[-1].get_repeat_count() if self.children else 1
 
     def get_col_names(self) -> list[str]:
@@ -230,7 +230,7 @@ class Dataset:
         return _MADE["rename"](self, input_columns, output_columns)
 
     def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
-        """What a function makes of this dataset; TypeError if that is no dataset."""
+        """The dataset that a function returns for this one; TypeError if it is none."""
         if not callable(apply_func):
             raise TypeError(f"`apply_func` must be a function, not {kind_of(apply_func)}")
         made = apply_func(self)
@@ -273,7 +273,7 @@ class Dataset:
         return [self._part(start, n, seed, randomize) for start, n in builtins.zip(starts, lengths, strict=False)]
 
     def _part(self, start: int, count: int, seed: int, randomize: bool) -> Dataset:
-        """Some of the rows; a source with random access does without the others."""
+        """Some of the rows; a source with random access does not compute the others."""
         whole = _MADE["shuffle"](self, max(self.get_dataset_size(), 2)) if randomize else self
         return _MADE["split"](whole, seed).skip(start).take(count)
 
@@ -294,7 +294,7 @@ class Same(Dataset):
 
 
 def workers(num_parallel_workers: Any) -> None:
-    """Checks a number of workers, of which there are none."""
+    """Checks `num_parallel_workers`, which has no effect."""
     if num_parallel_workers is not None:
         positive("num_parallel_workers", num_parallel_workers)
 

@@ -18,7 +18,7 @@ __all__ = ["BatchDataset", "BatchInfo", "PaddedBatchDataset", "stacked"]
 
 
 class BatchInfo:
-    """What a function of `batch` is told: which batch of which epoch it is, both counted from 0."""
+    """The argument of a function of `batch`: the numbers of the epoch and of the batch in it, from 0."""
 
     def __init__(self, epoch: int, batch: int) -> None:
         self._epoch, self._batch = epoch, batch
@@ -115,7 +115,7 @@ class BatchDataset(Same, method="batch"):
 
 
 def _entries(value: Any, what: str) -> list[np.ndarray]:
-    """What `per_batch_map` gave for a column: an array for each row."""
+    """The result of `per_batch_map` for a column as one array per row."""
     if not isinstance(value, list | tuple | np.ndarray):
         raise RuntimeError(f"{what} must be a list of arrays, not {kind_of(value)}")
     if len(value) == 0:
@@ -182,7 +182,7 @@ def _filled(column: list[np.ndarray], shape: Any, value: Any, where: str) -> lis
         if any(n > m for n, m in zip(a.shape, full, strict=True)):
             raise RuntimeError(f"{where} has a row of shape {a.shape}, larger than the {tuple(full)} to fill up to")
         ends = [(0, m - n) for n, m in zip(a.shape, full, strict=True)]
-        if any(n for _, n in ends):  # a scalar has no ends that could be filled
+        if any(n for _, n in ends):  # a scalar cannot be padded
             try:
                 a = np.pad(a, ends, constant_values=value or ("" if a.dtype.kind in "US" else 0))
             except (OverflowError, TypeError, ValueError) as error:

@@ -23,7 +23,7 @@ def operations_of(operations: Any) -> Callable[..., Any]:
 
 
 class Chain:
-    """Functions one after the other; a tuple that one gives are the arguments of the next."""
+    """The composition of functions; a tuple that one returns becomes the arguments of the next."""
 
     def __init__(self, operations: Sequence[Callable[..., Any]]) -> None:
         self._operations = list(operations)
@@ -41,7 +41,7 @@ def _name(function: Any) -> str:
 
 
 class Called:
-    """A function, the columns it gets, and those it gives."""
+    """A function with its input columns and its output columns."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Called:
         return _name(self._function)
 
     def value(self, row: Sequence[Any], number: int, what: str, *more: Any) -> Any:
-        """What the function gives for a row; RuntimeError if it raises."""
+        """The function's result for a row; RuntimeError if it raises."""
         try:
             return self._function(*[row[i] for i in self._places], *more)
         except Exception as error:
@@ -90,7 +90,7 @@ class Called:
     def __call__(
         self, row: Sequence[Any], number: int, what: str, *more: Any, convert: Callable[[Any, str], Any]
     ) -> list[Any]:
-        """The row after the call; RuntimeError for other than what its columns take."""
+        """The row after the call; RuntimeError for a result that does not fit the output columns."""
         given = self.value(row, number, what, *more)
         several = isinstance(given, tuple) or (isinstance(given, list) and len(given) == len(self._outputs) > 1)
         made = tuple(given) if several else (given,)

@@ -1,4 +1,4 @@
-"""Settings of all datasets: the seed of what is random in them."""
+"""Settings of all datasets, among them the seed of shuffles and random transforms."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = [
     "set_seed",
 ]
 
-#: What `get_seed` says where no seed was set, as MindSpore does.
+#: The result of `get_seed` before a seed was set: MindSpore's.
 _NO_SEED = 5489
 _LARGEST = 2**32 - 1
 
-#: The seed of `set_seed`, and how often `ms.set_seed` had been called then: the later of the two counts.
+#: The seed of `set_seed`, with the number of calls of `ms.set_seed` by then: the later of the two counts.
 _own: tuple[int, int] | None = None
 #: How often a seed was set here.
 _set = 0
@@ -57,7 +57,7 @@ def get_seed() -> int:
 
 
 def set_num_parallel_workers(num: int) -> None:
-    """Notes a number of workers for `get_num_parallel_workers`; rows are computed one by one all the same."""
+    """Stores a number for `get_num_parallel_workers`, without other effect: rows are computed one by one."""
     global _workers
     _workers = positive("num", num)
 
@@ -68,7 +68,7 @@ def get_num_parallel_workers() -> int:
 
 
 def set_prefetch_size(size: int) -> None:
-    """Notes a size for `get_prefetch_size`; rows are computed when they are asked for all the same."""
+    """Stores a number for `get_prefetch_size`, without other effect: rows are computed lazily."""
     global _prefetch
     _prefetch = positive("size", size)
 
@@ -85,13 +85,13 @@ def _chosen() -> int | None:
 
 
 def seed_of_a_run() -> int:
-    """The seed of one iteration: that which was set, else a new one each time."""
+    """The seed of one iteration: the one that was set, else a new one each time."""
     seed = _chosen()
     return int.from_bytes(os.urandom(8), "little") if seed is None else seed
 
 
 def seed_of_all() -> int:
-    """The seed where several datasets must draw the same numbers: that which was set, else always the same."""
+    """The seed where several datasets must draw the same numbers: the one that was set, else a constant."""
     return get_seed()
 
 

@@ -16,7 +16,7 @@ __all__ = ["DictIterator", "TupleIterator"]
 
 
 class HasRows(Protocol):
-    """A dataset, as far as iterators need it."""
+    """The protocol of datasets that iterators use."""
 
     columns: list[str]
 
@@ -70,7 +70,7 @@ class _Epochs:
             raise
 
     def _out(self, value: np.ndarray) -> Any:
-        """What the user gets for a cell: texts stay arrays, for no Tensor holds them."""
+        """The user's value for a cell of a row: texts stay arrays, as no Tensor holds them."""
         return value if self._numpy or value.dtype.kind in "US" else Tensor(value)
 
 

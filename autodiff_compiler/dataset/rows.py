@@ -1,4 +1,4 @@
-"""Rows: a tuple of arrays, one for each column, and the run that asks for them."""
+"""Rows, a tuple of arrays with one for each column, and the run that computes them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def distinct(columns: Iterable[str], what: str) -> None:
 
 
 def places(columns: Sequence[str], wanted: Iterable[str], what: str) -> list[int]:
-    """Where columns stand; RuntimeError for one that is not there."""
+    """The positions of columns; RuntimeError for one that does not exist."""
     found = []
     for name in wanted:
         if name not in columns:

@@ -31,22 +31,22 @@ class Shuffle(enum.StrEnum):
     GLOBAL = "global"
 
 
-class _Chained:
-    """What all samplers share: a limit, and a child whose choice they choose from."""
+class _SamplerBase:
+    """The base of samplers: a limit on the rows, and a child sampler from whose rows this one chooses."""
 
     def __init__(self, num_samples: int | None) -> None:
         self.num_samples = num_samples if num_samples is None else integer("num_samples", num_samples, 0)
-        self.child_sampler: _Chained | None = None
+        self.child_sampler: _SamplerBase | None = None
 
-    def add_child(self, sampler: _Chained) -> None:
+    def add_child(self, sampler: _SamplerBase) -> None:
         """Lets this sampler choose from the rows that another one chose."""
-        if not isinstance(sampler, _Chained):
+        if not isinstance(sampler, _SamplerBase):
             raise TypeError(f"a child is a sampler, not {kind_of(sampler)}")
         if self.child_sampler is not None:
             raise RuntimeError(f"this {type(self).__name__} has a child already")
         self.child_sampler = sampler
 
-    def get_child(self) -> _Chained | None:
+    def get_child(self) -> _SamplerBase | None:
         """The sampler whose choice this one chooses from, or None."""
         return self.child_sampler
 
@@ -71,14 +71,14 @@ class _Chained:
         return chosen if given is None else [given[place] for place in chosen]
 
     def places(self, rows: int, run: Run) -> Iterable[int]:
-        """Numbers of rows, from 0, in their order."""
+        """The numbers of the rows, from 0, in the order of the epoch."""
         raise NotImplementedError
 
     def _who(self) -> str:
         return f"the sampler {type(self).__name__}"
 
 
-class Sampler(_Chained):
+class Sampler(_SamplerBase):
     """A sampler of the user: a subclass whose `__iter__` gives numbers of rows.
 
     `self.dataset_size` is the number of rows, `num_samples` the largest number of rows of an epoch (None: all that
@@ -109,7 +109,7 @@ class Sampler(_Chained):
         return iter(self)
 
 
-class IterSampler(_Chained):
+class IterSampler(_SamplerBase):
     """A list of numbers, or any object that can be iterated over again, as a sampler."""
 
     def __init__(self, given: Any, num_samples: int | None = None) -> None:
@@ -123,7 +123,7 @@ class IterSampler(_Chained):
         return f"the sampler, a {type(self._given).__name__},"
 
 
-class SequentialSampler(_Chained):
+class SequentialSampler(_SamplerBase):
     """Rows in their order, from `start_index` (None: 0) on.  RuntimeError: a negative index, or one beyond the end."""
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None) -> None:
@@ -136,7 +136,7 @@ class SequentialSampler(_Chained):
         return range(self.start_index, rows)
 
 
-class RandomSampler(_Chained):
+class RandomSampler(_SamplerBase):
     """Rows in random order, another one in each epoch; with `replacement`, a row can come several times.
 
     `num_samples` is at most the number of rows, which is what None means.  `shuffle` says where MindSpore's files are
@@ -159,7 +159,7 @@ class RandomSampler(_Chained):
         return numbers.permutation(rows).tolist()
 
 
-class DistributedSampler(_Chained):
+class DistributedSampler(_SamplerBase):
     """Every `num_shards`-th row, from row `shard_id` on: one of several parts of a source.
 
     With `shuffle`, the rows are in random order before; the order is that of the seed, and the same in all shards also
@@ -196,7 +196,7 @@ class DistributedSampler(_Chained):
         return order[wanted].tolist()
 
 
-class SubsetSampler(_Chained):
+class SubsetSampler(_SamplerBase):
     """The rows of these numbers, in this order.  TypeError: other than ints.  RuntimeError, later: no such row."""
 
     def __init__(self, indices: Any, num_samples: int | None = None) -> None:
@@ -220,7 +220,7 @@ class SubsetRandomSampler(SubsetSampler):
         return run.numbers(self).permutation(np.array(self.indices, np.int64)).tolist()
 
 
-class WeightedRandomSampler(_Chained):
+class WeightedRandomSampler(_SamplerBase):
     """Random rows, row i with a probability that is proportional to ``weights[i]``.
 
     `num_samples` is at most the number of rows, which is what None means.  Without `replacement` no row comes twice.
@@ -248,10 +248,10 @@ class WeightedRandomSampler(_Chained):
         return chosen.tolist()
 
 
-class Part(_Chained):
+class Part(_SamplerBase):
     """Some rows of what another sampler chooses, always the same: see `Dataset.split`."""
 
-    def __init__(self, chosen: _Chained, start: int, count: int, seed: int, randomize: bool) -> None:
+    def __init__(self, chosen: _SamplerBase, start: int, count: int, seed: int, randomize: bool) -> None:
         super().__init__(None)
         self.add_child(chosen)
         self._start, self._count, self._seed, self._randomize = start, count, seed, randomize
@@ -264,9 +264,9 @@ class Part(_Chained):
         return order[self._start : self._start + self._count].tolist()
 
 
-def chosen_sampler(  # what a source makes of its arguments
+def chosen_sampler(  # the sampler of a source
     sampler: Any, num_samples: int | None, shuffle: Any, num_shards: int | None, shard_id: int | None
-) -> _Chained:
+) -> _SamplerBase:
     """The sampler that the arguments of a source ask for; TypeError, ValueError if they contradict each other."""
     if num_samples is not None:
         integer("num_samples", num_samples, 0)
@@ -278,9 +278,9 @@ def chosen_sampler(  # what a source makes of its arguments
     if sampler is not None:
         others = {"num_samples": num_samples, "shuffle": shuffle, "num_shards": num_shards, "shard_id": shard_id}
         for name, given in others.items():
-            if given is not None and not (name == "num_samples" and not isinstance(sampler, _Chained)):
+            if given is not None and not (name == "num_samples" and not isinstance(sampler, _SamplerBase)):
                 raise ValueError(f"`{name}` and `sampler` contradict each other: the sampler decides")
-        if isinstance(sampler, _Chained):
+        if isinstance(sampler, _SamplerBase):
             return sampler
         if isinstance(sampler, Iterator) or not isinstance(sampler, Iterable):
             raise TypeError(f"`sampler` must be a sampler or a list of numbers of rows, not {kind_of(sampler)}")

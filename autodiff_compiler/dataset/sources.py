@@ -17,15 +17,15 @@ from . import pipeline as pipeline  # what the methods of datasets make
 from .base import Dataset, workers
 from .batches import stacked
 from .rows import Row, Run, array_of, lasts_once, names
-from .samplers import Part, _Chained, chosen_sampler
+from .samplers import Part, _SamplerBase, chosen_sampler
 
 __all__ = ["GeneratorDataset", "NumpySlicesDataset", "PaddedDataset"]
 
 
 class _Mappable(Dataset):
-    """A source whose rows can be had in any order."""
+    """A source with random access to its rows."""
 
-    _sampler: _Chained
+    _sampler: _SamplerBase
 
     def length(self) -> int:
         """The number of rows of the source."""
@@ -42,15 +42,15 @@ class _Mappable(Dataset):
         for i in self._sampler.ids(self.length(), run):
             yield self.row(i)
 
-    def use_sampler(self, new_sampler: _Chained) -> None:
+    def use_sampler(self, new_sampler: _SamplerBase) -> None:
         """Takes another sampler."""
-        if not isinstance(new_sampler, _Chained):
+        if not isinstance(new_sampler, _SamplerBase):
             raise TypeError(f"`new_sampler` must be a sampler, not {kind_of(new_sampler)}")
         self._sampler = new_sampler
 
-    def add_sampler(self, new_sampler: _Chained) -> None:
-        """Lets a sampler choose from the rows that the sampler of now chooses."""
-        if not isinstance(new_sampler, _Chained):
+    def add_sampler(self, new_sampler: _SamplerBase) -> None:
+        """Lets a sampler choose from the rows that the present sampler chooses."""
+        if not isinstance(new_sampler, _SamplerBase):
             raise TypeError(f"`new_sampler` must be a sampler, not {kind_of(new_sampler)}")
         new_sampler.add_child(self._sampler)
         self._sampler = new_sampler
@@ -355,7 +355,7 @@ def _sliceable(column: Any, name: str) -> Any:
 
 
 class PaddedDataset(GeneratorDataset):
-    """Rows that are given one by one as dicts from column names to arrays, in their order; often to fill up shards.
+    """Rows given as a list of dicts from column names to arrays, in their order; often to pad shards.
 
     >>> import numpy as np
     >>> import autodiff_compiler.dataset as ds

@@ -1,4 +1,4 @@
-"""How many rows the parts of a dataset get."""
+"""The lengths of the parts of `Dataset.split`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lengths_of(sizes: Any, rows: int) -> list[int]:
     if not all(0 < share <= 1 for share in sizes) or abs(sum(sizes) - 1) > 1e-9:
         raise ValueError(f"the shares {list(sizes)} must be positive and make up 1, not {sum(sizes)}")
     lengths = [round(share * rows) for share in sizes]
-    # What rounding left over goes to the first parts; what it took too much of, the first that have some to give.
+    # The rounding error is spread over the first parts, one row each.
     over = rows - sum(lengths)
     step = 1 if over > 0 else -1
     for i in range(abs(over)):

@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Transform:
-    """What all transforms of one array share: a call on several gives a tuple."""
+    """The base of transforms of one array; a call on several returns a tuple."""
 
     def __call__(self, *values: Any) -> Any:
         if not values:
@@ -70,7 +70,7 @@ def share(name: str, value: Any) -> float:
 
 
 class Compose(Chain):
-    """Functions one after the other; a tuple that one gives are the arguments of the next.
+    """The composition of functions; a tuple that one returns becomes the arguments of the next.
 
     >>> Compose([TypeCast("float32"), lambda x: x + 1])([1, 2])
     array([2., 3.], dtype=float32)
@@ -82,7 +82,7 @@ class Compose(Chain):
 
 
 class TypeCast(Transform):
-    """To another dtype, ours or NumPy's; floats lose what is behind the point when they become ints.
+    """To another dtype, ours or NumPy's; floats are truncated when they become ints.
 
     >>> import autodiff_compiler as ms
     >>> TypeCast(ms.int32)([1.7, 2.2])
@@ -225,7 +225,7 @@ _COMPARED = {
 
 
 class Mask(Transform):
-    """Where an array compares to a constant as `operator` says, in `dtype`.
+    """The elementwise comparison of an array with a constant by `operator`, in `dtype`.
 
     >>> Mask(Relational.GT, 2)([1, 2, 3]).tolist()
     [False, False, True]

@@ -1,4 +1,4 @@
-"""Transforms of images for `Dataset.map`, as far as NumPy does them simply; each can also be called by itself.
+"""Transforms of images for `Dataset.map`, in plain NumPy; each can also be called by itself.
 
 An image is an array [height, width, channels] or [height, width].  RuntimeError for other shapes.
 """
@@ -41,7 +41,7 @@ __all__ = [
 
 
 class Border(enum.StrEnum):
-    """What stands around an image: one value, its edge, or its mirror image without and with the edge."""
+    """Modes of padding: one value, the edge repeated, or mirrored without and with the edge."""
 
     CONSTANT = "constant"
     EDGE = "edge"
@@ -50,7 +50,7 @@ class Border(enum.StrEnum):
 
 
 class Inter(enum.IntEnum):
-    """How `Resize` finds values between pixels."""
+    """Modes of interpolation for `Resize`."""
 
     NEAREST = 0
     BILINEAR = 2
@@ -205,7 +205,7 @@ class VerticalFlip(_Image):
         return self.checked(x)[::-1].copy()
 
 
-class _Sometimes(_Image):
+class _RandomImageTransform(_Image):
     """A transform with a probability; all images of a call share the draw."""
 
     _transform: type[_Image]
@@ -223,7 +223,7 @@ class _Sometimes(_Image):
         return self._flip.of(x) if self._now else self.checked(x)
 
 
-class RandomHorizontalFlip(_Sometimes):
+class RandomHorizontalFlip(_RandomImageTransform):
     """Left and right exchanged, with probability `prob`.
 
     >>> RandomHorizontalFlip(1.0)([[1, 2, 3]])
@@ -233,7 +233,7 @@ class RandomHorizontalFlip(_Sometimes):
     _transform = HorizontalFlip
 
 
-class RandomVerticalFlip(_Sometimes):
+class RandomVerticalFlip(_RandomImageTransform):
     """Top and bottom exchanged, with probability `prob`.
 
     >>> RandomVerticalFlip(0.0)([[1], [2]]).tolist()
@@ -314,7 +314,7 @@ class Pad(_Image):
 
 
 class RandomCrop(_Image):
-    """A part of `size` (height and width, or one int for both) at a random place, after `padding` as of `Pad`.
+    """A part of `size` (height and width, or one int for both) at a random position, after `padding` as in `Pad`.
 
     With `pad_if_needed`, images that are too small get pixels on both sides.  RuntimeError: an image is too small.
 
@@ -443,12 +443,12 @@ class Resize(_Image):
             return x[rows][:, columns]
         made = x.astype(np.float64)
         for axis, length in enumerate(size):
-            made = _between(made, axis, length)
+            made = _interpolated(made, axis, length)
         return (np.rint(made) if x.dtype.kind in "iu" else made).astype(x.dtype)
 
 
-def _between(x: np.ndarray, axis: int, length: int) -> np.ndarray:
-    """Values at the middles of `length` equal parts of an axis."""
+def _interpolated(x: np.ndarray, axis: int, length: int) -> np.ndarray:
+    """Linear interpolation at the centres of `length` equal parts of an axis."""
     before, after = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
     low, high, weight = _neighbours(x.shape[axis], length, after)
     # Long rows: NumPy is slow where the last dimension is short, as channels are.
@@ -460,9 +460,9 @@ def _between(x: np.ndarray, axis: int, length: int) -> np.ndarray:
 
 @functools.lru_cache(maxsize=64)
 def _neighbours(n: int, length: int, after: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each of `length` places along an axis of n, the places of its neighbours, and the weight of the second.
+    """For each of `length` points along an axis of n, the indices of its two neighbours and the weight of the second.
 
-    The weight stands there for each of the `after` elements that follow a place.
+    The weight is repeated for each of the `after` elements of a slice.
     """
     place = np.clip((np.arange(length) + 0.5) * (n / length) - 0.5, 0, n - 1)
     low = np.floor(place).astype(int)

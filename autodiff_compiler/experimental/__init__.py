@@ -1,4 +1,4 @@
-"""Names that MindSpore calls experimental: optimizers whose settings stand in `param_groups`."""
+"""MindSpore's experimental module: optimizers with `param_groups`, and learning rate schedulers."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ __all__ = ["entries", "reason"]
 
 @functools.cache
 def entries() -> list[dict[str, Any]]:
-    """What `absent.toml` says: entries of a reason, and its names by section."""
+    """The entries of `absent.toml`: a reason, and the names it is for by section."""
     import tomllib
 
     found: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("absent.toml").read_text("utf-8"))["absent"]
@@ -19,7 +19,7 @@ def entries() -> list[dict[str, Any]]:
 
 
 def reason(place: str, name: str) -> str | None:
-    """Why there is no such name in a module of MindSpore's, given without its root; None if nobody said."""
+    """Why a name of a MindSpore module (without its root) does not exist here; None if no reason is given."""
     found: dict[str, str] = {}
     for entry in entries():
         for section, names in entry["names"].items():

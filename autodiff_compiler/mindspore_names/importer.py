@@ -1,4 +1,4 @@
-"""``import mindspore`` gives the names of this package, while `as_mindspore` says so."""
+"""The import hook behind `as_mindspore`: ``import mindspore`` gives the names of this package."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["MindSporeNames", "as_mindspore", "is_place", "sources"]
 
 _ROOT, _PACKAGE = "mindspore", __name__.partition(".")[0]
 _PAGE = "docs/migration.md lists the names that there are"
-#: Modules that are asked for a name that is not where it was looked for.
+#: Modules that are searched for a name missing from the module it was imported from.
 _ELSEWHERE = ("", "nn", "ops", "train", "amp", "numpy", "common.dtype", "common.initializer", "ops.operations")
 
 
@@ -106,7 +106,7 @@ _finder = _Finder()
 
 
 def _asked_by() -> str:
-    """Which of Python's functions looks for a module: by ``import a.b``, ``from a import b`` or `find_spec`."""
+    """The caller of the finder: ``import a.b``, ``from a import b`` or `find_spec`."""
     frame: types.FrameType | None = sys._getframe(2)
     for _ in range(8):
         if frame is None:
@@ -119,7 +119,7 @@ def _asked_by() -> str:
 
 
 class _Loader(importlib.abc.Loader):
-    """Makes a module whose names are looked up, when they are first asked for, in the modules that have them."""
+    """Makes a module whose names are looked up lazily in the modules of this package that have them."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
         """Lets Python make an ordinary module."""
@@ -140,7 +140,7 @@ class _Loader(importlib.abc.Loader):
             space["__file__"] = sys.modules[_PACKAGE].__file__
         for below in _below(place):
             inner = f"{place}.{below}" if place else below
-            if inner in VALUES:  # imported by Python, it would become the attribute
+            if inner in VALUES:  # Python would set the attribute to the imported module
                 full = f"{_ROOT}.{inner}"
                 spec = importlib.machinery.ModuleSpec(full, self, origin=_PACKAGE, is_package=True)
                 sys.modules[full] = importlib.util.module_from_spec(spec)
@@ -170,7 +170,7 @@ def _getter(module: types.ModuleType, place: str) -> Callable[[str], Any]:
 
 
 def _found(place: str, name: str) -> tuple[Any] | None:
-    """What a name means in a module of MindSpore's."""
+    """The object that a name of a MindSpore module stands for."""
     inner = f"{place}.{name}" if place else name
     inner = ALIASES.get(inner, inner)
     if inner in PLACES and inner not in VALUES and sources(inner):
@@ -209,7 +209,7 @@ def _names(place: str) -> dict[str, None]:
     found: dict[str, None] = {}
     for source in sources(place):
         public = getattr(source, "__all__", None) or [n for n in dir(source) if not n.startswith("_")]
-        if source.__name__ == _PACKAGE:  # which lists a part of what it loads when asked
+        if source.__name__ == _PACKAGE:  # its `__all__` has a part of the lazily imported names
             public = [*public, *(n for n in source._LAZY if not n.startswith("_") and not hasattr(builtins, n))]
         values = [n for n in public if not isinstance(vars(source).get(n), types.ModuleType)]
         found |= dict.fromkeys(n for n in values if not n.startswith("__"))

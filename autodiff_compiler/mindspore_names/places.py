@@ -1,4 +1,4 @@
-"""Where the names of MindSpore's modules are in this package."""
+"""The table from MindSpore's modules to the modules of this package that have their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MindSpore's `mint`: the functions of `ops` with `dim` and `keepdim`.  Loaded when first asked for."""
+"""MindSpore's `mint`: the functions of `ops` with `dim` and `keepdim`.  Imported at the first access."""
 
 from __future__ import annotations
 

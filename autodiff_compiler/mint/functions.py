@@ -45,12 +45,12 @@ def sqrt(input: Any) -> Any:
 
 
 def frac(input: Any) -> Any:
-    """What remains of each number behind the point, with its sign."""
+    """The fractional part of each element, with its sign."""
     return ops.frac(input)
 
 
 def isnan(tensor: Any) -> Any:
-    """Where the elements are no numbers."""
+    """Whether each element is nan."""
     return ops.isnan(tensor)
 
 
@@ -128,7 +128,7 @@ def _is_tensor(x: Any) -> bool:
 
 
 def argmin(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The index of the smallest element along a dimension; of all elements, counted in a row, without one."""
+    """The index of the smallest element along a dimension; without one, in the flat tensor."""
     return ops.cast(ops.argmin(input, dim, keepdim), int64)
 
 
@@ -140,12 +140,12 @@ def median(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def var(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """The variance over dimensions, or over all elements; `correction` is taken off their number."""
+    """The variance over dimensions, or over all elements; `correction` is subtracted from their number."""
     return ops.var(input, dim, correction, keepdim)
 
 
 def std(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """The standard deviation over dimensions, or over all elements; `correction` is taken off their number."""
+    """The standard deviation over dimensions, or over all elements; `correction` is subtracted from their number."""
     return ops.std(input, dim, correction, keepdim)
 
 
@@ -160,7 +160,7 @@ def std_mean(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool 
 
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The p-norm over dimensions, or of all elements in a row."""
+    """The p-norm over dimensions, or of the flat tensor."""
     wide = input if dtype is None else ops.cast(input, dtype)
     if isinstance(p, str) and p != "fro":
         return ops.norm(wide, p, dim, keepdim)
@@ -168,24 +168,24 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, 
 
 
 def count_nonzero(input: Any, dim: Any = None) -> Any:
-    """How many elements are not 0, along dimensions or in all, as int64."""
+    """The number of nonzero elements (int64) over dimensions, or over all."""
     return ops.cast(ops.count_nonzero(input, () if dim is None else dim), int64)
 
 
 def cumsum(input: Any, dim: int, dtype: Any = None) -> Any:
-    """The sums of the elements up to each one, along a dimension."""
+    """The running sum along a dimension."""
     if dtype is None and (input.dtype.is_int or input.dtype.is_bool):
         dtype = int64
     return ops.cumsum(input, dim, dtype)
 
 
 def cummax(input: Any, dim: int) -> Any:
-    """The largest of the elements up to each one along a dimension, and their indices."""
+    """The running maximum along a dimension, and its indices."""
     return _with_int64(ops.cummax(input, dim))
 
 
 def cummin(input: Any, dim: int) -> Any:
-    """The smallest of the elements up to each one along a dimension, and their indices."""
+    """The running minimum along a dimension, and its indices."""
     return _with_int64(ops.cummin(input, dim))
 
 
@@ -196,7 +196,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 # ------------------------------------------------------------------------------------------------ order
 def sort(input: Any, *, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The elements along a dimension in order, and where they were; equal ones keep theirs."""
+    """The elements sorted along a dimension, and their indices; equal elements keep their order."""
     return _with_int64(ops.sort(input, dim, descending))
 
 
@@ -206,7 +206,7 @@ def _with_int64(found: Any) -> Any:
 
 
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """Where the elements along a dimension are that stand in order."""
+    """The indices that sort the elements along a dimension."""
     return ops.cast(ops.argsort(input, dim, descending), int64)
 
 
@@ -217,7 +217,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
 
 # ------------------------------------------------------------------------------------------------ shapes
 def cat(tensors: Any, dim: int = 0) -> Any:
-    """Tensors one after the other along a dimension."""
+    """Tensors concatenated along a dimension."""
     return ops.cat(tensors, dim)
 
 
@@ -227,7 +227,7 @@ def concat(tensors: Any, dim: int = 0) -> Any:
 
 
 def stack(tensors: Any, dim: int = 0) -> Any:
-    """Tensors of one shape along a new dimension."""
+    """Tensors of one shape joined along a new dimension."""
     return ops.stack(tensors, dim)
 
 
@@ -237,7 +237,7 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
 
 
 def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
-    """At most so many parts along a dimension."""
+    """At most `chunks` parts along a dimension, all of one size but the last."""
     return ops.chunk(input, chunks, dim)
 
 
@@ -261,7 +261,7 @@ def _one_or_several(given: tuple[Any, ...]) -> Any:
 
 
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
-    """Two dimensions in each other's place."""
+    """Two dimensions exchanged."""
     return ops.swapaxes(input, dim0, dim1)
 
 
@@ -275,17 +275,17 @@ def squeeze(input: Any, dim: Any = None) -> Any:
 
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """Some dimensions as one."""
+    """The dimensions from `start_dim` to `end_dim` merged into one."""
     return ops.flatten(input, start_dim=start_dim, end_dim=end_dim)
 
 
 def repeat_interleave(input: Any, repeats: Any, dim: Any = None, *, output_size: Any = None) -> Any:
-    """Each element, or each part along a dimension, several times."""
+    """Each element of the flat tensor, or each slice along a dimension, repeated."""
     return ops.repeat_interleave(input, repeats, dim)
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
-    """Grids of the coordinates in vectors; "ij" (the default) or "xy" says which of the first two varies in rows."""
+    """Coordinate grids over vectors; the `indexing` "xy" exchanges the first two dimensions of "ij", the default."""
     return ops.meshgrid(*tensors, indexing=indexing or "ij")
 
 
@@ -308,50 +308,50 @@ def clone(input: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------ picking and placing
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """Elements of `input` where the condition holds, else of `other`; alone the indices of what is true."""
+    """Elements of `input` where the condition holds, else of `other`; with a condition alone its nonzero indices."""
     if input is None and other is None:
         return ops.unbind(ops.nonzero(condition), 1)
     return ops.where(condition, input, other)
 
 
 def gather(input: Any, dim: int, index: Any) -> Any:
-    """For each place of `index`, the element there whose place along a dimension is the index."""
+    """Elements by position along one dimension: for `dim` 0, ``result[i, j] = input[index[i, j], j]``."""
     return ops.gather_elements(input, dim, index)
 
 
 def index_select(input: Any, dim: int, index: Any) -> Any:
-    """The parts along a dimension whose numbers are in a vector."""
+    """The slices along a dimension at the positions in a vector."""
     return ops.index_select(input, dim, index)
 
 
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
-    """`input` with alpha * `source` added to the parts along a dimension whose numbers are in a vector."""
+    """`input` with alpha * `source` added to the slices along a dimension at the positions in a vector."""
     return ops.index_add(input, index, source if _is_one(alpha) else ops.mul(source, alpha), dim)
 
 
 def narrow(input: Any, dim: int, start: int, length: int) -> Any:
-    """The part of a length along a dimension, from an index on."""
+    """`length` elements along a dimension from `start` on."""
     return ops.narrow(input, dim, start, length)
 
 
 def select(input: Any, dim: int, index: int) -> Any:
-    """The part with a number along a dimension, which is left out."""
+    """The slice at one position along a dimension, which disappears."""
     return ops.squeeze(ops.narrow(input, dim, index % input.shape[dim], 1), dim)
 
 
 def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """`input` with the elements of `src` (or a number) at the places along a dimension that `index` names."""
+    """`input` with the elements of `src` (or a number) at the positions in `index` along a dimension."""
     return ops.scatter(input, dim, index, src)
 
 
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """`input` with the elements of `src` added at the places along a dimension that `index` names."""
+    """`input` with the elements of `src` added at the positions in `index` along a dimension."""
     return ops.tensor_scatter_elements(input, index, src, dim, "add")
 
 
 # ------------------------------------------------------------------------------------------------ new Tensors
 def zeros(*size: Any, dtype: Any = None) -> Any:
-    """Zeros of a shape, float32 if nothing else is said."""
+    """Zeros of a shape, float32 by default."""
     return ops.zeros(_one_or_several(size), dtype or float32)
 
 
@@ -363,37 +363,37 @@ def rand(*size: Any, generator: Any = None, dtype: Any = None) -> Any:
 
 @compiled_from_source
 def randn(*size: Any, generator: Any = None, dtype: Any = None) -> Any:
-    """Normally distributed numbers of mean 0 and deviation 1."""
+    """Numbers of the standard normal distribution."""
     return ops.zeros(_one_or_several(size), dtype or float32).normal_(generator=generator)
 
 
 @compiled_from_source
 def rand_like(input: Any, *, dtype: Any = None) -> Any:
-    """`rand` of the shape of a Tensor, and of its dtype if none is said."""
+    """`rand` in the shape, and by default the dtype, of a Tensor."""
     return ops.rand_like(input, dtype=dtype)
 
 
 @compiled_from_source
 def randn_like(input: Any, *, dtype: Any = None) -> Any:
-    """`randn` of the shape of a Tensor, and of its dtype if none is said."""
+    """`randn` in the shape, and by default the dtype, of a Tensor."""
     return ops.randn_like(input, dtype=dtype)
 
 
 @compiled_from_source
 def randint(*args: Any, generator: Any = None, dtype: Any = None) -> Any:
-    """Whole numbers from `low` (0 if left out) to less than `high`: ``randint(low, high, size)``; int64."""
+    """Integers from `low` (0 if left out) to less than `high`: ``randint(low, high, size)``; int64."""
     low, high, size = args if len(args) == 3 else (0, *args)
     return ops.zeros(size, dtype or int64).random_(low, high, generator=generator)
 
 
 @compiled_from_source
 def randint_like(input: Any, *args: Any, dtype: Any = None) -> Any:
-    """`randint` of the shape of a Tensor, and of its dtype if none is said: ``randint_like(input, low, high)``."""
+    """`randint` in the shape, and by default the dtype, of a Tensor: ``randint_like(input, low, high)``."""
     low, high = args if len(args) == 2 else (0, *args)
     return ops.randint_like(input, low, high, dtype=dtype or input.dtype)
 
 
 @compiled_from_source
 def randperm(n: int, *, dtype: Any = int64) -> Any:
-    """The numbers from 0 to less than n in an order that is drawn."""
+    """The numbers 0 ... n - 1 in a random order."""
     return ops.cast(ops.randperm(n), dtype)

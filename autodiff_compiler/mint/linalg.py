@@ -22,7 +22,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
 
 
 def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The norm of vectors along dimensions, or of all elements in a row."""
+    """The norm of vectors along dimensions, or of the flat tensor."""
     return ops.vector_norm(x, ord, dim, keepdim, dtype=dtype)
 
 
@@ -32,5 +32,5 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
 
 
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The norm of vectors or matrices: of all elements in a row without `ord` and `dim`."""
+    """The norm of vectors or matrices; without `ord` and `dim` that of the flat tensor."""
     return ops.norm(A, ord, dim, keepdim, dtype=dtype)

@@ -12,5 +12,5 @@ __all__ = ["erfc", "exp2", "expm1", "log1p", "log_softmax", "round", "sinc"]
 
 
 def round(input: Any) -> Any:
-    """The nearest whole numbers, of two equally near ones the even."""
+    """The nearest integers, halves to the even one."""
     return _round(input)

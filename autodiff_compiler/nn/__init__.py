@@ -1,6 +1,6 @@
 """Networks: Cells, layers, losses, and MindSpore's optimizers (which live in `optim`).
 
-Cells and their containers are loaded with the package, a layer's module when the first of its names is asked for.
+Cells and their containers are imported with the package, a layer's module at the first access of one of its names.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .special import *  # noqa: F403
     from .wrap import *  # noqa: F403
 
-#: Where the names are that are loaded when first asked for.
+#: The modules of the names that are imported lazily.
 # fmt: off
 _MODULES = {
     ".activation": (
@@ -108,7 +108,7 @@ _MODULES = {
         "GradAccumulationCell", "MicroBatchInterleaved",
         "TrainOneStepCell", "TrainOneStepWithLossScaleCell", "WithEvalCell", "WithGradCell", "WithLossCell",
     ),
-    # An optimizer is a Cell, so `optim` imports this package; importing it here at once would make a cycle.
+    # Optimizers are Cells, so `optim` imports this package; importing it eagerly here would be a cycle.
     "..optim": (
         "ASGD", "FTRL", "LARS", "SGD", "AdaFactor", "AdaMax", "Adadelta", "Adagrad", "Adam", "AdamOffload", "AdamW",
         "AdamWeightDecay", "Lamb", "LazyAdam", "Lion", "Momentum", "Optimizer", "ProximalAdagrad", "RMSProp", "Rprop",
@@ -117,7 +117,7 @@ _MODULES = {
 # fmt: on
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
-#: Modules that MindSpore's users reach as attributes.
+#: Submodules that users of MindSpore access as attributes.
 _SUBMODULES = {
     "dynamic_lr": ".dynamic_lr",
     "learning_rate_schedule": ".learning_rate_schedule",

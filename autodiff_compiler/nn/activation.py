@@ -56,7 +56,12 @@ class SiLU(Cell):
 
 
 class Tanh(Cell):
-    """Hyperbolic tangent of every element."""
+    """Hyperbolic tangent of every element.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tanh()(Tensor([0.0, 1.0])).tolist()
+    [0.0, 0.761594...]
+    """
 
     def construct(self, x: Any) -> Any:
         return ops.tanh(x)
@@ -70,7 +75,12 @@ class Tanhshrink(Cell):
 
 
 class Sigmoid(Cell):
-    """1 / (1 + exp(-x)) for every element."""
+    """1 / (1 + exp(-x)) for every element.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Sigmoid()(Tensor([0.0, 800.0])).tolist()
+    [0.5, 1.0]
+    """
 
     def construct(self, x: Any) -> Any:
         return ops.sigmoid(x)
@@ -145,7 +155,12 @@ class CELU(_WithAlpha):
 
 
 class LeakyReLU(_WithAlpha):
-    """x where it is positive, else alpha * x."""
+    """x where it is positive, else alpha * x.
+
+    >>> from autodiff_compiler import Tensor
+    >>> LeakyReLU(0.5)(Tensor([-4.0, 4.0])).tolist()
+    [-2.0, 4.0]
+    """
 
     def __init__(self, alpha: float = 0.2) -> None:
         super().__init__(alpha)
@@ -155,7 +170,7 @@ class LeakyReLU(_WithAlpha):
 
 
 class GELU(Cell):
-    """x times the normal distribution function of x: approximated by tanh, or exact without `approximate`.
+    """x times the standard normal distribution function at x: approximated by tanh, or exact without `approximate`.
 
     >>> from autodiff_compiler import Tensor
     >>> round(GELU()(Tensor(1.0)).item(), 4), round(GELU(approximate=False)(Tensor(1.0)).item(), 4)
@@ -201,7 +216,7 @@ class PReLU(Cell):
 class RReLU(Cell):
     """x where it is positive, else x times a random slope from `lower` to `upper`; ValueError if lower > upper."""
 
-    lower: Any  # a number, as in MindSpore; `jit(cell).lower` shows the compiled form
+    lower: Any  # MindSpore's attribute, a number: it hides the method `lower`, so use `jit(cell).lower`
 
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
         super().__init__()
@@ -274,7 +289,12 @@ class _AlongAxis(Cell):
 
 
 class Softmax(_AlongAxis):
-    """exp(x) divided by its sum along an axis, an int or a tuple of one."""
+    """exp(x) divided by its sum along an axis, an int or a tuple of one.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Softmax()(Tensor([[0.0, 0.0], [1.0, 1.0]])).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
+    """
 
     def __init__(self, axis: Any = -1) -> None:
         super().__init__(axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis)

@@ -1,4 +1,4 @@
-"""Checks of what layers are made with: each returns the value, or says which argument is wrong."""
+"""Checks of constructor arguments: each returns the value, or raises an error that names the argument."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def sizes(name: str, value: Any, n: int, least: int = 1) -> tuple[int, ...]:
 
 
 def padding(pad_mode: str, value: Any, n: int) -> Any:
-    """What may be given as the padding of windows over n dimensions: an int, n, or 2n ints; only with "pad" not 0."""
+    """The padding of windows over n dimensions: an int, n or 2n ints; other than 0 only with `pad_mode` "pad"."""
     for v in value if isinstance(value, tuple | list) else (value,):
         integer("padding", v, 0)
     if pad_mode != "pad" and any(padding_pairs(value, n)):

@@ -22,7 +22,7 @@ __all__ = [
 
 
 class Identity(Cell):
-    """Its argument, unchanged; whatever it is made with has no meaning."""
+    """Returns its argument unchanged; arguments of the constructor are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class OneHot(Cell):
 
 
 class Roll(Cell):
-    """Elements moved along axes; those that leave come in at the other end.
+    """Elements shifted along axes; those that leave one end come back at the other.
 
     >>> from autodiff_compiler import Tensor
     >>> Roll(1, 0)(Tensor([1, 2, 3])).tolist()
@@ -138,7 +138,12 @@ class Range(Cell):
 
 
 class MatMul(Cell):
-    """The matrix product of two inputs, each with its last two dimensions swapped if asked for."""
+    """The matrix product of two inputs, with the last two dimensions of one exchanged first by its `transpose_x...`.
+
+    >>> from autodiff_compiler import ops
+    >>> MatMul(transpose_x2=True)(ops.ones((5, 2, 3)), ops.ones((4, 3))).shape
+    (5, 2, 4)
+    """
 
     def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Attention of several heads, and the layers of a transformer."""
+"""Multi-head attention, and the layers of a transformer."""
 
 from __future__ import annotations
 
@@ -171,7 +171,8 @@ class MultiheadAttention(Cell):
         return scores
 
     def _without(self, scores: Any, mask: Any, extra: int, name: str) -> Any:
-        """The scores without what a mask leaves out; it says nothing about the `extra` keys at the end."""
+        """The scores after a mask, which does not cover the `extra` keys at the end (`add_bias_kv`,
+        `add_zero_attn`)."""
         if not (mask.dtype.is_bool or mask.dtype.is_float):
             raise TypeError(f"`{name}` must hold bools or floats, not {mask.dtype.name}")
         if extra:
@@ -181,7 +182,7 @@ class MultiheadAttention(Cell):
 
 # ------------------------------------------------------------------------------------------------ layers
 class _TransformerLayer(Cell):
-    """What both layers have: attention to itself, and two dense layers."""
+    """The common part of both layers: self-attention and a feed-forward network of two dense layers."""
 
     def __init__(
         self,
@@ -219,9 +220,9 @@ class _TransformerLayer(Cell):
 
 
 class TransformerEncoderLayer(_TransformerLayer):
-    """Attention of src [S, N, d_model] (with `batch_first` [N, S, d_model]) to itself, and two dense layers.
+    """Self-attention of src [S, N, d_model] (with `batch_first` [N, S, d_model]) and a feed-forward network.
 
-    Each part is added to its input and normalized; with `norm_first` its input is normalized instead.  Masks as in
+    Each part has a residual connection and a normalization after it, or with `norm_first` before it.  Masks as in
     `MultiheadAttention`.
 
     >>> from autodiff_compiler import ops
@@ -258,7 +259,7 @@ class TransformerEncoderLayer(_TransformerLayer):
 
 
 class TransformerDecoderLayer(_TransformerLayer):
-    """Attention of tgt [T, N, d_model] to itself and to memory [S, N, d_model], and two dense layers.
+    """Attention of tgt [T, N, d_model] to itself and to memory [S, N, d_model], and a feed-forward network.
 
     See `TransformerEncoderLayer`.
 

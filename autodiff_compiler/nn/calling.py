@@ -1,4 +1,4 @@
-"""A Cell's call in eager code: its hooks, its float type, its `bprop`, its `construct`."""
+"""The eager call of a Cell: hooks, mixed precision, `bprop`, `construct`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def call_eagerly(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 
 def _recorded(cell: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call, recorded for a gradient that is taken right after it."""
+    """The call, with its tape kept for a gradient that is taken right after it (`set_grad`)."""
     inputs = Inputs(args, [i for i, x in enumerate(args) if holds_variables(x, _is_tensor)], _is_tensor)
     cell.__dict__["_recorded"] = None  # the memory of the last one is free before this one runs
     if len(list(leaves((args, kwargs)))) != len(inputs.tensors) or not inputs.tensors:

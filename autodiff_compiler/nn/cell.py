@@ -60,20 +60,20 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
 
     #: The derivative that a subclass gives instead of that of `construct`: ``bprop(self, *inputs, out, dout)``.
     bprop: Any = None
-    #: The float type in which the Cell computes; None: that of what it is given.
+    #: The float type in which the Cell computes; None: that of its inputs.
     _precision: DType | None = None
-    #: Whether eager code computes the values in between again for a gradient.
+    #: Whether eager gradients recompute the Cell's intermediate values instead of keeping them (rematerialisation).
     _recompute: bool = False
-    #: The last eager call after `set_grad()`, for a gradient that follows.
+    #: The tape of the last eager call after `set_grad()`, for the gradient that follows.
     _recorded: Any = None
 
     _auto_prefix: bool
-    #: What `update_cell_prefix` said.
+    #: The path that `update_cell_prefix` set.
     _path: str = ""
-    #: By attribute, what the Parameters of a ParameterTuple were called when it was set.
+    #: By attribute, the names of the Parameters of a ParameterTuple when it was set.
     _keys: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  (it is replaced, never changed)
     _compiled: Any
-    #: The fast path into the compiled form, as long as calls may take it.
+    #: The fast path into the compiled entry; None while calls must not take it.
     _fast: Any = None
     training: bool
     _phase: str = "train"
@@ -122,7 +122,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         self._as_compiled().compile(*args, **kwargs)
 
     def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
-        """What the compiled Cell gives, whatever the mode.
+        """The result of the compiled Cell, whatever the mode.
 
         >>> from autodiff_compiler import Tensor, nn
         >>> nn.ReLU().compile_and_run(Tensor([-1.0, 2.0])).tolist()
@@ -133,14 +133,14 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
     compile.__graph_call__ = compile_and_run.__graph_call__ = _compiled_already  # type: ignore[attr-defined]
 
     def set_jit_config(self, jit_config: JitConfig) -> None:
-        """Keeps MindSpore's options of compilation, which change nothing; TypeError for what is no `JitConfig`."""
+        """Stores MindSpore's compile options, which have no effect; TypeError for anything but a `JitConfig`."""
         if not isinstance(jit_config, JitConfig):
             raise TypeError(f"jit_config is a JitConfig, not a {type(jit_config).__name__}")
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Keeps MindSpore's description of inputs of open sizes for `get_inputs`; it changes nothing.
+        """Stores MindSpore's description of inputs with unknown sizes for `get_inputs`; it has no effect.
 
-        Every shape is compiled by itself.  TypeError: positions and keywords at once, or another number of inputs than
+        Every shape is compiled separately.  TypeError: positions and keywords at once, or another number of inputs than
         `construct` takes.
 
         >>> from autodiff_compiler import Tensor, float32, nn
@@ -153,7 +153,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         self.__dict__["_described"] = inputs or tuple(kwargs.values())
 
     def get_inputs(self) -> tuple[Any, ...] | None:
-        """What `set_inputs` was given; None if it was not called."""
+        """The arguments of `set_inputs`; None if it was not called."""
         described: tuple[Any, ...] | None = self.__dict__.get("_described")
         return described
 
@@ -164,7 +164,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
     # ------------------------------------------------------------------------------------------- attributes
     def __setattr__(self, name: str, value: Any) -> None:
         current = self.__dict__.get(name)
-        if value is current and name in self.__dict__ and not isinstance(value, Cell):  # which a new path may name anew
+        if value is current and name in self.__dict__ and not isinstance(value, Cell):  # a new path may rename it
             return
         if isinstance(value, Parameter | ParameterTuple | Cell):
             self._adopt(name, value)
@@ -193,7 +193,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         epoch.bump()
 
     def _adopt(self, name: str, value: Any) -> None:
-        """Names what becomes a part of this Cell."""
+        """Names the Parameters of a value that becomes a part of this Cell."""
         if "_auto_prefix" not in self.__dict__:
             raise AttributeError(f"call super().__init__() before {name!r} is set: a Cell's parts need it")
         if isinstance(value, Parameter):
@@ -205,7 +205,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
             value.update_parameters_name(f"{name}.")
 
     def _set_part(self, name: str, part: Any) -> None:
-        """Sets an attribute, and names nothing."""
+        """Sets an attribute without naming Parameters."""
         object.__setattr__(self, name, part)
         epoch.bump()
 
@@ -364,7 +364,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         return found
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
-        """What took the place of each Parameter: itself, as Parameters have their values from the start."""
+        """A dict from each Parameter to its replacement: itself, as Parameters have their values from the start."""
         return {p: p.init_data() for p in self.get_parameters()}
 
     def check_names(self) -> None:
@@ -408,7 +408,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
 
     @property
     def phase(self) -> str:
-        """What `set_train` was last called for, "train" or "predict"; "train" before.  TypeError: set to no text.
+        """ "train" or "predict", as `set_train` chose; "train" by default.  TypeError: set to anything but a string.
 
         >>> Cell().set_train(False).phase
         'predict'
@@ -422,7 +422,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         self._phase = value
 
     def add_flags(self, **flags: Any) -> Cell:
-        """Sets attributes that `get_flags` gives back, and returns this Cell.
+        """Sets attributes that `get_flags` returns, and returns this Cell.
 
         >>> Cell().add_flags(defer_inline=True).get_flags()
         {'defer_inline': True}
@@ -454,9 +454,9 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         return self
 
     def recompute(self, **kwargs: Any) -> Cell:
-        """Lets eager calls of this Cell keep no values in between for the gradient; see `autodiff_compiler.recompute`.
+        """Makes eager gradients recompute this Cell's intermediate values; see `autodiff_compiler.recompute`.
 
-        Compiled code chooses by itself.  Keywords are accepted and change nothing.  Returns this Cell.
+        Compiled code chooses by itself.  Keywords are accepted without effect.  Returns this Cell.
         """
         self._recompute = True
         return self
@@ -465,8 +465,8 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         """Lets this Cell and all in it compute in float16, bfloat16 or float32, and returns it.
 
         At each call Tensors of other float types among the inputs, and those that `construct` reads of its attributes,
-        are cast.  Parameters keep their dtype, and so do their gradients: the cast is part of the program.  Said again
-        of a child, another type holds there.  ValueError: another type.
+        are cast.  Parameters keep their dtype, and so do their gradients: the cast is part of the program.  A call for
+        a child overrides the type there.  ValueError: another type.
 
         >>> from autodiff_compiler import Tensor, nn
         >>> net = nn.Dense(2, 1).to_float(float16)
@@ -505,7 +505,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         return type(self).__name__
 
     def extend_repr(self) -> str:
-        """What `repr` says about this Cell besides its children."""
+        """The text in the `repr` of this Cell before its children, for subclasses to define."""
         return ""
 
     def summary(self) -> str:
@@ -521,7 +521,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         return table(list(self.get_parameters()))
 
     def extra_repr(self) -> str:
-        """The same under another name: a subclass writes one of them."""
+        """Another name of `extend_repr`: a subclass defines one of them."""
         return self.extend_repr()
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The hooks of a Cell: what is called before and after its calls, and around its gradients."""
+"""The hooks of a Cell: functions called before and after its forward and backward passes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["HookedCell"]
 
 
 class HookedCell:
-    """How hooks are registered at a Cell; they run where it is called (`calling`, and in compiled code)."""
+    """The registration of hooks at a Cell; `calling` runs them in eager code, the frontend in compiled code."""
 
     _hooks: CellHooks | None = None
 

@@ -1,4 +1,4 @@
-"""The state of a Cell apart from training: its buffers, `state_dict` and what it is loaded from, its element types."""
+"""The state of a Cell: buffers, `state_dict` and `load_state_dict`, element types."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ..runtime.tensor import Tensor, wrap
 
 __all__ = ["CellState", "IncompatibleKeys", "Parts"]
 
-#: What stands for the name in the key of `get_extra_state`.
+#: The last part of the key of `get_extra_state` in a `state_dict`.
 _EXTRA = "_extra_state"
 
 
 class IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` found to differ: names the Cell has and the dict lacks, and the other way round."""
+    """The result of `load_state_dict`: `missing_keys` in the dict, and `unexpected_keys` that the Cell lacks."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -99,7 +99,7 @@ class _StateHooks:
 
 
 class CellState:
-    """What every Cell can say about its state, and how it is set."""
+    """The base of Cells with the methods that read, save and load their state."""
 
     #: The names of the buffers, each with whether `state_dict` has it; None: no buffer.
     _kept: dict[str, bool] | None = None
@@ -187,11 +187,11 @@ class CellState:
 
     # ------------------------------------------------------------------------------------------- saving
     def get_extra_state(self) -> Any:
-        """What `state_dict` holds besides; a subclass that has such a thing writes this and `set_extra_state`."""
+        """Further contents of `state_dict`; a subclass that has some defines this and `set_extra_state`."""
         raise RuntimeError(f"{type(self).__name__} has no extra state")
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes back what `get_extra_state` gave."""
+        """Restores what `get_extra_state` returned."""
         raise RuntimeError(f"{type(self).__name__} has no extra state")
 
     def state_dict(
@@ -281,7 +281,7 @@ class CellState:
         values: list[tuple[Tensor, Tensor]],
         extra: list[tuple[CellState, Any]],
     ) -> Iterator[CellState]:
-        """Finds what belongs together here and below; gives the Cells, children before their parent."""
+        """Pairs the values here and below with those of the dict; returns the Cells, children before their parent."""
         for hook in self._hooks_of("load_pre"):
             hook(self, given, prefix, {}, True, keys.missing_keys, keys.unexpected_keys, errors)
         own = dict(self._own_state())

@@ -1,4 +1,4 @@
-"""Images whose channels stand last, NHWC, as ops take them, and back."""
+"""The layouts of images: channels last (NHWC) to channels first (NCHW), which ops take, and back."""
 
 from __future__ import annotations
 

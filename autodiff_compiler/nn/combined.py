@@ -26,7 +26,7 @@ def _activation(activation: Any, alpha: float) -> Any:
     return activation
 
 
-class _ThenNormalized(Cell):
+class _NormalizedLayer(Cell):
     """A layer, then a normalization with `has_bn`, then an activation."""
 
     has_bn: bool
@@ -46,7 +46,7 @@ class _ThenNormalized(Cell):
         return x if self.activation is None else self.activation(x)
 
 
-class Conv2dBnAct(_ThenNormalized):
+class Conv2dBnAct(_NormalizedLayer):
     """A `Conv2d`, a `BatchNorm2d` with `has_bn`, and an activation (a Cell or a name; `alpha` is that of "leakyrelu").
 
     >>> from autodiff_compiler import ops
@@ -84,7 +84,7 @@ class Conv2dBnAct(_ThenNormalized):
         return self._finished(self.conv(x))
 
 
-class DenseBnAct(_ThenNormalized):
+class DenseBnAct(_NormalizedLayer):
     """A `Dense` layer, a `BatchNorm1d` with `has_bn`, and an activation, as in `Conv2dBnAct`.
 
     >>> from autodiff_compiler import ops

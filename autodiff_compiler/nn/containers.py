@@ -17,8 +17,8 @@ __all__ = ["CellDict", "CellList", "SequentialCell"]
 class _Container(Cell):
     """Cells by key, each an attribute.
 
-    A container that became an attribute is not told its path.  What it names later gets the path that the names of the
-    Cells in it show: none in a container without Parameters.  Checkpoints of MindSpore's networks have these names.
+    A container does not know the path of the attribute that holds it.  Cells added later are named by the path in the
+    names of the Parameters already in it (none in a container without Parameters), as in MindSpore's checkpoints.
     """
 
     @property
@@ -32,10 +32,10 @@ class _Container(Cell):
 
 
 def _shown_path(cells: Mapping[str, Cell]) -> str:
-    """The path of a container with a dot at its end: what names of Parameters in its Cells have before the Cell's key.
+    """The path of a container, ending with a dot: the part of its Parameters' names before the Cell's key.
 
-    The first Parameter tells it.  Where its name has the key more than once, the second Cell's must fit; with one Cell,
-    it is the last.
+    It is read from the first Parameter.  If its name has the key more than once, the second Cell decides; with one
+    Cell, the last occurrence counts.
     """
     firsts = (next(((key, p.name.split(".")) for p in cell.get_parameters()), None) for key, cell in cells.items())
     known = [first for first in firsts if first is not None][:2]
@@ -51,7 +51,7 @@ def _shown_path(cells: Mapping[str, Cell]) -> str:
 class _Numbered(_Container):
     """Cells in order, each an attribute: its number, or the key of a dict it was given by."""
 
-    #: The keys that stay what they are when other Cells come and go.
+    #: The keys that do not change when other Cells are inserted or removed.
     _given: frozenset[str] = frozenset()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -78,7 +78,7 @@ class _Numbered(_Container):
         return next(key for key in map(str, itertools.count(number)) if key not in self._given)
 
     def _arrange(self, cells: Iterable[tuple[str, Cell]], path: str) -> None:
-        """Puts Cells with the keys they had in order; those with other numbers than before are named anew."""
+        """Puts Cells, with their old keys, in order; those whose number changes are renamed."""
         keyed = [(key if key in self._given else self._free(i), key, cell) for i, (key, cell) in enumerate(cells)]
         for key in self._keyed:
             delattr(self, key)

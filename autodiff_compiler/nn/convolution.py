@@ -21,7 +21,7 @@ _PAD_MODES = ("same", "valid", "pad")
 
 
 class _Convolution(Cell):
-    """What all of them share: arguments, weight and bias."""
+    """The base of convolutions: arguments, weight and bias."""
 
     weight: Any
     bias: Any
@@ -199,6 +199,10 @@ class Conv3d(_Convolution):
     """Convolution of [batch, channels, depth, height, width] with a weight [out_channels, in_channels / group, ...].
 
     Arguments, initial values and errors are those of `Conv2d`; `padding` is one int, or six (two per dimension).
+
+    >>> from autodiff_compiler import ops
+    >>> Conv3d(1, 2, 3, pad_mode="valid")(ops.ones((1, 1, 4, 4, 4))).shape
+    (1, 2, 2, 2, 2)
     """
 
     _dimensions = 3

@@ -162,7 +162,7 @@ class BiDense(Cell):
 
 
 def _fitting(layer: str, shape: tuple[Any, ...], features: int, outs: int) -> str:
-    """What would make a layer and an input of this shape fit each other."""
+    """The hint of a shape error: how to make the layer and an input of this shape fit."""
     if shape:
         return f"make it `{layer}({shape[-1]}, {outs})`, or bring the features to the end"
     return f"a scalar has no axis of features: give it [..., {features}], one sample as [1, {features}]"

@@ -1,4 +1,4 @@
-"""Schedules as lists: the learning rate of every step, the same through all steps of an epoch."""
+"""Learning rate schedules as lists: one rate per step, constant within an epoch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of vectors, looked up by integers."""
+"""Embeddings: tables of vectors, looked up by integers."""
 
 from __future__ import annotations
 

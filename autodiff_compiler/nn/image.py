@@ -221,7 +221,7 @@ class SSIM(Cell):
         return ops.mean(light * contrast, (1, 2, 3))
 
     def _compared(self, img1: Any, img2: Any) -> tuple[Any, Any]:
-        """The similarity of lightness, and that of contrast and structure, of every window."""
+        """The luminance similarity, and the contrast and structure similarity, of every window."""
         if img1.dtype not in (float32, float64):
             img1, img2 = img1.astype(float32), img2.astype(float32)
         a, b = self._smoothed(img1), self._smoothed(img2)
@@ -242,9 +242,9 @@ class SSIM(Cell):
 class MSSSIM(SSIM):
     """Structural similarity of two batches of images in several sizes, each half of that before, [N].
 
-    It is the product over the sizes of the similarity of contrast and structure, in the last size that of lightness
-    too, to the power of its factor, where negative ones are 0; the mean over the channels.  Z. Wang, E. Simoncelli and
-    A. Bovik, Multiscale structural similarity (2003).
+    It is the product over the sizes of the contrast and structure similarity (in the last size with that of luminance),
+    clipped at 0 and raised to the power of its factor; the mean over the channels.  Z. Wang, E. Simoncelli and A.
+    Bovik, Multiscale structural similarity (2003).
 
     >>> from autodiff_compiler import ops
     >>> MSSSIM(power_factors=(0.5, 0.5), filter_size=2)(ops.ones((1, 1, 4, 4)), ops.ones((1, 1, 4, 4))).tolist()

@@ -1,4 +1,4 @@
-"""Schedules: Cells that make the learning rate of a step from its number."""
+"""Learning rate schedules as Cells: from the number of a step to its learning rate."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ExponentialDecayLR(LearningRateSchedule):
         return self.learning_rate * self.decay_rate ** self.periods(global_step)
 
     def periods(self, global_step: Any) -> Any:
-        """How many times `decay_steps` have passed."""
+        """``global_step / decay_steps``, rounded down if `is_stair`."""
         passed = ops.cast(global_step, float32) / self.decay_steps
         return ops.floor(passed) if self.is_stair else passed
 

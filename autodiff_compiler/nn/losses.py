@@ -82,7 +82,14 @@ class RMSELoss(LossBase):
 
 
 class L1Loss(LossBase):
-    """Absolute difference."""
+    """Absolute difference.
+
+    Its mean, its sum, or with `reduction` "none" element by element.
+
+    >>> from autodiff_compiler import Tensor
+    >>> L1Loss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])).item()
+    1.0
+    """
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return ops.l1_loss(logits, labels, self.reduction)
@@ -106,7 +113,7 @@ class SmoothL1Loss(LossBase):
 
 
 class HuberLoss(LossBase):
-    """Half the squared difference up to delta, beyond it the line that continues it."""
+    """Half the squared difference up to delta, beyond it linear with the slope delta."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
@@ -163,7 +170,15 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
 
 class CrossEntropyLoss(LossBase):
-    """Cross entropy of logits [N, C, ...] against classes [N, ...] or probabilities of the logits' shape."""
+    """Cross entropy of logits [N, C, ...] against classes [N, ...] or probabilities of the logits' shape.
+
+    A `weight` [C] per class weighs the mean; samples of the class `ignore_index` are left out; `label_smoothing` is the
+    part of every label that is spread evenly over all classes.  IndexError: another class outside of 0 ... C - 1.
+
+    >>> from autodiff_compiler import Tensor
+    >>> round(CrossEntropyLoss()(Tensor([[0.0, 0.0]]), Tensor([1])).item(), 4)
+    0.6931
+    """
 
     def __init__(
         self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
@@ -229,7 +244,7 @@ class FocalLoss(LossBase):
     """``-(1 - p) ** gamma * log(p)`` of the probabilities p of the classes that are labels.
 
     `logits` are [N, C, ...], `labels` integer classes [N, 1, ...] or codes [N, C, ...]; the loss of a sample is the
-    mean over its places.  `weight` [C] multiplies that of a class.  ValueError, TypeError: what does not fit.
+    mean over its positions.  `weight` [C] multiplies that of a class.  ValueError, TypeError: what does not fit.
 
     >>> from autodiff_compiler import Tensor
     >>> FocalLoss(gamma=0.0)(Tensor([[0.0, 0.0]]), Tensor([[1]])).item()
@@ -379,7 +394,7 @@ class MultiLabelSoftMarginLoss(LossBase):
 
 
 class MultilabelMarginLoss(LossBase):
-    """Every class that is a label against every one that is none; see `ops.multilabel_margin_loss`."""
+    """Hinge loss of every label class against every other class; see `ops.multilabel_margin_loss`."""
 
     def construct(self, x: Any, target: Any) -> Any:
         return ops.multilabel_margin_loss(x, target, self.reduction)

@@ -136,7 +136,7 @@ class BatchNorm2d(_BatchNorm):
 
     In training (`set_train`) mean and variance are those of the batch, and the moving ones become ``momentum * moving +
     (1 - momentum) * batch`` with the unbiased variance; otherwise the moving ones are used.  `use_batch_statistics`
-    True or False decides it for ever.  Without `affine` gamma and beta are not trained.  A second call in the same
+    True or False overrides the mode.  Without `affine` gamma and beta are not trained.  A second call in the same
     compiled program sees what the first one has written.
 
     TypeError, ValueError: arguments that are none of these; ShapeError (a ValueError): another input.

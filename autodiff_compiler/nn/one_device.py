@@ -1,4 +1,4 @@
-"""What MindSpore's Cells say about several devices: on one, it is checked where it can be wrong and changes nothing."""
+"""MindSpore's Cell methods for several devices: here there is one, so they check their arguments and have no effect."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OneDevice:
         """Lets every device compute a part of the batch: there is one."""
 
     def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Self:
-        """Notes at the Parameters which of their messages between devices are sent together; returns the Cell.
+        """Stores in the Parameters which of their all-reduces MindSpore would fuse; returns the Cell.
 
         >>> from autodiff_compiler import nn
         >>> nn.Dense(2, 1).set_comm_fusion(3).weight.comm_fusion
@@ -45,7 +45,7 @@ class OneDevice:
         return self
 
     def offload(self, backward_prefetch: str | int = "Auto") -> None:
-        """Keeps what the backward pass needs outside of the device: memory is one here.
+        """Accepted without effect: there is no device memory from which to offload residuals.
 
         TypeError, ValueError: `backward_prefetch` is neither "Auto" nor an int above 0.
         """

@@ -45,7 +45,7 @@ class _ConstantPad(_Pad):
 
 
 class ConstantPad1d(_ConstantPad):
-    """The last dimension padded with a number; negative widths take elements away.
+    """The last dimension padded with a number; negative widths crop.
 
     `padding` is one width, or (before, after).  TypeError, ValueError: what is neither.
 

@@ -1,4 +1,4 @@
-"""Pooling as Cells: over windows, over parts of a number that is asked for, and the way back."""
+"""Pooling as Cells: over windows, adaptive, over random regions, and unpooling."""
 
 from __future__ import annotations
 

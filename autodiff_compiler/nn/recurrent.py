@@ -1,7 +1,7 @@
 """Recurrent networks: single steps, and stacks of layers over sequences.
 
 The gates of a step are rows of its weights: input, forget, cell, output for an LSTM; reset, update, new for a GRU.
-Steps take the weights turned: a sequence turns them once.
+Steps take transposed weights: a sequence transposes them once.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 
 # ------------------------------------------------------------------------------------------------ one step
 @compiled_from_source
-def _turned(weight: Any) -> Any:
+def _transposed(weight: Any) -> Any:
     return ops.swapaxes(weight, 0, 1)
 
 
 @compiled_from_source
-def _summed(x: Any, turned: Any, bias: Any) -> Any:
-    y = ops.matmul(x, turned)
+def _summed(x: Any, transposed: Any, bias: Any) -> Any:
+    y = ops.matmul(x, transposed)
     return y if bias is None else y + bias
 
 
 @compiled_from_source
-def _elman(given: Any, state: Any, turned: Any, bias: Any, tanh: bool) -> Any:
-    gates = given + _summed(state, turned, bias)
+def _elman(given: Any, state: Any, transposed: Any, bias: Any, tanh: bool) -> Any:
+    gates = given + _summed(state, transposed, bias)
     return ops.tanh(gates) if tanh else ops.relu(gates)
 
 
 @compiled_from_source
-def _gru(given: Any, state: Any, turned: Any, bias: Any) -> Any:
+def _gru(given: Any, state: Any, transposed: Any, bias: Any) -> Any:
     r, z, n = ops.chunk(given, 3, 1)
-    kept_r, kept_z, kept_n = ops.chunk(_summed(state, turned, bias), 3, 1)
+    kept_r, kept_z, kept_n = ops.chunk(_summed(state, transposed, bias), 3, 1)
     new = ops.tanh(n + ops.sigmoid(r + kept_r) * kept_n)
     update = ops.sigmoid(z + kept_z)
     return new + update * (state - new)
 
 
 @compiled_from_source
-def _lstm(given: Any, state: tuple[Any, Any], turned: Any, bias: Any) -> tuple[Any, Any]:
+def _lstm(given: Any, state: tuple[Any, Any], transposed: Any, bias: Any) -> tuple[Any, Any]:
     hidden, cell = state
-    i, f, g, o = ops.chunk(given + _summed(hidden, turned, bias), 4, 1)
+    i, f, g, o = ops.chunk(given + _summed(hidden, transposed, bias), 4, 1)
     cell = ops.sigmoid(f) * cell + ops.sigmoid(i) * ops.tanh(g)
     return ops.sigmoid(o) * ops.tanh(cell), cell
 
@@ -107,8 +107,8 @@ class RNNCell(_Step):
 
     def construct(self, x: Any, hx: Any) -> Any:
         self._check(x, hx)
-        given = _summed(x, _turned(self.weight_ih), self.bias_ih)
-        return _elman(given, hx, _turned(self.weight_hh), self.bias_hh, self.nonlinearity == "tanh")
+        given = _summed(x, _transposed(self.weight_ih), self.bias_ih)
+        return _elman(given, hx, _transposed(self.weight_hh), self.bias_hh, self.nonlinearity == "tanh")
 
 
 class GRUCell(_Step):
@@ -123,7 +123,9 @@ class GRUCell(_Step):
 
     def construct(self, x: Any, hx: Any) -> Any:
         self._check(x, hx)
-        return _gru(_summed(x, _turned(self.weight_ih), self.bias_ih), hx, _turned(self.weight_hh), self.bias_hh)
+        return _gru(
+            _summed(x, _transposed(self.weight_ih), self.bias_ih), hx, _transposed(self.weight_hh), self.bias_hh
+        )
 
 
 class LSTMCell(_Step):
@@ -142,46 +144,46 @@ class LSTMCell(_Step):
             raise TypeError("LSTMCell takes the states (h, c)")
         self._check(x, hx[0])
         self._check(x, hx[1])
-        given = _summed(x, _turned(self.weight_ih), self.bias_ih)
-        return _lstm(given, (hx[0], hx[1]), _turned(self.weight_hh), self.bias_hh)
+        given = _summed(x, _transposed(self.weight_ih), self.bias_ih)
+        return _lstm(given, (hx[0], hx[1]), _transposed(self.weight_hh), self.bias_hh)
 
 
 # ------------------------------------------------------------------------------------------------ sequences
-def _kept_turned(weight: Any) -> Any:
-    """A turned weight for many steps, in eager code row by row in memory.
+def _row_major_transposed(weight: Any) -> Any:
+    """A transposed weight for many steps; in eager code a row-major copy of it.
 
-    BLAS multiplies small matrices that lie so at once; others it copies first.
+    BLAS would copy a small column-major matrix at every product.
     """
-    turned = _turned(weight)
-    if isinstance(turned._data, np.ndarray):  # a Tensor of our own: nobody has seen it yet
-        turned._data = np.ascontiguousarray(turned._data)
-    return turned
+    transposed = _transposed(weight)
+    if isinstance(transposed._data, np.ndarray):  # a new Tensor, so nothing else can refer to its bytes
+        transposed._data = np.ascontiguousarray(transposed._data)
+    return transposed
 
 
-_kept_turned.__graph_call__ = lambda lw, args, kwargs: lw.call_python(_turned, args, kwargs)  # type: ignore[attr-defined]
+_row_major_transposed.__graph_call__ = lambda lw, args, kwargs: lw.call_python(_transposed, args, kwargs)  # type: ignore[attr-defined]
 
 
-def _steps(cell: Any, given: Any, state: Any, turned: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
+def _steps(cell: Any, given: Any, state: Any, transposed: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
     """The outputs of all steps, and the last state."""
     outs = []
     for t in range(given.shape[0]):
-        out, state = cell._advance(t, given[t], state, turned, bias, seq_length)
+        out, state = cell._advance(t, given[t], state, transposed, bias, seq_length)
         outs.append(out)
     return ops.stack(outs), state
 
 
-def _kept_steps(cell: Any, given: Any, state: Any, turned: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
-    """The same as a loop that is not unrolled: nothing in it grows, and it reads rows instead of indexing."""
+def _scanned_steps(cell: Any, given: Any, state: Any, transposed: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
+    """`_steps` for a `scan`: its loop appends to no list, and iterates over rows instead of indexing."""
     outs = ops.zeros((given.shape[0], *cell._output(state).shape), given.dtype)
     for t, row in enumerate(given):
-        out, state = cell._advance(t, row, state, turned, bias, seq_length)
+        out, state = cell._advance(t, row, state, transposed, bias, seq_length)
         outs[t] = out
     return outs, state
 
 
 def _compiled_steps(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     short = args[1].type.shape[0] <= lw.options.unroll_limit
-    return lw.call_python(_steps if short else _kept_steps, args, kwargs)
+    return lw.call_python(_steps if short else _scanned_steps, args, kwargs)
 
 
 _steps.__graph_call__ = _compiled_steps  # type: ignore[attr-defined]
@@ -224,7 +226,7 @@ class _Stack(Cell):
         self.b_ih_list, self.b_hh_list = ParameterTuple(made["bias_ih"]), ParameterTuple(made["bias_hh"])
 
     # -------------------------------------------------------------------------------------------- states
-    def _step(self, given: Any, state: Any, turned: Any, bias: Any) -> Any:
+    def _step(self, given: Any, state: Any, transposed: Any, bias: Any) -> Any:
         raise NotImplementedError
 
     def _first_states(self, hx: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -247,9 +249,9 @@ class _Stack(Cell):
     def _chosen(self, going: Any, new: Any, old: Any) -> Any:
         return ops.where(going, new, old)
 
-    def _advance(self, t: Any, given: Any, state: Any, turned: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
+    def _advance(self, t: Any, given: Any, state: Any, transposed: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
         """Step t: its output and its state."""
-        new = self._step(given, state, turned, bias)
+        new = self._step(given, state, transposed, bias)
         if seq_length is None:
             return self._output(new), new
         going = ops.expand_dims(seq_length > t, 1)
@@ -279,13 +281,13 @@ class _Stack(Cell):
 
     def _run(self, x: Any, state: Any, k: int, reverse: bool, seq_length: Any) -> tuple[Any, Any]:
         """One layer in one direction; the steps beyond a sequence's length keep its state and give zeros."""
-        turned, bias, bias_ih = _kept_turned(self.w_hh_list[k]), None, None
+        transposed, bias, bias_ih = _row_major_transposed(self.w_hh_list[k]), None, None
         if self.has_bias:
             bias, bias_ih = self.b_hh_list[k], self.b_ih_list[k]
         if reverse:
             x = ops.flip(x, (0,)) if seq_length is None else ops.reverse_sequence(x, seq_length, 0, 1)
-        given = _summed(x, _turned(self.w_ih_list[k]), bias_ih)
-        out, state = _steps(self, given, state, turned, bias, seq_length)
+        given = _summed(x, _transposed(self.w_ih_list[k]), bias_ih)
+        out, state = _steps(self, given, state, transposed, bias, seq_length)
         if reverse:
             out = ops.flip(out, (0,)) if seq_length is None else ops.reverse_sequence(out, seq_length, 0, 1)
         return out, state
@@ -316,8 +318,8 @@ class RNN(_Stack):
         super().__init__(*args, **kwargs)
         self.nonlinearity = choice("nonlinearity", nonlinearity, ("tanh", "relu"))
 
-    def _step(self, given: Any, state: Any, turned: Any, bias: Any) -> Any:
-        return _elman(given, state, turned, bias, self.nonlinearity == "tanh")
+    def _step(self, given: Any, state: Any, transposed: Any, bias: Any) -> Any:
+        return _elman(given, state, transposed, bias, self.nonlinearity == "tanh")
 
 
 class GRU(_Stack):
@@ -331,8 +333,8 @@ class GRU(_Stack):
 
     _gates = 3
 
-    def _step(self, given: Any, state: Any, turned: Any, bias: Any) -> Any:
-        return _gru(given, state, turned, bias)
+    def _step(self, given: Any, state: Any, transposed: Any, bias: Any) -> Any:
+        return _gru(given, state, transposed, bias)
 
 
 class LSTM(_Stack):
@@ -346,8 +348,8 @@ class LSTM(_Stack):
 
     _gates = 4
 
-    def _step(self, given: Any, state: Any, turned: Any, bias: Any) -> Any:
-        return _lstm(given, state, turned, bias)
+    def _step(self, given: Any, state: Any, transposed: Any, bias: Any) -> Any:
+        return _lstm(given, state, transposed, bias)
 
     def _first_states(self, hx: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         if hx is None:

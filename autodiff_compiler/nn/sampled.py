@@ -67,7 +67,7 @@ class SampledSoftmaxLoss(LossBase):
             sampled, of_true, of_sampled = self.sampled_values
         true = ops.sum(ops.expand_dims(logits, 1) * ops.gather(weights, labels, 0), -1) + ops.gather(biases, labels, 0)
         others = ops.matmul(logits, ops.gather(weights, sampled, 0).T) + ops.gather(biases, sampled, 0)
-        if self.sampled_values is not None:  # drawn uniformly all classes have one count, which changes no softmax
+        if self.sampled_values is not None:  # else all expected counts are equal, and softmax ignores a common shift
             true, others = true - ops.log(of_true), others - ops.log(of_sampled)
         elif self.remove_accidental_hits:
             hits = ops.any(ops.equal(ops.reshape(labels, (-1, 1)), sampled), 0)
@@ -76,7 +76,7 @@ class SampledSoftmaxLoss(LossBase):
         return self.get_loss(-ops.mean(found[:, : self.num_true], 1))
 
     def _drawn(self, labels: Any) -> Any:
-        """Classes in a random order, labels last if they shall not be drawn; the first of these."""
+        """`num_sampled` classes: the first in a random order, in which labels that must not be drawn come last."""
         order = ops.uniform((self.num_classes,), 0.0, 1.0, self.seed or None)
         if self.remove_accidental_hits:
             order = order - ops.sum(ops.one_hot(ops.reshape(labels, (-1,)), self.num_classes), 0)

@@ -2,11 +2,11 @@
 
     from autodiff_compiler import numpy as np
 
-Tensors meet at their higher dtype; Python's whole numbers count as int32 and its other numbers as float32, which is
-also the dtype of new arrays.  Two things differ from MindSpore: float64 is never rounded to float32 on the way, and
-what it computes wrongly (`gcd` by quotients in float32, `cbrt(0)`, the variance of whole numbers) is right.
+Tensors are promoted to their higher dtype; Python's integers count as int32 and its other numbers as float32, which is
+also the dtype of new arrays.  Two things differ from MindSpore: float64 is never rounded to float32 inside a function,
+and what MindSpore computes wrongly (`gcd` by quotients in float32, `cbrt(0)`, the variance of integers) is right.
 
-A module is loaded when the first of its names is asked for.
+Submodules are imported at the first access of one of their names.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .shapes import *  # noqa: F403
     from .types import *  # noqa: F403
 
-#: Where the names are that are loaded when first asked for.
+#: The modules of the names that are imported lazily.
 # fmt: off
 _MODULES = {
     "creation": (

@@ -1,6 +1,6 @@
 """New arrays: of given elements, filled, counted, spaced; windows.
 
-The default dtype is float32; Python's whole numbers make int32 and its other numbers float32.
+The default dtype is float32; Python's integers make int32 and its other numbers float32.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float32) -> Any:
 
 # ------------------------------------------------------------------------------------------------ counted, spaced
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Any:
-    """The numbers from `start` (or 0) up to before `stop`, `step` apart: int32 for whole numbers, else float32.
+    """The numbers from `start` (or 0) up to before `stop`, `step` apart: int32 for integers, else float32.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.arange(0, 5, 2).tolist(), np.arange(3.0).tolist()

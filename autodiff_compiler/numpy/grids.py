@@ -1,4 +1,4 @@
-"""Coordinates: grids over vectors, the places of triangles and diagonals, flat and multiple indices."""
+"""Coordinates: grids over vectors, indices of triangles and diagonals, flat and multiple indices."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy") -> list[Any]:
 
 
 def indices(dimensions: Sequence[int], dtype: Any = int32, sparse: bool = False) -> list[Any]:
-    """The places of the elements of an array of that shape, one array for each dimension.
+    """The indices of the elements of an array of that shape, one array for each dimension.
 
     >>> from autodiff_compiler import numpy as np
     >>> [x.tolist() for x in np.indices((2, 2))]
@@ -62,7 +62,7 @@ def indices(dimensions: Sequence[int], dtype: Any = int32, sparse: bool = False)
 class _Grid:
     """`meshgrid` by subscripts: ``[start:stop:step, ...]``, where a step ``3j`` asks for 3 points with both ends."""
 
-    __graph_natively__ = True  # compiled code subscripts it as it calls functions
+    __graph_natively__ = True  # compiled code lowers the subscript as a call
 
     def __init__(self, sparse: bool) -> None:
         self._sparse = sparse
@@ -90,7 +90,7 @@ ogrid = _Grid(sparse=True)
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
-    """Vectors as indices that pick rows and columns: each lies along a dimension of its own.
+    """Vectors as an open mesh of indices (``a[ix_(rows, columns)]``): each along a dimension of its own.
 
     >>> from autodiff_compiler import numpy as np
     >>> [x.shape for x in np.ix_(np.array([0, 1]), np.array([2, 4, 5]))]
@@ -104,7 +104,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 # ------------------------------------------------------------------------------------------------ triangles
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
-    """The places of the diagonal of an array with `ndim` dimensions of size n."""
+    """The indices of the diagonal of an array with `ndim` dimensions of size n."""
     if not isinstance(n, int) or not isinstance(ndim, int):
         raise TypeError("`n` and `ndim` must be ints")
     return (arange(n),) * ndim
@@ -170,9 +170,9 @@ def _sizes(shape: Any, parameter: str) -> tuple[int, ...]:
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    """The places in an array of that shape of flat places, one array for each dimension; order "C" or "F".
+    """Flat indices as indices of an array of that shape, one array for each dimension; order "C" or "F".
 
-    Negative ones count from the end, those beyond the ends are brought to them.
+    Negative ones count from the end; those out of range are clipped.
 
     >>> from autodiff_compiler import numpy as np
     >>> [x.tolist() for x in np.unravel_index(np.array([5, 2]), (2, 3))]
@@ -188,9 +188,9 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: str = "C") -> Any:
-    """The flat places (float32, as in MindSpore) in an array of the shape `dims` of places, one row for each dimension.
+    """Indices of an array of the shape `dims`, one row for each dimension, as flat indices (float32, as in MindSpore).
 
-    What is beyond an end is brought to it ("clip") or counted round ("wrap").
+    Those out of range are clipped ("clip") or wrapped ("wrap").
 
     >>> from autodiff_compiler import numpy as np
     >>> np.ravel_multi_index(np.array([[1, 0], [2, 1]]), (2, 3)).tolist()

@@ -1,4 +1,4 @@
-"""Elements chosen by places or conditions, and functions applied to slices."""
+"""Elements chosen by indices or conditions, and functions applied to slices."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _Function = Callable[..., Any]
 
 
 def take(a: Any, indices: Any, axis: int | None = None, mode: str = "clip") -> Any:
-    """The slices at places along an axis, or elements of the flat array.
+    """The slices at `indices` along an axis, or elements of the flat array.
 
-    Places beyond the ends are brought to them ("clip"; negative ones to 0), or counted round ("wrap").
+    Indices out of range are clipped ("clip"; negative ones to 0), or wrapped ("wrap").
 
     >>> from autodiff_compiler import numpy as np
     >>> np.take(np.array([4, 3, 5]), np.array([0, 2, 9])).tolist()
@@ -35,7 +35,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "clip") -> A
 
 
 def take_along_axis(arr: Any, indices: Any, axis: int | None) -> Any:
-    """At every place the element whose place along the axis `indices` names; both are broadcast but for that axis.
+    """Elements by position along an axis: for axis 0, ``result[i, j] = arr[indices[i, j], j]``; the others broadcast.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.take_along_axis(np.array([[4, 3], [5, 9]]), np.array([[1], [0]]), 1).tolist()
@@ -70,9 +70,9 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 def choose(a: Any, choices: Any, mode: str = "clip") -> Any:
-    """At every place the element of the choice that `a` names there; all are broadcast to one shape.
+    """``result[i] = choices[a[i]][i]``: elements of several arrays; all are broadcast to one shape.
 
-    What names none is brought to the nearest ("clip") or counted round ("wrap").  ValueError: `a` is not of ints.
+    Numbers out of range are clipped ("clip") or wrapped ("wrap").  ValueError: `a` is not of ints.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.choose(np.array([1, 0]), [[1, 2], [10, 20]]).tolist()
@@ -87,7 +87,7 @@ def choose(a: Any, choices: Any, mode: str = "clip") -> Any:
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """At every place the element of the first choice whose condition holds there, else `default`.
+    """The elements of the first choice whose condition holds, else `default`.
 
     ValueError: single numbers, or not as many choices as conditions.
 
@@ -177,7 +177,7 @@ def _together_again(results: list[Any], arr: Any, axis: int) -> Any:
 
 @compiled_from_source
 def apply_over_axes(func: _Function, a: Any, axes: Any) -> Any:
-    """A function ``func(a, axis=axis)`` applied for one axis after the other; dimensions that it takes away come back.
+    """A function ``func(a, axis=axis)`` applied for one axis after the other; dimensions that it removes are restored.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.apply_over_axes(np.sum, np.ones((2, 3, 4)), [0, 2]).tolist()

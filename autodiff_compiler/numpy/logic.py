@@ -1,4 +1,4 @@
-"""Questions about elements, comparisons, and which elements are in a set."""
+"""Predicates of elements, comparisons, and membership in a set."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def logical_not(a: Any, dtype: Any = None) -> Any:
 
 
 def invert(x: Any, dtype: Any = None) -> Any:
-    """The bits that are not set; of whole numbers and bools.
+    """The bits that are not set; of integers and bools.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.invert(np.array([0, 5])).tolist()

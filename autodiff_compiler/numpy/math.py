@@ -1,6 +1,6 @@
 """Functions of single elements: arithmetic, powers, exponentials, rounding, angles.
 
-Tensors meet at their higher dtype.  A Python number counts as a Tensor of int32 or float32, so that
+Tensors are promoted to their higher dtype.  A Python number counts as a Tensor of int32 or float32, so that
 ``add(x, 1.0)`` of float16 is float32.
 """
 
@@ -128,7 +128,7 @@ hypot = _binary("hypot", "hypot", "Lengths of the hypotenuses over two legs.")
 
 
 def divide(x1: Any, x2: Any, dtype: Any = None) -> Any:
-    """Quotients, element by element; whole numbers become float32 first.
+    """Quotients, element by element; integers become float32 first.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.divide(np.array([1, 3]), 2).tolist()
@@ -141,7 +141,7 @@ true_divide = divide
 
 
 def power(x1: Any, x2: Any, dtype: Any = None) -> Any:
-    """The first operand to the power of the second; whole numbers keep their dtype.
+    """The first operand to the power of the second; integers keep their dtype.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.power(np.array([2, 3]), 2).tolist()
@@ -226,7 +226,7 @@ def heaviside(x1: Any, x2: Any, dtype: Any = None) -> Any:
     [0.0, 0.5, 1.0]
     """
     x, y = together(x1, x2)
-    # As choices, so that whole numbers and bools have it, too.
+    # By `where`, so that it takes integers and bools, too.
     steps = call.where(call.greater(x, 0), call.ones_like(x), call.where(call.less(x, 0), call.zeros_like(x), y))
     known = call.where(call.not_equal(x, x), x, steps)
     return converted(known, dtype)
@@ -254,7 +254,7 @@ def positive(a: Any, dtype: Any = None) -> Any:
 
 
 def sign(x: Any, dtype: Any = None) -> Any:
-    """-1, 0 or 1, of whole numbers as float32; DTypeError for bools.
+    """-1, 0 or 1, of integers as float32; DTypeError for bools.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.sign(np.array([-2.5, 0.0])).tolist()
@@ -278,7 +278,7 @@ square = _unary("square", "square", "The elements times themselves.")
 
 
 def exp2(x: Any, dtype: Any = None) -> Any:
-    """2 to the power of the elements; whole numbers keep their dtype."""
+    """2 to the power of the elements; integers keep their dtype."""
     x = operand(x)
     return converted(call.exp2(x) if x.dtype.is_float else call.pow(2, x), dtype)
 
@@ -295,7 +295,7 @@ def cbrt(x: Any, dtype: Any = None) -> Any:
 
 
 def reciprocal(x: Any, dtype: Any = None) -> Any:
-    """``1 / x``; whole numbers keep their dtype, so that the quotient is cut off (bools become int64)."""
+    """``1 / x``; integers keep their dtype, so that the quotient is truncated (bools become int64)."""
     x = operand(x)
     if x.dtype.is_float:
         return apply_unary("reciprocal", x, dtype)
@@ -311,12 +311,12 @@ def _in_float32(x: Any, but: Any) -> Any:
 
 
 def ceil(x: Any, dtype: Any = None) -> Any:
-    """The least whole numbers not below the elements, in float32 or float64."""
+    """The least integers not below the elements, in float32 or float64."""
     return converted(call.ceil(_in_float32(operand(x), (float64,))), dtype)
 
 
 def fix(x: Any) -> Any:
-    """The elements without their fractions; whole numbers become float32.
+    """The elements without their fractions; integers become float32.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.fix(np.array([2.1, -2.9])).tolist()
@@ -326,7 +326,7 @@ def fix(x: Any) -> Any:
 
 
 def trunc(x: Any, dtype: Any = None) -> Any:
-    """The elements without their fractions; whole numbers become float32."""
+    """The elements without their fractions; integers become float32."""
     return converted(fix(operand(x)), dtype)
 
 
@@ -334,7 +334,7 @@ rint = _unary("rint", "round", "The nearest whole numbers; halves go to the even
 
 
 def around(a: Any, decimals: int = 0) -> Any:
-    """The elements rounded to `decimals` places, halves to the even one; ValueError if it is negative.
+    """The elements rounded to `decimals` digits, halves to the even one; ValueError if it is negative.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.around(np.array([-1.3, 2.5, 3.5])).tolist()
@@ -360,7 +360,7 @@ def _angle(name: str, ours: str, doc: str) -> _Function:
 
 
 def _as_angle(x: Any, parameter: str = "x") -> Any:
-    """A Tensor of floats: bools and whole numbers of 8 bits become float16, longer ones float32."""
+    """A Tensor of floats: bools and integers of 8 bits become float16, longer ones float32."""
     x = given_tensor(x, parameter)
     return x if x.dtype.is_float else cast(x, float16 if x.dtype.bits <= 8 else float32)
 

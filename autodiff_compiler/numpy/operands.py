@@ -1,4 +1,4 @@
-"""What counts as an array or a dtype: Python's whole numbers are int32, its other numbers float32."""
+"""Conversion of arguments to Tensors and dtypes: Python's integers are int32, its other numbers float32."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def pad(
 
 
 def _pairs(values: Any, ndim: int, parameter: str) -> list[tuple[Any, Any]]:
-    """What is given for the places before and behind an array along each of its axes."""
+    """One (before, behind) pair of values per axis."""
     if is_tensor(values):
         values = values.tolist()
     try:
@@ -90,13 +90,13 @@ def _padded(
     return arr
 
 
-#: What repeats elements of the array, and all there is.
+#: The modes that repeat elements of the array, and all modes.
 _FOLDED = ("edge", "reflect", "symmetric", "wrap")
 _MODES = ("constant", *_FOLDED, "linear_ramp", "maximum", "mean", "minimum", "empty")
 
 
 def _folded(arr: Any, axis: int, widths: tuple[int, int], mode: str, reflect_type: str) -> Any:
-    """The borders made of elements: NumPy pads their places, or with "odd" the matrix that makes each from all."""
+    """Padding by elements of the array: NumPy pads their indices, or with "odd" the matrix of the linear map."""
     n = arr.shape[axis]
     kind: Any = mode  # one of NumPy's modes, too
     if reflect_type == "even" or mode in ("edge", "wrap"):

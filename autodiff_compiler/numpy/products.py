@@ -60,7 +60,7 @@ def matmul(x1: Any, x2: Any, dtype: Any = None) -> Any:
 
 
 def multi_dot(arrays: Sequence[Any]) -> Any:
-    """The product of matrices, in the order of the least work; the first and the last may be vectors.
+    """The product of several matrices, in the cheapest order; the first and the last may be vectors.
 
     ValueError: fewer than two, or matrices that do not fit.  The order is found by dynamic programming (Cormen et al.,
     Introduction to Algorithms, 15.2).
@@ -78,12 +78,12 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     parts[0] = call.reshape(parts[0], (1, -1)) if parts[0].ndim == 1 else parts[0]
     parts[-1] = call.reshape(parts[-1], (-1, 1)) if parts[-1].ndim == 1 else parts[-1]
     require(all(x.ndim == 2 for x in parts), "multi_dot takes matrices, and vectors at its ends")
-    splits = _cheapest([x.shape[0] for x in parts] + [parts[-1].shape[1]])
+    splits = _best_splits([x.shape[0] for x in parts] + [parts[-1].shape[1]])
     return call.reshape(_product(parts, splits, 0, len(parts) - 1), ends)
 
 
-def _cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Behind which matrix to split the product of the matrices i ... j, for the fewest multiplications."""
+def _best_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """For every product of the matrices i ... j, after which of them to split it for the fewest multiplications."""
     count = len(sizes) - 1
     cost: dict[tuple[int, int], int] = {}
     split: dict[tuple[int, int], int] = {}
@@ -118,7 +118,7 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    """The sum along a diagonal of two axes; whole numbers are summed as int64."""
+    """The sum along a diagonal of two axes; integers are summed as int64."""
     return converted(call.trace(given_tensor(a, "a"), offset, axis1, axis2), dtype)
 
 
@@ -162,7 +162,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     >>> np.convolve([1, 2, 3], [0, 1, 0.5]).tolist()
     [0.0, 1.0, 2.5, 4.0, 1.5]
     """
-    return _slid(a, v, mode)
+    return _sliding_products(a, v, mode)
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
@@ -174,11 +174,11 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """
     a, v = operand(a, "a"), operand(v, "v")
     require(v.ndim == 1, f"correlate takes vectors, not {v.ndim} dimensions")
-    return _slid(a, call.flip(v, 0), mode, late=a.ndim == 1 and a.shape[0] < v.shape[0])
+    return _sliding_products(a, call.flip(v, 0), mode, late=a.ndim == 1 and a.shape[0] < v.shape[0])
 
 
-def _slid(a: Any, v: Any, mode: str, late: bool = False) -> Any:
-    """The convolution, of which "same" takes the middle; if that is between two places, the second one with `late`."""
+def _sliding_products(a: Any, v: Any, mode: str, late: bool = False) -> Any:
+    """The convolution; "same" takes its middle part, with `late` the later of two equally central ones."""
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"`mode` must be 'full', 'same' or 'valid', not {mode!r}")
     a, v = (x if x.ndim else call.reshape(x, (1,)) for x in together(a, v))
@@ -187,7 +187,7 @@ def _slid(a: Any, v: Any, mode: str, late: bool = False) -> Any:
     longer, shorter = (v, a) if a.shape[0] < v.shape[0] else (a, v)
     n, m = longer.shape[0], shorter.shape[0]
     padded = call.pad(longer, (m - 1, m - 1))
-    # All windows of the padded vector as rows, times the shorter one backwards.
+    # A matrix with all windows of the padded vector as rows, times the shorter vector reversed.
     windows = call.stack([call.narrow(padded, 0, i, n + m - 1) for i in range(m)], 1)
     full = call.sum(call.mul(windows, call.flip(shorter, 0)), 1, longer.dtype)
     length = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]

@@ -49,9 +49,9 @@ def randn(*shape: Any, dtype: Any = float32) -> Any:
 
 @compiled_from_source
 def randint(minval: int, maxval: int | None = None, shape: Any = None, dtype: Any = int32) -> Any:
-    """Whole numbers from `minval` to `maxval` - 1, or from 0 to `minval` - 1; the shape is (1,) by default.
+    """Integers from `minval` to `maxval` - 1, or from 0 to `minval` - 1; the shape is (1,) by default.
 
-    TypeError: bounds that are no ints.  ValueError: nothing between them, no dtype of signed whole numbers.
+    TypeError: bounds that are no ints.  ValueError: nothing between them, no dtype of signed integers.
 
     >>> from autodiff_compiler import numpy as np
     >>> sorted(set(np.randint(2, shape=(100,)).tolist()))

@@ -1,4 +1,4 @@
-"""Sums, means, extremes and other numbers about the elements along axes; running sums, differences, integrals.
+"""Reductions over axes (sums, means, extremes, norms), running sums, differences, integrals.
 
 `axis` is an axis, several, or None for all.
 """
@@ -92,7 +92,7 @@ def _position(name: str, a: Any, axis: int | None) -> Any:
 
 # ------------------------------------------------------------------------------------------------ sums and means
 def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
-    """Sums over axes, plus `initial`; bools and whole numbers are summed as int64, unsigned ones as they are.
+    """Sums over axes, plus `initial`; bools and integers are summed as int64, unsigned ones as they are.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.sum(np.array([[1, 5], [4, 2]]), axis=0).tolist()
@@ -107,7 +107,7 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ini
 
 
 def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
-    """Means over axes.  Whole numbers keep their dtype, as in MindSpore: their mean is cut off.  Bools give float32.
+    """Means over axes.  integers keep their dtype, as in MindSpore: their mean is truncated.  Bools give float32.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.mean(np.array([1.0, 2.0])).item(), np.mean(np.array([1, 2]), dtype=np.float32).item()
@@ -213,8 +213,8 @@ def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) 
     return converted(total, a.dtype if dtype is None else dtype)
 
 
-def _numbers(a: Any) -> tuple[Any, Any]:
-    """A Tensor in float32 at least, and 1 where it is a number."""
+def _with_nan_mask(a: Any) -> tuple[Any, Any]:
+    """A Tensor in float32 at least, and the mask (1, 0) of its elements that are not nan."""
     a = operand(a, "a")
     a = a if a.dtype.is_float and a.dtype is not float16 else cast(a, float32)
     return a, cast(call.logical_not(call.isnan(a)), a.dtype)
@@ -222,7 +222,7 @@ def _numbers(a: Any) -> tuple[Any, Any]:
 
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Means over axes without nan, in float32 at least; nan where there is nothing else."""
-    a, present = _numbers(a)
+    a, present = _with_nan_mask(a)
     total = call.sum(_without_nan(a, 0), axis, None, keepdims)
     return converted(call.div(total, call.sum(present, axis, None, keepdims)), dtype)
 
@@ -234,9 +234,9 @@ def nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims:
     >>> np.nanvar(np.array([1.0, np.nan, 3.0])).item()
     1.0
     """
-    a, present = _numbers(a)
-    apart = call.mul(call.sub(_without_nan(a, 0), nanmean(a, axis, keepdims=True)), present)
-    squares = call.sum(call.mul(apart, apart), axis, None, keepdims)
+    a, present = _with_nan_mask(a)
+    deviations = call.mul(call.sub(_without_nan(a, 0), nanmean(a, axis, keepdims=True)), present)
+    squares = call.sum(call.mul(deviations, deviations), axis, None, keepdims)
     return converted(call.div(squares, call.sub(call.sum(present, axis, None, keepdims), ddof)), dtype)
 
 
@@ -255,7 +255,7 @@ def _running(name: str, a: Any, axis: int | None, dtype: Any, wider: dict[Any, A
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """Running sums along an axis, or over the flat array; bools and short whole numbers become int32.
+    """Running sums along an axis, or over the flat array; bools and short integers become int32.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.cumsum(np.array([[1, 2], [3, 4]])).tolist()
@@ -270,7 +270,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    """Running products along an axis, or over the flat array; short whole numbers become int32 or uint32."""
+    """Running products along an axis, or over the flat array; short integers become int32 or uint32."""
     signed = dict.fromkeys((bool_, int8, int16), int32)
     return _running("cumprod", a, axis, dtype, signed | dict.fromkeys((uint8, uint16), uint32))
 
@@ -294,15 +294,15 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]
     a = call.concat(parts, place) if len(parts) > 1 else a
     require(n < a.shape[place], f"{n} differences of {a.shape[place]} elements leave nothing")
-    apart = call.not_equal if a.dtype.is_bool else call.sub
+    deviations = call.not_equal if a.dtype.is_bool else call.sub
     for _ in range(n):
         count = a.shape[place]
-        a = apart(call.narrow(a, place, 1, count - 1), call.narrow(a, place, 0, count - 1))
+        a = deviations(call.narrow(a, place, 1, count - 1), call.narrow(a, place, 0, count - 1))
     return a
 
 
 def _extension(x: Any, border: tuple[int, ...]) -> Any:
-    """An array that extends another: as it is, or a single number or slice stretched."""
+    """An array that extends another: as it is, or a number or slice broadcast."""
     x = operand(x, "prepend")
     return call.broadcast_to(x, border) if x.ndim < len(border) else x
 
@@ -321,7 +321,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 def trapz(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral along an axis by the trapezoidal rule, for samples at `x` or `dx` apart.
+    """The integral along an axis by the trapezoidal rule, for samples at `x` or `dx` deviations.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.trapz(np.array([1.0, 2.0, 3.0])).item()
@@ -373,7 +373,7 @@ def _central(f: Any, step: Any, axis: int) -> Any:
 
 
 def unwrap(p: Any, discont: float = math.pi, axis: int = -1) -> Any:
-    """Angles without jumps along an axis: what jumps by `discont` or more goes to the nearest equal angle.
+    """Angles without jumps along an axis: a jump of `discont` or more is reduced by multiples of 2 pi.
 
     >>> from autodiff_compiler import numpy as np
     >>> [round(x, 5) for x in np.unwrap(np.array([0.0, 6.0])).tolist()]

@@ -1,4 +1,4 @@
-"""Where numbers lie: sorted sequences, interpolation, counts and histograms, sets."""
+"""Search in sorted sequences, interpolation, histograms, sets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Where (int32) numbers would be put into a sorted vector: before equal elements, or behind them ("right").
 
-    `sorter` holds the places of the elements in their order.  ValueError: another side, no vector.
+    `sorter` holds the indices that sort the vector.  ValueError: another side, no vector.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.searchsorted([1, 2, 3, 4], np.array([2, 5])).tolist()
@@ -91,7 +91,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
 
 # ------------------------------------------------------------------------------------------------ counts
 def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None = None) -> Any:
-    """How often (float32) each of the numbers 0, 1, ... occurs, or the sum of the weights at its places.
+    """How often (float32) each of the numbers 0, 1, ... occurs, or the sum of its weights.
 
     Negative numbers count as 0.  There are `length` results, by default up to the greatest number and at least
     `minlength`; greater numbers are left out.  StaticValueError: no `length` in compiled code.
@@ -113,7 +113,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, length: int | None
         weights = operand(weights, "weights")
         require(tuple(weights.shape) == tuple(x.shape), "`x` and `weights` must be equally long")
         weights = weights if weights.dtype.is_float and weights.dtype is not float16 else cast(weights, float32)
-    # What is too great is counted in one more place, which is left out.
+    # Numbers that are too great are counted in one more element, which is dropped.
     return call.narrow(call.bincount(call.minimum(x, size), weights, size + 1), 0, 0, size)
 
 
@@ -235,7 +235,7 @@ def histogram2d(
 
 # ------------------------------------------------------------------------------------------------ sets
 def argwhere(a: Any) -> Any:
-    """The places (int64) of the elements that are not 0, one in each row; eager code only.
+    """The indices (int64) of the nonzero elements, one in each row; eager code only.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.argwhere(np.array([0, 3, 5])).tolist()
@@ -245,7 +245,7 @@ def argwhere(a: Any) -> Any:
 
 
 def unique(x: Any, return_inverse: bool = False) -> Any:
-    """The different elements in the order of their first appearance, on demand where each element is among them.
+    """The distinct elements in the order of their first appearance, on demand the position of each element among them.
 
     Eager code only.
 
@@ -262,7 +262,7 @@ def _distinct(x: Any) -> Any:
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """The different elements of `ar1`, in order, that `ar2` does not have; eager code only.
+    """The distinct elements of `ar1`, in order, that `ar2` does not have; eager code only.
 
     With `assume_unique` they are taken as they stand.
 
@@ -283,7 +283,7 @@ def _require_bool(x: Any, parameter: str) -> None:
 
 
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """The different elements that both have, in order, on demand their first places (int32) in both; eager code only.
+    """The distinct elements that both have, sorted, on demand their first indices (int32) in both; eager code only.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.intersect1d(np.array([5, 1, 3]), np.array([3, 5, 7])).tolist()

@@ -20,7 +20,7 @@ __all__ = [
 ]
 # fmt: on
 
-_MOST_AXES = 32  # an axis from here on means the flat arrays, as in MindSpore
+_MOST_AXES = 32  # from this axis number on the arrays are flattened, as in MindSpore
 
 
 # ------------------------------------------------------------------------------------------------ order and shape
@@ -40,7 +40,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    """Axes moved to other places; the others stay in order.
+    """Axes moved to other positions; the others stay in order.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.moveaxis(np.zeros((3, 4, 5)), 0, -1).shape
@@ -139,7 +139,7 @@ def flipud(m: Any) -> Any:
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """The elements moved along axes (in the flat array by default); what leaves the end enters in front.
+    """The elements moved along axes (in the flat array by default); what leaves the end comes back in front.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.roll(np.array([0, 1, 2, 3]), 1).tolist()
@@ -154,7 +154,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def rot90(a: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
-    """The plane of two axes turned k times by a right angle, from the first towards the second."""
+    """The plane of two axes rotated k times by 90 degrees, from the first towards the second."""
     if not isinstance(k, int):
         raise TypeError(f"`k` must be an int, not a {type(k).__name__}")
     return call.rot90(given_tensor(a, "a"), k, tuple(axes))
@@ -182,7 +182,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
 
 
 def broadcast_to(array: Any, shape: Sequence[int]) -> Any:
-    """The array stretched to a shape.
+    """The array broadcast to a shape.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.broadcast_to(np.array([1, 2]), (2, 2)).tolist()
@@ -192,7 +192,7 @@ def broadcast_to(array: Any, shape: Sequence[int]) -> Any:
 
 
 def broadcast_arrays(*args: Any) -> list[Any]:
-    """Arrays stretched to their common shape."""
+    """Arrays broadcast to their common shape."""
     xs = [given_tensor(x, "args") for x in args]
     shape = broadcast_shapes([x.shape for x in xs], "arrays")
     return [call.broadcast_to(x, shape) for x in xs]
@@ -283,7 +283,7 @@ def _split(x: Any, cuts: Any, axis: int, even: bool) -> Any:
 
 
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """Neighbouring parts along an axis: a tuple of equal ones, or a list of those between the given places.
+    """Neighbouring parts along an axis: a tuple of equal ones, or a list of those between the given positions.
 
     ValueError: parts that are not equal, or empty.
 

@@ -1,4 +1,4 @@
-"""The dtypes by their names in `mindspore.numpy`, its numbers, and at which dtype others meet."""
+"""The dtypes and constants of `mindspore.numpy`, and dtype promotion."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ numeric_types = [
 
 
 def promote_types(type1: Any, type2: Any) -> DType:
-    """The dtype at which two dtypes meet.
+    """The dtype to which two dtypes are promoted.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.promote_types(np.float32, np.float64), np.promote_types(np.uint8, np.int8)
@@ -55,7 +55,7 @@ def promote_types(type1: Any, type2: Any) -> DType:
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The dtype at which arrays, numbers (int32, float32) and dtypes meet.
+    """The dtype to which arrays, numbers (int32, float32) and dtypes are promoted.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.result_type("int8", np.ones(2), 3)

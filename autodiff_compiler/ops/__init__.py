@@ -1,7 +1,7 @@
 """MindSpore's functional operations.
 
 The modules define those whose names or arguments are MindSpore's own. Every other primitive and composite that is not
-`internal` is here under its own name, also one that was added a moment ago.
+`internal` is here under its own name, also one that is registered later.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__: list[str] = []
 __all__ += vocabulary.__all__
 __all__ += vocabulary.others()
 
-__lacking__ = operations.lacking  # compiled code asks for it
+__lacking__ = operations.lacking  # also in compiled code
 
 
 def __getattr__(name: str) -> Any:

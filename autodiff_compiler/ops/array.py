@@ -1,4 +1,4 @@
-"""MindSpore's functional names for the shape of tensors: turning, repeating, splitting, padding, making them.
+"""MindSpore's functional names for creating, reshaping, flipping, repeating, splitting and padding tensors.
 
 Axes, sizes and counts are Python values; a Tensor there is a StaticValueError in compiled code.
 """
@@ -31,7 +31,7 @@ __all__ = [
 
 # ------------------------------------------------------------------------------------------------ other order
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
-    """Dimensions moved to other places; the others stay in order.
+    """Dimensions moved to other positions; the others stay in order.
 
     >>> from autodiff_compiler import ops
     >>> moveaxis(ops.ones((2, 3, 4)), 0, 2).shape
@@ -79,7 +79,7 @@ def reverse(x: Any, axis: Any) -> Any:
 
 
 def reverse_sequence(x: Any, seq_lengths: Any, seq_dim: int, batch_dim: int = 0) -> Any:
-    """The first `seq_lengths[b]` elements along `seq_dim` in reverse order, for every place b of `batch_dim`.
+    """The first `seq_lengths[b]` elements along `seq_dim` in reverse order, for every index b along `batch_dim`.
 
     >>> from autodiff_compiler import Tensor
     >>> reverse_sequence(Tensor([[1, 2, 3], [4, 5, 6]]), Tensor([2, 3]), 1).tolist()
@@ -89,7 +89,7 @@ def reverse_sequence(x: Any, seq_lengths: Any, seq_dim: int, batch_dim: int = 0)
 
 
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
-    """The elements moved along dimensions (of the flat tensor by default); what leaves the end enters in front.
+    """The elements moved along dimensions (of the flat tensor by default); what leaves the end comes back in front.
 
     >>> from autodiff_compiler import Tensor
     >>> roll(Tensor([1, 2, 3]), 1).tolist()
@@ -99,7 +99,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
 
 
 def rot90(input: Any, k: int, dims: Sequence[int]) -> Any:
-    """The plane of two dimensions turned k times by a right angle, from the first towards the second."""
+    """The plane of two dimensions rotated k times by 90 degrees, from the first towards the second."""
     return call.rot90(input, k, dims)
 
 
@@ -155,12 +155,12 @@ def repeat_elements(x: Any, rep: int, axis: int = 0) -> Any:
 
 
 def expand(input_x: Any, size: Any) -> Any:
-    """The tensor stretched to a shape, new dimensions first; -1 keeps a size."""
+    """The tensor broadcast to a shape, new dimensions first; -1 keeps a size."""
     return call.broadcast_to(input_x, size)
 
 
 def expand_as(input: Any, other: Any) -> Any:
-    """The tensor stretched to the shape of another."""
+    """The tensor broadcast to the shape of another."""
     return call.broadcast_to(input, other.shape)
 
 
@@ -294,8 +294,8 @@ def padding(x: Any, pad_dim_size: int = 8) -> Any:
 def pad(input_x: Any, padding: Any, mode: str = "constant", value: Any = None) -> Any:
     """The tensor with more elements at the borders of its last dimensions.
 
-    `padding` holds two widths for the last dimension, then two for the one before, and so on; negative widths take
-    elements away.  Modes: "constant" (`value`, 0 by default), "reflect", "symmetric", "replicate", "circular".
+    `padding` holds two widths for the last dimension, then two for the one before, and so on; negative widths crop
+    the tensor.  Modes: "constant" (`value`, 0 by default), "reflect", "symmetric", "replicate", "circular".
 
     >>> from autodiff_compiler import Tensor
     >>> pad(Tensor([1, 2, 3]), (1, 2), mode="reflect").tolist()
@@ -369,7 +369,7 @@ def logspace(start: Any, end: Any, steps: int, base: Any = 10, *, dtype: Any = N
 
 
 def number_of(x: Any) -> Any:
-    """The number in a Tensor that has one and, in compiled code, is a constant; everything else as it is."""
+    """The number in a Tensor of one element (in compiled code a constant one); everything else as it is."""
     if isinstance(x, Value):
         known = current().known(x)
         return x if known is None or known.size != 1 else known.item()
@@ -398,17 +398,17 @@ def fills(x: Any, value: Any) -> Any:
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Any:
-    """The places [2, n] on and below a diagonal of a matrix, row by row; int64 by default."""
+    """The indices [2, n] on and below a diagonal of a matrix, row by row; int64 by default."""
     return call.tril_indices(row, col, offset, dtype)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Any:
-    """The places [2, n] on and above a diagonal of a matrix, row by row; int64 by default."""
+    """The indices [2, n] on and above a diagonal of a matrix, row by row; int64 by default."""
     return call.triu_indices(row, col, offset, dtype)
 
 
 def sequence_mask(lengths: Any, maxlen: int | None = None) -> Any:
-    """Whether each place 0 ... maxlen - 1 lies within each length, along a new last dimension.
+    """A mask: whether each position 0 ... maxlen - 1 lies within each length, along a new last dimension.
 
     Without `maxlen` it is the greatest length: eager code only.
     """

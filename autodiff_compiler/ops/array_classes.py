@@ -33,7 +33,7 @@ _operation("DataFormatDimMap", lambda src_format="NHWC", dst_format="NCHW": _pla
 _operation("DataFormatVecPermute", lambda src_format="NHWC", dst_format="NCHW": _reordered(src_format, dst_format))
 _operation("Meshgrid", lambda indexing="xy": lambda inputs: array.meshgrid(*inputs, indexing=indexing))
 _operation("MirrorPad", lambda mode="REFLECT": lambda x, paddings: call.mirror_pad(x, paddings, mode))
-_operation("MoveTo", constant(lambda input, to="CPU", blocking=True: _moved(input, to)))
+_operation("MoveTo", constant(lambda input, to="CPU", blocking=True: _same_device(input, to)))
 _operation("Pack", lambda axis=0: lambda tensors: call.stack(tensors, axis))
 _operation("Pad", lambda paddings: lambda x: _padded(x, paddings))
 _operation("PadV3", lambda mode="constant", paddings_contiguous=True: _pad_of_pairs(mode, paddings_contiguous))
@@ -64,7 +64,7 @@ _operation("Unstack", lambda axis=0, num=None: lambda x: _slices(x, axis, num))
 
 
 def _diagonal_of_pairs(x: Any) -> Any:
-    """``x[i, j, ..., i, j, ...]``: the diagonal of a tensor whose shape is some sizes, and the same ones again."""
+    """``x[i, j, ..., i, j, ...]``: the diagonal of a tensor of shape [*sizes, *sizes]."""
     x = as_tensor(x)
     sizes = x.shape[: x.ndim // 2]
     require(x.ndim > 0 and x.shape == sizes + sizes, f"DiagPart takes sizes twice over, not {list(x.shape)}")
@@ -84,7 +84,7 @@ def _places_of_dims(source: str, target: str) -> Callable[..., Any]:
 
 
 def _reordered(source: str, target: str) -> Callable[..., Any]:
-    """Numbers of all dimensions, or of the spatial ones, in another order."""
+    """One number per dimension (or spatial dimension) reordered from one layout to another, such as NCHW to NHWC."""
     order = _order(source, target)
     spatial = _order(*[form.replace("N", "").replace("C", "") for form in (source, target)])
 
@@ -96,13 +96,13 @@ def _reordered(source: str, target: str) -> Callable[..., Any]:
 
 
 def _unraveled(indices: Any, dims: Any) -> Any:
-    """The places in a tensor of these sizes of elements of the flat tensor, one in each row."""
+    """Flat indices as indices of a tensor of these sizes, one in each row."""
     dims = as_tensor(dims)
     steps = call.floordiv(call.flip(call.cumprod(call.flip(dims, 0), 0), 0), dims)
     return call.mod(call.floordiv(call.expand_dims(indices, -1), steps), dims)
 
 
-def _moved(x: Any, to: str) -> Any:
+def _same_device(x: Any, to: str) -> Any:
     """The same tensor: there is one device."""
     if to.upper() not in ("CPU", "ASCEND"):
         raise ValueError(f"`to` must be 'CPU' or 'Ascend', not {to!r}")
@@ -174,7 +174,7 @@ _operation("ZerosLike", constant(lambda x: call.zeros_like(x)))
 # ------------------------------------------------------------------------------------------------ reading
 _operation("Bucketize", lambda boundaries: lambda x: call.cast(indexing.bucketize(x, boundaries, right=True), "int32"))
 _operation("DiagPart", constant(lambda x: _diagonal_of_pairs(x)))
-_operation("EmbeddingLookup", constant(lambda params, indices, offset: _looked_up(params, indices, offset)))
+_operation("EmbeddingLookup", constant(lambda params, indices, offset: _embedding_rows(params, indices, offset)))
 _operation("Gather", lambda batch_dims=0: lambda x, index, axis: call.gather(x, index, axis, batch_dims))
 _operation("GatherD", constant(indexing.gather_d))
 _operation("GatherNd", constant(indexing.gather_nd))
@@ -219,8 +219,8 @@ _operation(
 )
 
 
-def _looked_up(params: Any, indices: Any, offset: int) -> Any:
-    """Rows of `params`; zeros where an index less `offset` is none of theirs."""
+def _embedding_rows(params: Any, indices: Any, offset: int) -> Any:
+    """Rows of `params` by index - offset; zeros where that is out of range."""
     params = as_tensor(params, "params")
     at = call.sub(indices, offset)
     inside = call.logical_and(call.greater_equal(at, 0), call.less(at, params.shape[0]))

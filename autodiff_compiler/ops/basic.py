@@ -123,7 +123,12 @@ def pow(input: Any, exponent: Any) -> Any:
 
 
 def square(input: Any) -> Any:
-    """Every element times itself."""
+    """The square of every element.
+
+    >>> from autodiff_compiler import Tensor
+    >>> square(Tensor([2.0, -3.0])).tolist()
+    [4.0, 9.0]
+    """
     return call.mul(input, input)
 
 
@@ -253,14 +258,24 @@ def amin(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any =
 
 
 def reduce_sum(x: Any, axis: Any = ()) -> Any:
-    """Sum over axes, all for an empty tuple; integers keep their dtype."""
+    """Sum over axes, all for an empty tuple; integers keep their dtype.
+
+    >>> from autodiff_compiler import Tensor
+    >>> reduce_sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 1).tolist()
+    [3.0, 7.0]
+    """
     x = as_tensor(x)
     total = call.sum(x, all_if_none(axis))
     return call.cast(total, x.dtype) if x.dtype.is_int else total
 
 
 def reduce_mean(x: Any, axis: Any = ()) -> Any:
-    """Mean over axes, all for an empty tuple."""
+    """Mean over axes, all for an empty tuple.
+
+    >>> from autodiff_compiler import Tensor
+    >>> reduce_mean(Tensor([[1.0, 3.0], [5.0, 7.0]]), 0).tolist()
+    [3.0, 5.0]
+    """
     return call.mean(x, all_if_none(axis))
 
 
@@ -319,7 +334,12 @@ def dot(input: Any, other: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------ shapes
 def shape(input_x: Any) -> tuple[Any, ...]:
-    """The sizes of the dimensions."""
+    """The sizes of the dimensions.
+
+    >>> from autodiff_compiler import Tensor
+    >>> shape(Tensor([[1, 2, 3], [4, 5, 6]]))
+    (2, 3)
+    """
     return tuple(input_x.shape)
 
 
@@ -387,7 +407,7 @@ def broadcast_to(input: Any, shape: Any) -> Any:
 
 
 def squeeze(input: Any, axis: Any = None) -> Any:
-    """Dimensions of size 1 taken away, all of them by default.
+    """Dimensions of size 1 removed, all of them by default.
 
     >>> from autodiff_compiler import Tensor
     >>> squeeze(Tensor([[1, 2]])).tolist()
@@ -457,7 +477,11 @@ def zeros(size: Any, dtype: Any = None) -> Any:
 
 
 def ones(shape: Any, dtype: Any = None) -> Any:
-    """A tensor of ones, float32 by default."""
+    """A tensor of ones, float32 by default.
+
+    >>> ones((2, 2)).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
     return call.ones(shape, dtype)
 
 
@@ -467,7 +491,12 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
 
 
 def zeros_like(input: Any, *, dtype: Any = None) -> Any:
-    """Zeros of the shape of `input`, and of its dtype by default."""
+    """Zeros of the shape of `input`, and of its dtype by default.
+
+    >>> from autodiff_compiler import Tensor
+    >>> zeros_like(Tensor([1, 2])).tolist()
+    [0, 0]
+    """
     return call.zeros_like(input, dtype)
 
 

@@ -106,7 +106,7 @@ _OF_OTHERS: dict[str, tuple[type, ...]] = {
     "Ellipsis": (type(...),),
     "Type": (DType,),
 }
-#: What MindSpore has and this package has not: nothing is of these types.
+#: Types of MindSpore's that this package does not have, so that no value is of them.
 _NOTHING = {
     "RowTensor", "COOTensor", "CSRTensor", "MapTensor", "EnvType", "UndeterminedType", "Problem", "Keyword", "Func",
     "UInt", "Int8", "Int16", "Int32", "UInt8", "UInt16", "UInt32", "UInt64", "Float16", "Float64", "BFloat16",
@@ -118,7 +118,7 @@ class MultitypeFuncGraph:
 
     Types are named "Tensor", "Number", "Bool", "Int", "Float", "String", "Tuple", "List", "Dictionary", "Function",
     "Slice", "None", or given: a Python class, a dtype (a number of its kind).  The first that fits is called; a single
-    one is called without asking.  `read_value` is accepted and changes nothing.
+    implementation is called without a check.  `read_value` is accepted and changes nothing.
 
     TypeError: none fits.  ValueError: an unknown type.
 
@@ -139,7 +139,7 @@ class MultitypeFuncGraph:
 
     def register(self, *type_names: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Decorates the implementation for arguments of these types."""
-        kinds = tuple(map(_kind, type_names))
+        kinds = tuple(map(_comparable_type, type_names))
 
         def add(fn: Callable[..., Any]) -> Callable[..., Any]:
             self.entries.append((kinds, fn))
@@ -169,8 +169,8 @@ class MultitypeFuncGraph:
         return f"MultitypeFuncGraph({self.name!r})"
 
 
-def _kind(given: Any) -> Any:
-    """A type as it is compared: a tuple of classes, "Tensor" or "Function", or () for what nothing is."""
+def _comparable_type(given: Any) -> Any:
+    """A type in comparable form: a tuple of classes, "Tensor" or "Function"; () for one that no value has."""
     if given is None:
         return (type(None),)
     if isinstance(given, DType):

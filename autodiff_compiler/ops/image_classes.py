@@ -57,7 +57,7 @@ def _im2col(ksizes: Any, strides: Any = 1, dilations: Any = 1, pads: Any = 0) ->
 
 # ------------------------------------------------------------------------------------------------ resizing
 def _places(source: int, target: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
-    """Where in the source every element of the target lies."""
+    """The coordinates of the target's elements in the source."""
     steps = np.arange(target)
     if align_corners:
         return steps * ((source - 1) / (target - 1) if target > 1 else 0.0)
@@ -66,7 +66,7 @@ def _places(source: int, target: int, align_corners: bool, half_pixel_centers: b
 
 
 def _linear_weights(source: int, target: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
-    """[target, source]: how much of each element of the source every element of the target has."""
+    """The matrix [target, source] of linear interpolation: the weights of the source in each element of the target."""
     at = np.clip(_places(source, target, align_corners, half_pixel_centers), 0, source - 1)
     low = np.floor(at).astype(int)
     weights = np.zeros((target, source))
@@ -76,7 +76,7 @@ def _linear_weights(source: int, target: int, align_corners: bool, half_pixel_ce
 
 
 def _nearest(source: int, target: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
-    """Which element of the source each of the target is."""
+    """The source element nearest to each element of the target."""
     if align_corners:
         at = np.floor(_places(source, target, True, False) + 0.5)
     else:
@@ -156,10 +156,10 @@ def _linear1d(coordinate_transformation_mode: str = "align_corners") -> _Functio
 
 
 # ------------------------------------------------------------------------------------------------ classes
-def _sampler(dimensions: int) -> Callable[..., _Function]:
-    return lambda interpolation_mode="bilinear", padding_mode="zeros", align_corners=False: (
-        lambda input_x, grid: nn_func.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
-    )
+def _grid_sampler(
+    interpolation_mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool = False
+) -> _Function:
+    return lambda input_x, grid: nn_func.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
 
 
 _MAKERS: dict[str, Callable[..., _Function]] = {
@@ -181,8 +181,8 @@ _MAKERS: dict[str, Callable[..., _Function]] = {
         lambda x, boxes, index, size: vision.crop_and_resize(x, boxes, index, size, method, extrapolation_value)
     ),
     "DepthToSpace": _depth_to_space,
-    "GridSampler2D": _sampler(2),
-    "GridSampler3D": _sampler(3),
+    "GridSampler2D": _grid_sampler,
+    "GridSampler3D": _grid_sampler,
     "IOU": lambda mode="iou": lambda anchor_boxes, gt_boxes: vision.iou(anchor_boxes, gt_boxes, mode),
     "Im2Col": _im2col,
     "ResizeBicubic": lambda align_corners=False, half_pixel_centers=False: _bicubic(align_corners, half_pixel_centers),

@@ -83,7 +83,7 @@ def normal_(input: Any, mean: float = 0, std: float = 1, *, generator: Any = Non
 
 
 def random_(input: Any, from_: int = 0, to: int | None = None, *, generator: Any = None) -> Any:
-    """Fills the tensor with whole numbers from `from_` to less than `to`."""
+    """Fills the tensor with integers from `from_` to less than `to`."""
     return input.random_(from_, to, generator=generator)
 
 

@@ -1,4 +1,4 @@
-"""MindSpore's functional names for reading and writing at places, sorting and searching.
+"""MindSpore's functional names for gathering, scattering, sorting and searching.
 
 Nothing is written in place.  An index outside of the tensor raises IndexError; negative ones count from the end.
 Results whose size depends on the data exist in eager code only: DynamicShapeError in compiled code.
@@ -31,7 +31,7 @@ def take(input: Any, index: Any) -> Any:
 
 
 def gather_elements(input: Any, dim: int, index: Any) -> Any:
-    """Elements at the positions in `index` along a dimension, elsewhere at the place in `index` itself.
+    """Elements of `input` by position along one dimension: for `dim` 0, ``result[i, j] = input[index[i, j], j]``.
 
     >>> from autodiff_compiler import Tensor
     >>> gather_elements(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0, 0], [1, 0]])).tolist()
@@ -46,7 +46,7 @@ def gather_d(x: Any, dim: int, index: Any) -> Any:
 
 
 def gather_nd(input_x: Any, indices: Any) -> Any:
-    """The elements (or slices) at the places in the last dimension of `indices`.
+    """The elements (or slices) at the indices in the last dimension of `indices`.
 
     >>> from autodiff_compiler import Tensor
     >>> gather_nd(Tensor([[1, 2], [3, 4]]), Tensor([[0, 1], [1, 0]])).tolist()
@@ -107,7 +107,7 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
-    """The places (int64) of the elements that are not zero, as rows or as a vector per dimension; eager code only.
+    """The indices (int64) of the nonzero elements, as rows or as a vector per dimension; eager code only.
 
     >>> from autodiff_compiler import Tensor
     >>> nonzero(Tensor([0.0, 2.0, 3.0])).tolist()
@@ -117,12 +117,12 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
 
 
 def argwhere(input: Any) -> Any:
-    """The places (int64) of the elements that are not zero, as rows; eager code only."""
+    """The indices (int64) of the nonzero elements, as rows; eager code only."""
     return call.nonzero(input)
 
 
 def unique(input: Any) -> tuple[Any, Any]:
-    """The different elements as they first appear, and where each element is among them; eager code only.
+    """The distinct elements as they first appear, and the position of each element among them; eager code only.
 
     >>> from autodiff_compiler import Tensor
     >>> [x.tolist() for x in unique(Tensor([3, 1, 3]))]
@@ -133,7 +133,7 @@ def unique(input: Any) -> tuple[Any, Any]:
 
 
 def unique_with_pad(x: Any, pad_num: Any) -> tuple[Any, Any]:
-    """The different elements of a vector as they first appear, filled with `pad_num` to its size; and where each is.
+    """`unique` of a vector, padded with `pad_num` to its size; and the position of each element in it.
 
     Eager code only.
     """
@@ -153,7 +153,7 @@ def unique_consecutive(
 
 # ------------------------------------------------------------------------------------------------ order
 def sort(input_x: Any, axis: int = -1, descending: bool = False) -> tuple[Any, Any]:
-    """The elements in order along an axis, and (int32) where they stood; equal elements stay in order, nan is greatest.
+    """The elements sorted along an axis, and their positions (int32); equal elements keep their order, nan is greatest.
 
     >>> from autodiff_compiler import Tensor
     >>> [x.tolist() for x in sort(Tensor([2, 1, 3]))]
@@ -164,17 +164,17 @@ def sort(input_x: Any, axis: int = -1, descending: bool = False) -> tuple[Any, A
 
 
 def argsort(input: Any, axis: int = -1, descending: bool = False) -> Any:
-    """The order (int32) that sorts the elements along an axis; equal elements stay in order, nan is greatest."""
+    """The positions (int32) that sort the elements along an axis; equal elements keep their order, nan is greatest."""
     return call.argsort(input, axis, descending)
 
 
 def msort(input: Any) -> Any:
-    """The elements in order along the first axis."""
+    """The elements sorted along the first axis."""
     return call.msort(input)
 
 
 def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
-    """The k greatest (or smallest) elements along a dimension in order, and (int32) where they stand.
+    """The k greatest (or smallest) elements along a dimension, sorted, and their positions (int32).
 
     >>> from autodiff_compiler import Tensor
     >>> [t.tolist() for t in topk(Tensor([1.0, 4.0, 3.0]), 2)]
@@ -185,7 +185,7 @@ def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorte
 
 
 def top_k(input_x: Any, k: int, sorted: bool = True) -> tuple[Any, Any]:
-    """The k greatest elements along the last dimension in order, and (int32) where they stand."""
+    """The k greatest elements along the last dimension, sorted, and their positions (int32)."""
     return topk(input_x, k, sorted=sorted)
 
 
@@ -198,7 +198,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Any = None,
 ) -> Any:
-    """Where (int64) in ascending sequences along the last dimension the values belong; `right`: after equal ones.
+    """Where (int64) values belong in ascending sequences along the last dimension; `right`: after equal elements.
 
     >>> from autodiff_compiler import Tensor
     >>> searchsorted(Tensor([1, 3, 5]), Tensor([0, 3, 6])).tolist()
@@ -211,12 +211,12 @@ def searchsorted(
 
 
 def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Any:
-    """Between which ascending boundaries (int32) the elements lie; `right` puts a boundary into the bucket after it."""
+    """The bucket (int32) of each element between ascending boundaries; with `right` a boundary is in the next one."""
     return call.bucketize(input, boundaries, right)
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """How often (float32) each of the numbers 0, 1, ... occurs, or the sum of the weights at its places.
+    """How often (float32) each of the numbers 0, 1, ... occurs, or the sum of its weights.
 
     There are `minlength` results, or as many as the greatest number asks for.  In compiled code there are `minlength`;
     a greater number raises IndexError then.
@@ -230,7 +230,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 # ------------------------------------------------------------------------------------------------ writing at places
 def tensor_scatter_update(input_x: Any, indices: Any, updates: Any) -> Any:
-    """The tensor with the elements (or slices) at the places in the last dimension of `indices` replaced.
+    """The tensor with the elements (or slices) at the indices in the last dimension of `indices` replaced.
 
     >>> from autodiff_compiler import Tensor
     >>> tensor_scatter_update(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([7, 8])).tolist()
@@ -240,37 +240,37 @@ def tensor_scatter_update(input_x: Any, indices: Any, updates: Any) -> Any:
 
 
 def tensor_scatter_add(input_x: Any, indices: Any, updates: Any) -> Any:
-    """The tensor with `updates` added at the places in the last dimension of `indices`; repeated places add up."""
+    """The tensor with `updates` added at the indices in the last dimension of `indices`; repeated positions add up."""
     return call.tensor_scatter_add(input_x, indices, updates)
 
 
 def tensor_scatter_sub(input_x: Any, indices: Any, updates: Any) -> Any:
-    """The tensor with `updates` subtracted at the places in the last dimension of `indices`."""
+    """The tensor with `updates` subtracted at the indices in the last dimension of `indices`."""
     return call.tensor_scatter_sub(input_x, indices, updates)
 
 
 def tensor_scatter_mul(input_x: Any, indices: Any, updates: Any) -> Any:
-    """The tensor multiplied by `updates` at the places in the last dimension of `indices`."""
+    """The tensor multiplied by `updates` at the indices in the last dimension of `indices`."""
     return call.tensor_scatter_mul(input_x, indices, updates)
 
 
 def tensor_scatter_div(input_x: Any, indices: Any, updates: Any) -> Any:
-    """The tensor divided by `updates` at the places in the last dimension of `indices`; floats only."""
+    """The tensor divided by `updates` at the indices in the last dimension of `indices`; floats only."""
     return call.tensor_scatter_div(input_x, indices, updates)
 
 
 def tensor_scatter_max(input_x: Any, indices: Any, updates: Any) -> Any:
-    """The greater of the tensor and `updates` at the places in `indices`; equal ones share the cotangent."""
+    """The greater of the tensor and `updates` at the indices in `indices`; equal ones share the cotangent."""
     return call.tensor_scatter_max(input_x, indices, updates)
 
 
 def tensor_scatter_min(input_x: Any, indices: Any, updates: Any) -> Any:
-    """The smaller of the tensor and `updates` at the places in `indices`; equal ones share the cotangent."""
+    """The smaller of the tensor and `updates` at the indices in `indices`; equal ones share the cotangent."""
     return call.tensor_scatter_min(input_x, indices, updates)
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
-    """Zeros of a shape with `updates` added at the places in the last dimension of `indices`.
+    """Zeros of a shape with `updates` added at the indices in the last dimension of `indices`.
 
     >>> from autodiff_compiler import Tensor
     >>> scatter_nd(Tensor([[1], [3], [1]]), Tensor([1.0, 2.0, 5.0]), (4,)).tolist()

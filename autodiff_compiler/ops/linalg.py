@@ -292,7 +292,7 @@ def svdvals(input: Any) -> Any:
 
 
 def qr(input: Any, mode: str = "reduced") -> tuple[Any, Any]:
-    """q, r with input = q @ r: orthonormal columns and an upper triangle; q is square if `mode` is "complete"."""
+    """q, r with input = q @ r: orthonormal columns and an upper triangular r; q is square if `mode` is "complete"."""
     if mode not in ("reduced", "complete"):
         raise ValueError(f"mode must be 'reduced' or 'complete', not {mode!r}")
     return call.qr(input, complete=mode == "complete")
@@ -319,7 +319,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
 
 
 def geqrf(input: Any) -> tuple[Any, Any]:
-    """QR packed: r and, below the diagonal, the vectors of the reflections that make q; and their factors.
+    """Packed QR: r and, below the diagonal, the vectors of the Householder reflections that make q; and their factors.
 
     NotDifferentiableError for its gradient: `qr` has one.
     """

@@ -36,7 +36,7 @@ _SAME = {
 
 #: Classes without constants whose function is written here or has a name of its own.
 _FUNCTIONS: dict[str, _Function] = {
-    "Bincount": lambda array, size, weights: _counted(array, size, weights),
+    "Bincount": lambda array, size, weights: _weighted_counts(array, size, weights),
     "Diag": linalg.diag,
     "DivNoNan": lambda x, y: _where_not_zero(y, lambda safe: call.div(x, safe)),
     "EqualCount": lambda x, y: call.reshape(call.cast(call.sum(call.equal(x, y)), as_tensor(x).dtype), (1,)),
@@ -60,8 +60,8 @@ _FUNCTIONS: dict[str, _Function] = {
 }
 
 
-def _counted(numbers: Any, size: Any, weights: Any) -> Any:
-    """The sums of the weights of the numbers 0 ... size - 1; greater numbers do not count."""
+def _weighted_counts(numbers: Any, size: Any, weights: Any) -> Any:
+    """The sums of the weights per number 0 ... size - 1 (`bincount`); greater numbers do not count."""
     size = static_int(number_of(size), "size")
     if size < 0:
         raise ValueError(f"`size` of Bincount must not be negative, but it is {size}")
@@ -82,7 +82,7 @@ def _where_not_zero(y: Any, of: Callable[[Any], Any]) -> Any:
 
 
 def _tridiagonal(superdiag: Any, maindiag: Any, subdiag: Any, rhs: Any) -> Any:
-    """The product of matrices with three diagonals; the last number above and the first below are outside."""
+    """Tridiagonal matrices times `rhs`; the last number above and the first below the diagonal are not read."""
     rhs = as_tensor(rhs)
     above, main, below = (call.swapaxes(d, -1, -2) for d in (superdiag, maindiag, subdiag))
     none, n = call.zeros_like(call.narrow(rhs, -2, 0, 1)), rhs.shape[-2]
@@ -129,7 +129,7 @@ def _median(global_median: bool = False, axis: int = 0, keep_dims: bool = False,
         if not global_median:
             return along(x, axis, keep_dims)
         value, place = along(call.reshape(x, (-1,)), 0)
-        return value, call.zeros_like(place)  # no place in one of several dimensions
+        return value, call.zeros_like(place)  # of all elements, no position along an axis exists
 
     return run
 
@@ -138,7 +138,7 @@ def _log_cumulative(exclusive: bool = False, reverse: bool = False) -> _Function
     def run(x: Any, axis: int) -> Any:
         x = call.flip(x, axis) if reverse else as_tensor(x)
         y = call.logcumsumexp(x, axis)
-        if exclusive:  # what is before the first element is a sum of nothing
+        if exclusive:  # before the first element the sum is empty, and the least finite number stands for log(0)
             lowest = {"f16": -65500.0, "bf16": -3.38e38, "f32": -3.4028235e38, "f64": -1.7976931348623157e308}
             first = call.full_like(call.narrow(y, axis, 0, 1), lowest[y.dtype.short])
             y = call.concat((first, call.narrow(y, axis, 0, y.shape[axis] - 1)), axis)

@@ -118,12 +118,12 @@ def _conv2d_transpose(
     def run(dout: Any, weight: Any, input_size: Any) -> Any:
         weight = _checked_weight("Conv2DTranspose", weight, out_channel, kernel)
         full = nn_func.conv_transpose2d(dout, weight, None, strides, 0, 0, group, dilations)
-        for i in (0, 1):  # the part of the whole that the convolution read
+        for i in (0, 1):  # the part of the input that the convolution reads
             size, whole = input_size[2 + i], full.shape[2 + i]
             total = max(0, (dout.shape[2 + i] - 1) * strides[i] + dilations[i] * (kernel[i] - 1) + 1 - size)
             before = pads[2 * i] if pad_mode == "pad" else total // 2 if pad_mode == "same" else 0
             missing = before + size - whole
-            if missing > 0:  # a stride went past it
+            if missing > 0:  # elements that the last stride skips
                 full = call.pad(full, (0, 0, 0, missing) if i == 0 else (0, missing))
             full = call.narrow(full, 2 + i, before, size)
         return full

@@ -44,7 +44,7 @@ tanhshrink, hardsigmoid, hardswish = unary("tanhshrink"), unary("hardsigmoid"), 
 
 
 def gelu(input: Any, approximate: str = "none") -> Any:
-    """x times the normal distribution function of x, or (``approximate="tanh"``) its approximation by tanh."""
+    """x times the standard normal distribution function at x, or (``approximate="tanh"``) its approximation by tanh."""
     return call.gelu(input, approximate)
 
 
@@ -123,7 +123,12 @@ def log_softmax(logits: Any, axis: int = -1) -> Any:
 
 # ------------------------------------------------------------------------------------------------ linear layers
 def bias_add(input_x: Any, bias: Any) -> Any:
-    """[batch, channels, ...] plus one number per channel."""
+    """[batch, channels, ...] plus one number per channel.
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> bias_add(ops.zeros((1, 2, 1)), Tensor([1.0, 2.0])).tolist()
+    [[[1.0], [2.0]]]
+    """
     return call.bias_add(input_x, bias)
 
 
@@ -164,6 +169,10 @@ def _convolution(n: int) -> _Function:
 
     `pad_mode`: "valid" (no padding), "same" (as many windows as elements, divided by the stride), or "pad", for which
     `padding` is one int, {n}, or {2 * n} (before and after each dimension).  ShapeError: operands that do not fit.
+
+    >>> from autodiff_compiler import ops
+    >>> ops.conv{n}d(ops.ones((1, 1{", 4" * n})), ops.ones((2, 1{", 3" * n}))).shape
+    (1, 2{", 2" * n})
     """
     return conv
 
@@ -432,12 +441,12 @@ upsample = interpolate
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
-    """[batch, channels, ...] at the places in `grid` [batch, ..., n], whose coordinates run from -1 to 1."""
+    """[batch, channels, ...] sampled at the coordinates in `grid` [batch, ..., n], which run from -1 to 1."""
     return call.grid_sample(input, grid, mode, padding_mode, align_corners)
 
 
 def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Any:
-    """The places of a grid of `size`, mapped by theta [batch, n, n + 1], for `grid_sample`."""
+    """Coordinates for `grid_sample`: a grid of `size` mapped by theta [batch, n, n + 1]."""
     return call.affine_grid(theta, size, align_corners)
 
 
@@ -501,7 +510,7 @@ def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0, reduction: str = 
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
-    """Half the squared difference up to delta, beyond it the line that continues it."""
+    """Half the squared difference up to delta, beyond it linear with the slope delta."""
     return call.huber_loss(input, target, reduction, delta)
 
 

@@ -1,4 +1,4 @@
-"""The classes of operators: each made of a name and a function from constructor arguments to what a call computes."""
+"""Operator classes, each made of a name and a maker: from constructor arguments to the function that calls run."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from .operator_docs import DOCS
 from .primitive import OPERATORS, Primitive
 
 __all__ = ["Operation", "constant", "drawing", "operation"]
 
 _Function = Callable[..., Any]
-#: A function that draws, and what it is called with.
+#: A function that draws random numbers, and its arguments.
 Draw = tuple[_Function, tuple[Any, ...]]
 
 
 class _OperationType(type):
-    """The metaclass of operators: a class has the signature of its maker, which is inspected when it is asked for."""
+    """The metaclass of operators: a class has the signature of its maker, inspected on demand."""
 
     @property
     def __signature__(cls) -> inspect.Signature:
@@ -92,15 +93,24 @@ class Operation(Primitive, metaclass=_OperationType):
 
 def operation(name: str, make: Callable[..., _Function], module: str) -> type[Operation]:
     """A class whose constructor takes the arguments of `make` and whose objects are called as its result."""
-    make = _called(make, name)
-    doc = f"`{name}` as an object: constants are given when it is made, tensors when it is called."
+    doc, make = _docstring(name, make), _called(make, name)
     members = {"_make": staticmethod(make), "_name": name, "__module__": module, "__doc__": doc}
     OPERATORS[name] = type(name, (Operation,), members)
     return OPERATORS[name]
 
 
+def _docstring(name: str, make: Any) -> str:
+    """That of `DOCS`; else what the maker or, for a class without constants, its function says before examples."""
+    if name in DOCS:
+        return DOCS[name]
+    code = make.__code__
+    says = make if make.__doc__ or code.co_argcount or code.co_flags & inspect.CO_VARARGS else make()
+    said = inspect.cleandoc(says.__doc__ or "").partition(">>>")[0].strip()
+    return f"{said}\n\n`{name}` as an object: constants are given when it is made, tensors when it is called."
+
+
 def _called(make: Any, name: str) -> Callable[..., _Function]:
-    """A maker under the name of its class, which a TypeError about the constants says."""
+    """A maker with the name of its class, for TypeErrors about the constants."""
     if hasattr(make, "__wrapped__"):
         make.__wrapped__.__qualname__ = name
         return make
@@ -117,7 +127,7 @@ def constant(function: _Function) -> Callable[[], _Function]:
 
 # ------------------------------------------------------------------------------------------------ what draws
 class _Drawing:
-    """What an object that draws computes: its plan says which function draws, with what."""
+    """The call of an operator that draws: its `plan` gives the drawing function and the arguments."""
 
     def __init__(self, plan: Callable[..., Draw]) -> None:
         self._plan = plan
@@ -132,7 +142,7 @@ class _Drawing:
 
 
 def drawing(make: Callable[..., Callable[..., Draw]]) -> Callable[..., _Function]:
-    """The maker of a class that draws: `make` takes its constants, and its result says what a call draws."""
+    """The maker of a class that draws: `make` takes its constants and returns the plan of a call."""
 
     @functools.wraps(make)
     def made(*args: Any, **named: Any) -> _Function:

@@ -70,7 +70,7 @@ def missing(module: str, name: str) -> AttributeError:
     return AttributeError(f"module {module!r} has no attribute {name!r}" + (f": {advice}" if advice else ""), name=name)
 
 
-__lacking__ = lacking  # compiled code asks for it
+__lacking__ = lacking  # also in compiled code
 
 
 def __getattr__(name: str) -> Any:

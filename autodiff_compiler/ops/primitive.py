@@ -135,7 +135,7 @@ class Primitive:
         return self
 
     def recompute(self, mode: bool = True) -> Primitive:
-        """Accepted and without effect on values: what is kept for derivatives is decided elsewhere; returns itself."""
+        """Accepted and without effect on values: rematerialisation is decided by the compiler; returns itself."""
         return self
 
     def __repr__(self) -> str:
@@ -151,11 +151,11 @@ class Primitive:
         body = getattr(self, "vm_impl", None)
         if body is None:
             return _of_same_name(self)(*args)
-        promise = self._promise(args, _described)
+        promise = self._promise(args, _inference_argument)
         what, rule = _derivative(self)
         values, names, refusal = bound(body, rule, what, args, {}) if rule else (list(args), [], _none(self))
         given = replaced(args, constant_of)  # the body may write into what it is given: it has values of its own
-        return custom(lambda: _kept(self, body(*given), promise), values, names, rule, what, refusal)  # type: ignore[arg-type]
+        return custom(lambda: _checked_results(self, body(*given), promise), values, names, rule, what, refusal)  # type: ignore[arg-type]
 
     def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if lw.outside.class_attribute(type(self), "__call__") is not Primitive.__call__:
@@ -175,14 +175,14 @@ class Primitive:
         return lw.call_python(defining.__dict__["__call__"], [self, *args], kwargs, (defining, self))
 
     def _watch(self, lw: Any) -> None:
-        """Compiled code depends on this object as it is now: a change of an attribute is noticed."""
+        """Guards the attributes of this object: compiled code depends on them."""
         space = self.__dict__
         space.setdefault("_changes", 0)
         what = f"the number of changes to the attributes of {self!r}"
         lw.outside.guard(("primitive", id(self)), what, lambda: space["_changes"], space["_changes"], watched=True)
 
     def _promise(self, args: Sequence[Any], described: Callable[[Any], dict[str, Any]]) -> Any:
-        """What the inference says of a call's result; NOTHING_SAID if it says nothing."""
+        """The inferred shape and dtype of a call's result; NOTHING_SAID without an inference."""
         if type(self).__infer__ is Primitive.__infer__:
             return NOTHING_SAID
         found = self.__infer__(*[described(a) for a in args])
@@ -194,7 +194,7 @@ class Primitive:
 
 
 class PrimitiveWithInfer(Primitive):
-    """A `Primitive` whose `infer_shape` and `infer_dtype`, given those of the inputs, say what it returns."""
+    """A `Primitive` whose `infer_shape` and `infer_dtype` give those of the result from those of the inputs."""
 
     def infer_shape(self, *shapes: Any) -> Any:
         """The shape of the result; a tuple of shapes for a tuple of results."""
@@ -264,7 +264,7 @@ class _NothingSaid:
         return "nothing said"
 
 
-#: The promise of a primitive that says nothing of what it returns.
+#: The promise of a primitive without inference functions.
 NOTHING_SAID = _NothingSaid()
 
 
@@ -280,7 +280,7 @@ def _of_same_name(primitive: Primitive) -> Any:
 
 
 def _derivative(primitive: Primitive) -> tuple[str, Callable[..., Any] | None]:
-    """What messages call the derivative, and the function that `get_bprop` gives."""
+    """The name of the derivative in messages, and the function that `get_bprop` gives."""
     get = getattr(primitive, "get_bprop", None)
     return f"the bprop of {primitive.name}", None if get is None else get()
 
@@ -292,11 +292,11 @@ def _none(primitive: Primitive) -> NotDifferentiableError:
     )
 
 
-def _described(x: Any) -> dict[str, Any]:
+def _inference_argument(x: Any) -> dict[str, Any]:
     """An argument as inference functions get it."""
     if isinstance(x, Tensor):
         return {"shape": list(x.shape), "dtype": x.dtype, "value": None}
-    return _of_parts(x, _described)
+    return _of_parts(x, _inference_argument)
 
 
 def _of_parts(x: Any, described: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -313,8 +313,8 @@ def _as_specs(shape: Any, dtype: Any) -> Any:
     return TensorSpec(shape, dtype_of(dtype))
 
 
-def _kept(primitive: Primitive, found: Any, promise: Any) -> Any:
-    """What a `vm_impl` returned, as Tensors; TypeError or ValueError if something else was promised."""
+def _checked_results(primitive: Primitive, found: Any, promise: Any) -> Any:
+    """The results of a `vm_impl` as Tensors; TypeError or ValueError if they break the inference's promise."""
     if promise is NOTHING_SAID:
         return _as_tensors(found)
     arrays = iter(checked(_named(primitive.name), _as_tensors(found), promise))

@@ -8,7 +8,7 @@ __all__ = ["_get_cache_prim"]
 
 
 def _get_cache_prim(cls: type[Operation]) -> type[Operation]:
-    """What makes operators of a class: the class, as making one costs too little to keep them.
+    """The class itself: its objects are too cheap to cache.
 
     >>> from autodiff_compiler import Tensor, ops
     >>> _get_cache_prim(ops.ReduceSum)(keep_dims=True)(Tensor([1.0, 2.0]), 0).tolist()

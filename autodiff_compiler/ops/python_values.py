@@ -147,7 +147,7 @@ augassign_floordiv, augassign_mod = scalar_floordiv, scalar_mod
 
 # ------------------------------------------------------------------------------------------------ of tensors
 def identity(x: Any) -> Any:
-    """What is given.
+    """The argument itself.
 
     >>> identity(3)
     3
@@ -257,7 +257,7 @@ def tuple_equal(x: Any, y: Any) -> Any:
 
 
 def tuple_div(x: tuple[Any, ...], y: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The quotients of whole numbers that divide without remainder; ValueError for others.
+    """The quotients of integers that divide without remainder; ValueError for others.
 
     >>> tuple_div((8, 6), (2, 3))
     (4, 2)
@@ -276,7 +276,7 @@ def tail(x: Sequence[Any]) -> Any:
 
 
 def shape_mul(input_data: Sequence[int]) -> int:
-    """The product of whole numbers.
+    """The product of integers.
 
     >>> shape_mul((2, 3, 4))
     24

@@ -44,19 +44,19 @@ _Function = Callable[..., Any]
 
 
 def _advanced(state: Any) -> Any:
-    """The state for one draw, after which the next draw gets another: what `Generator.take` does, in compiled code."""
+    """The state for one draw; advances the generator, as `Generator.take` does, in compiled code."""
     now = state + 0
     assign(state, now + Tensor([0, 0, 1], int64))
     return now
 
 
 def _drawing(function: _Function) -> _Function:
-    """The public form of a function whose first parameter is the state to draw from: it is found by its `seed`."""
+    """The public form of a function of a generator state, which `seed` (or `generator`) chooses."""
     full = inspect.signature(function)
     signature = full.replace(parameters=list(full.parameters.values())[1:])
 
     def source_of(args: Any, kwargs: Any, unwrap: _Function = lambda x: x) -> tuple[Any, tuple[int | None, ...]]:
-        """What to draw from, and its stream's seed: a `generator` of the user's has one stream."""
+        """The generator to draw from and the seed of its stream: a `generator` of the user's has one stream."""
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         own, seed = unwrap(bound.arguments.get("generator")), unwrap(bound.arguments["seed"])
@@ -103,7 +103,7 @@ def _parameters(shape: Any, *parameters: Any) -> list[Any]:
 def uniform(state: Any, shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype: Any = float32) -> Any:
     """Numbers from `minval` to less than `maxval`, Tensors or numbers that broadcast with `shape`.
 
-    `dtype` is float32, or int32 for whole numbers.  DTypeError: another one.
+    `dtype` is float32, or int32 for integers.  DTypeError: another one.
 
     >>> bool((uniform((2, 3), 1.0, 2.0) >= 1).all())
     True
@@ -111,7 +111,7 @@ def uniform(state: Any, shape: Any, minval: Any, maxval: Any, seed: int | None =
     dtype = dtype_of(dtype)
     if dtype not in (float32, float64, int32, int64):
         raise DTypeError(f"uniform numbers are float32, float64, int32 or int64, not {dtype.name}")
-    # Whole numbers in float64: float32 would round great ones up to `maxval`.
+    # Integers in float64: float32 would round great ones up to `maxval`.
     low, high = (in_dtype(x, dtype if dtype.is_float else float64) for x in (minval, maxval))
     sizes, low, high = _parameters(shape, low, high)
     drawn = call.add(low, call.mul(F.random_uniform(state, shape=sizes, dtype=low.dtype), call.sub(high, low)))
@@ -138,7 +138,7 @@ def rand_like(state: Any, input: Any, seed: int | None = None, *, dtype: Any = N
 
 @_drawing
 def randint(state: Any, low: int, high: int, size: Any, seed: int | None = None, *, dtype: Any = None) -> Any:
-    """Whole numbers from `low` to `high` - 1, int64 by default.
+    """Integers from `low` to `high` - 1, int64 by default.
 
     >>> sorted(set(randint(0, 2, (100,)).tolist()))
     [0, 1]
@@ -155,7 +155,7 @@ def _integers(state: Any, low: Any, high: Any, shape: Shape, dtype: Any) -> Any:
 
 @_drawing
 def randint_like(state: Any, input: Any, low: int, high: int, seed: int | None = None, *, dtype: Any = None) -> Any:
-    """Whole numbers from `low` to `high` - 1 in the shape, and by default the dtype, of a Tensor."""
+    """Integers from `low` to `high` - 1 in the shape, and by default the dtype, of a Tensor."""
     return _integers(state, low, high, input.shape, dtype or input.dtype)
 
 
@@ -254,9 +254,9 @@ def _array(x: Any) -> Any:
 
 
 def _laplace(state: Any, sizes: Shape, dtype: Any) -> Any:
-    # Of a sign and an exponential distribution, whose numbers are -log(1 - u).
+    # A random sign times an exponentially distributed number, -log(1 - u).
     u = F.random_uniform(state, shape=sizes, dtype=float64)
-    centred = call.sub(call.mul(u, 2), 1)  # from -1: the logarithm of 0 is avoided by the next step
+    centred = call.sub(call.mul(u, 2), 1)  # from -1 on: the next step avoids log(0)
     magnitude = call.neg(call.log(call.maximum(call.sub(1, call.abs(centred)), 2.0**-53)))
     return cast(call.mul(call.sign(centred), magnitude), dtype)
 
@@ -324,7 +324,7 @@ def poisson_numbers(state: Any, shape: Any, mean: Any, seed: int | None = None) 
 @_drawing
 def truncated_normal(state: Any, shape: Any, dtype: Any = float32, seed: int | None = None) -> Any:
     """Numbers of the standard normal distribution between -2 and 2."""
-    # The quantiles of the numbers between those of -2 and 2.
+    # By inversion: the quantiles of uniform numbers between the probabilities of -2 and 2.
     centred = call.sub(call.mul(F.random_uniform(state, shape=_sizes(shape), dtype=float64), 2), 1)
     return cast(call.mul(call.erfinv(call.mul(centred, math.erf(math.sqrt(2)))), math.sqrt(2)), dtype_of(dtype))
 
@@ -382,7 +382,7 @@ def _classes(state: Any, input: Any, num_samples: int, replacement: bool, dtype:
         return cast(_chosen(state, weights, n), dtype)
     if n > weights.shape[-1]:
         raise ShapeError(f"{n} of {weights.shape[-1]} cannot be drawn without replacement")
-    # The first of exponential clocks whose rates are the weights (Efraimidis and Spirakis, 2006).
+    # The k smallest of exponential variables whose rates are the weights (Efraimidis and Spirakis, 2006).
     u = F.random_uniform(state, shape=weights.shape, dtype=float64)
     clocks = call.div(call.neg(call.log(call.sub(1, u))), F.chance_weights(weights, least=n))
     return cast(_slice(F.argsort(clocks, axis=-1), 0, n), dtype)
@@ -416,9 +416,9 @@ def random_categorical(state: Any, logits: Any, num_sample: int, seed: int = 0, 
 
 @_drawing
 def choice_with_mask(state: Any, input_x: Any, count: int = 256, seed: int | None = None) -> tuple[Any, Any]:
-    """`count` different places where a tensor of bools holds, in a random order (int32, [count, dimensions]).
+    """`count` distinct indices of true elements of a bool tensor, in random order (int32, [count, dimensions]).
 
-    The second result (bool, [count]) is False where there are no more of them, and the place is 0 there.
+    The second result (bool, [count]) is False where there are no more of them; the index is 0 there.
 
     >>> places, found = choice_with_mask(Tensor([[True, False]]), 2)
     >>> places.tolist(), found.tolist()
@@ -485,7 +485,7 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3) -> Any:
 
 # ------------------------------------------------------------------------------------------------ dropout
 def _drawn_dropout(state: Any, x: Any, p: float, dimensions: int | None) -> tuple[Any, Any]:
-    """Dropout of single elements, or of all that lie in the last `dimensions` together, and what was kept."""
+    """Dropout of single elements, or of whole slices of the last `dimensions`, and the mask of what was kept."""
     if not isinstance(p, int | float):
         raise StaticValueError(f"p of dropout must be a constant number, not {p!r}")
     x = as_tensor(x, "input")
@@ -540,7 +540,7 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True) -> Any:
 
 
 def _compiled_from_source(function: _Function) -> None:
-    """Compiled code compiles the function's source as it does the user's, so that the draw in it is seen."""
+    """Compiled code interprets the function's source like the user's: so the draw advances the generator."""
     function.__graph_call__ = lambda lw, args, kwargs: lw.call_python(function, args, kwargs)  # type: ignore[attr-defined]
 
 

@@ -17,13 +17,13 @@ __all__: list[str] = []
 
 
 def _drawing(name: str, make: Callable[..., Callable[..., Draw]]) -> None:
-    """Publishes a class: `make` takes its constants, and its result says what a call of the object draws."""
+    """Publishes a class: `make` takes its constants and returns the plan of a call."""
     globals()[name] = operation(name, drawing(make), __name__)
     __all__.append(name)
 
 
 def _seed(seed: int, seed2: int) -> int | None:
-    """The seed that two make."""
+    """One seed from MindSpore's two."""
     seed, seed2 = static_int(seed, "seed"), static_int(seed2, "seed2")
     if not 0 <= seed < 2**31 or not 0 <= seed2 < 2**31:
         raise ValueError(f"seeds are from 0 to 2**31 - 1, not {seed} and {seed2}")

@@ -16,7 +16,7 @@ from .random import _drawing as drawing
 __all__ = ["RANDOM_IN_PLACE"]
 
 
-#: A float dtype holds all whole numbers below this power of 2.
+#: A float dtype holds all integers below this power of 2.
 _EXACT = {bfloat16: 8, float16: 11, float32: 24, float64: 53}
 
 
@@ -44,7 +44,7 @@ def _dynamic(*xs: Any) -> bool:
 def _random(
     state: Any, x: Any, from_: int = 0, to: int | None = None, *, generator: Any = None, seed: int | None = None
 ) -> Any:
-    """Whole numbers from `from_` to less than `to`, by default all that the dtype holds exactly."""
+    """Integers from `from_` to less than `to`, by default all that the dtype holds exactly."""
     if to is None:
         from_, to = 0, 2 ** _EXACT.get(x.dtype, 8 * x.dtype.itemsize - 1)
     drawn = F.random_uniform(state, shape=x.shape, dtype=float64)

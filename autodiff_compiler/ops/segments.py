@@ -1,4 +1,4 @@
-"""Segment reductions, the classes `Segment...`: over neighbouring rows with one id; the last id says their number."""
+"""Segment reductions, the classes `Segment...`: over neighbouring rows of equal id; the last id tells their number."""
 
 from __future__ import annotations
 

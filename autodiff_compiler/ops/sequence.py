@@ -1,4 +1,4 @@
-"""MindSpore's functional names for sequences: alignments, positions; dense layers and products of batches; clipping.
+"""MindSpore's functional names for CTC, rotary embeddings, dense layers, batched products and gradient clipping.
 
 As everything in `ops` they promote as `Tensor` operators do and run in eager mode and in compiled code.
 """

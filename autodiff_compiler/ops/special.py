@@ -1,4 +1,4 @@
-"""MindSpore's functional names of Bessel, incomplete gamma and zeta functions, and of parts of numbers."""
+"""MindSpore's functional names of Bessel, incomplete gamma and zeta functions, and of signs and exponents."""
 
 from __future__ import annotations
 

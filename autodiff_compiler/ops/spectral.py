@@ -1,4 +1,4 @@
-"""Fourier transforms: what has real results; what has complex ones is refused, as there are no complex tensors."""
+"""Fourier transforms: the functions with real results; those with complex ones are refused, as Tensors are real."""
 
 from __future__ import annotations
 

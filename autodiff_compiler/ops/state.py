@@ -64,7 +64,7 @@ def assign_sub(variable: Parameter, value: Any) -> Tensor:
 
 # ------------------------------------------------------------------------------------------------ at places
 def compiled_from_source(function: _Function) -> _Function:
-    """The function, whose source compiled code compiles as it does the user's: it writes Parameters, or draws."""
+    """Marks a function that writes Parameters or draws: compiled code interprets its source like the user's."""
     function.__graph_call__ = lambda lw, args, kwargs: lw.call_python(function, args, kwargs)  # type: ignore[attr-defined]
     return function
 
@@ -112,43 +112,43 @@ def scatter_min(input_x: Parameter, indices: Any, updates: Any) -> Tensor:
 
 @compiled_from_source
 def scatter_nd_update(input_x: Parameter, indices: Any, updates: Any) -> Tensor:
-    """Replaces the elements (or slices) of a Parameter at the places in the last dimension of `indices`."""
+    """Replaces the elements (or slices) of a Parameter at the indices in the last dimension of `indices`."""
     return assign(input_x, call.tensor_scatter_update(input_x, indices, updates))
 
 
 @compiled_from_source
 def scatter_nd_add(input_x: Parameter, indices: Any, updates: Any, use_locking: bool = False) -> Tensor:
-    """Adds `updates` to a Parameter at the places in the last dimension of `indices`."""
+    """Adds `updates` to a Parameter at the indices in the last dimension of `indices`."""
     return assign(input_x, call.tensor_scatter_add(input_x, indices, updates))
 
 
 @compiled_from_source
 def scatter_nd_sub(input_x: Parameter, indices: Any, updates: Any, use_locking: bool = False) -> Tensor:
-    """Subtracts `updates` from a Parameter at the places in the last dimension of `indices`."""
+    """Subtracts `updates` from a Parameter at the indices in the last dimension of `indices`."""
     return assign(input_x, call.tensor_scatter_sub(input_x, indices, updates))
 
 
 @compiled_from_source
 def scatter_nd_mul(input_x: Parameter, indices: Any, updates: Any, use_locking: bool = False) -> Tensor:
-    """Multiplies a Parameter by `updates` at the places in the last dimension of `indices`."""
+    """Multiplies a Parameter by `updates` at the indices in the last dimension of `indices`."""
     return assign(input_x, call.tensor_scatter_mul(input_x, indices, updates))
 
 
 @compiled_from_source
 def scatter_nd_div(input_x: Parameter, indices: Any, updates: Any, use_locking: bool = False) -> Tensor:
-    """Divides a Parameter (of floats) by `updates` at the places in the last dimension of `indices`."""
+    """Divides a Parameter (of floats) by `updates` at the indices in the last dimension of `indices`."""
     return assign(input_x, call.tensor_scatter_div(input_x, indices, updates))
 
 
 @compiled_from_source
 def scatter_nd_max(input_x: Parameter, indices: Any, updates: Any, use_locking: bool = False) -> Tensor:
-    """Raises a Parameter to `updates` at least at the places in the last dimension of `indices`."""
+    """Raises a Parameter to `updates` at least at the indices in the last dimension of `indices`."""
     return assign(input_x, call.tensor_scatter_max(input_x, indices, updates))
 
 
 @compiled_from_source
 def scatter_nd_min(input_x: Parameter, indices: Any, updates: Any, use_locking: bool = False) -> Tensor:
-    """Lowers a Parameter to `updates` at most at the places in the last dimension of `indices`."""
+    """Lowers a Parameter to `updates` at most at the indices in the last dimension of `indices`."""
     return assign(input_x, call.tensor_scatter_min(input_x, indices, updates))
 
 
@@ -158,6 +158,6 @@ def inplace_index_add(var: Parameter, indices: Any, updates: Any, axis: int) -> 
     return assign(var, call.index_add(var, indices, updates, axis))
 
 
-# In compiled code these are state writes: the frontend knows them by these names.
+# The frontend turns calls of these, by name, into state writes.
 for _function in (assign, assign_add, assign_sub):
     _function.__graph_name__ = _function.__name__  # type: ignore[attr-defined]

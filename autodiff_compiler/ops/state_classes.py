@@ -19,15 +19,23 @@ _Function = Callable[..., Any]
 
 @compiled_from_source
 def _scatter_sub(input_x: Parameter, indices: Any, updates: Any) -> Tensor:
+    """Subtracts `updates` from the rows of a Parameter at the given positions, repeatedly if repeated."""
     return assign(input_x, call.scatter_add(input_x, indices, call.neg(updates)))
 
 
-def _locking(function: _Function, use_locking: bool) -> Callable[..., _Function]:
-    """The maker of a class whose only constant, `use_locking`, changes nothing."""
-    return (lambda use_locking=True: function) if use_locking else (lambda use_locking=False: function)
+def _locking(function: _Function, default: bool) -> Callable[..., _Function]:
+    """The maker of a class whose only constant, `use_locking`, has no effect."""
+
+    def make(use_locking: bool = default) -> _Function:
+        return function
+
+    make.__doc__ = function.__doc__
+    return make
 
 
 def _index_add(axis: int) -> _Function:
+    """Adds the slices of `updates` to a Parameter at the given positions along an axis."""
+
     @compiled_from_source
     def run(var: Parameter, indices: Any, updates: Any) -> Tensor:
         return assign(var, call.index_add(var, indices, updates, axis))

@@ -110,6 +110,7 @@ class Partial(Primitive):
 # ------------------------------------------------------------------------------------------------ loops
 @compiled_from_source
 def _while_loop(cond_func: Callable[..., Any], loop_func: Callable[..., Any], init_val: Any) -> Any:
+    """``val = loop_func(val)`` from `init_val` on, while ``cond_func(val)`` holds."""
     val = init_val
     while cond_func(val):
         val = loop_func(val)
@@ -118,6 +119,7 @@ def _while_loop(cond_func: Callable[..., Any], loop_func: Callable[..., Any], in
 
 @compiled_from_source
 def _fori_loop(lower: Any, upper: Any, loop_func: Callable[..., Any], init_val: Any, unroll: bool = True) -> Any:
+    """``val = loop_func(i, val)`` from `init_val` on, for i from `lower` to `upper` - 1."""
     val = init_val
     for i in range(lower, upper):
         val = loop_func(i, val)
@@ -126,6 +128,10 @@ def _fori_loop(lower: Any, upper: Any, loop_func: Callable[..., Any], init_val: 
 
 @compiled_from_source
 def _scan(loop_func: Callable[..., Any], init: Any, xs: Any, length: int | None = None, unroll: bool = True) -> Any:
+    """``carry, y = loop_func(carry, x)`` for every x of `xs`, from `init` on: the last carry, and a list of the y.
+
+    Without `xs` it is called `length` times with None.
+    """
     carry, ys = init, []
     for x in [None] * (length or 0) if xs is None else xs:
         carry, y = loop_func(carry, x)

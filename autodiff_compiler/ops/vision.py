@@ -109,7 +109,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:
-    """The greatest elements of `output_size` regions (or as many as a ratio of the size says) of random place.
+    """The greatest elements of `output_size` random regions (or `output_ratio` times the size).
 
     `_random_samples` [batch, channels, 2], from 0 to 1, decide where they lie; without them they are drawn.
     """
@@ -125,7 +125,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:
-    """The greatest elements of regions of random place over the last 3 dimensions; see `fractional_max_pool2d`."""
+    """The greatest elements of random regions over the last 3 dimensions; see `fractional_max_pool2d`."""
     return _fractional(input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 3)
 
 
@@ -218,7 +218,7 @@ def deformable_conv2d(
     deformable_groups: int = 1,
     modulated: bool = True,
 ) -> Any:
-    """Convolution of [batch, channels, height, width] whose taps read at places moved by `offsets`, times a mask.
+    """Convolution of [batch, channels, height, width] whose taps read at positions moved by `offsets`, times a mask.
 
     `offsets` [batch, 3 * deformable_groups * taps, ...] holds all moves to the right, all moves down and all masks;
     unless `modulated` there are no masks, and 2 instead of 3 parts.

@@ -1,4 +1,4 @@
-"""Optimizers: Cells that change Parameters by their gradients.  A module is loaded when its first name is asked for."""
+"""Optimizers: Cells that update Parameters by their gradients.  Submodules are imported at the first access."""
 
 from __future__ import annotations
 

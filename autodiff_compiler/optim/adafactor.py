@@ -1,4 +1,4 @@
-"""AdaFactor: Adam with the memory of two vectors for each matrix."""
+"""AdaFactor: Adam with two vectors as the second moment of each matrix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["AdaFactor"]
 
 
 class AdaFactor(Optimizer):
-    """AdaFactor: the running mean of squared gradients of a matrix is kept as the means of its rows and columns.
+    """AdaFactor: the second moment of a matrix is stored as the means of its rows and columns.
 
     In step t = 1, 2, ..., with ``b = 1 - t**-decay_rate`` and ``q = g**2 + eps[0]``: a vector has
     ``v = b * v + (1 - b) * q`` and ``d = g / sqrt(v)``; Parameters of more dimensions have such means r over the last
@@ -28,7 +28,7 @@ class AdaFactor(Optimizer):
     ``min(1e-6 * t, 1 / sqrt(t))``); with `scale_parameter` times ``max(eps[1], rms(p))``.
 
     State as Parameters: `exp_avg.X` (m), `exp_avg_sq_X` (v), `exp_avg_sq_row_X` (r), `exp_avg_sq_col_X` (c) and
-    `afactor_step` (t); those that a shape has no use for are one 0.  With `compression` the v are float16.
+    `afactor_step` (t); those that a shape does not need are one 0.  With `compression` the v are float16.
 
     ValueError: `learning_rate` together with `relative_step`, or neither.
 
@@ -109,7 +109,7 @@ class AdaFactor(Optimizer):
         return ops.assign(p, ops.cast(p - d, p.dtype))
 
     def _size(self, i: int, q: Any, stay: Any) -> Any:
-        """The root of the running mean of the squared gradients `q`, of which the share `stay` stays."""
+        """The root of the running mean of the squared gradients `q`, which decays by the factor `stay`."""
         if q.ndim < 2:
             v = self.exp_avg_sq[i]
             new = stay * v + (1.0 - stay) * q
@@ -129,7 +129,7 @@ def _rms(x: Any) -> Any:
 
 
 def _means(prefix: str, parameters: ParameterTuple, of_matrices: Any) -> ParameterTuple:
-    """Zeros of the shapes that belong to those of matrices, one 0 for vectors; or, with None, the other way round."""
+    """Zeros of the factored shapes for matrices, one 0 for vectors; without `of_matrices` the reverse."""
     made = []
     for p in parameters:
         wide, shape = len(p.shape) > 1, p.shape

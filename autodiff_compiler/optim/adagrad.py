@@ -46,7 +46,7 @@ class Adagrad(Optimizer):
 
 
 class ProximalAdagrad(Optimizer):
-    """Adagrad with penalties of the Parameters' size (`l1`) and square (`l2`), taken as proximal steps.
+    """Adagrad with L1 and L2 penalties (`l1`, `l2`), taken as proximal steps.
 
     ``s += g**2``; ``q = p - lr * g / sqrt(s)``; ``p = sign(q) / (1 + lr * l2) * max(|q| - lr * l1, 0)``.  The s are
     Parameters called `accum.X` and begin with `accum`.
@@ -84,7 +84,7 @@ class ProximalAdagrad(Optimizer):
 
 
 class FTRL(Optimizer):
-    """Follow the regularized leader: Parameters that the penalty `l1` keeps at exactly 0 until gradients add up.
+    """FTRL, follow the regularized leader: the L1 penalty `l1` keeps Parameters at exactly 0 until gradients add up.
 
     ``n = s + g**2``; ``u += g - (n**-lr_power - s**-lr_power) / lr * p``; ``s = n``; then
     ``p = (sign(u) * l1 - u) / (s**-lr_power / lr + 2 * l2)`` where ``|u| > l1``, else 0.  The s, Parameters called

@@ -1,4 +1,4 @@
-"""Adam and its kin: steps scaled by running means of the gradient and of its size."""
+"""Adam and its variants: steps scaled by running means of the gradient and of its size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["AdaMax", "Adam", "AdamOffload", "AdamW", "AdamWeightDecay", "LazyAda
 
 
 def checked_beta(name: str, value: Any) -> float:
-    """The share of a running mean that stays: between 0 and 1."""
+    """A decay factor of a running mean, between 0 and 1; TypeError, ValueError."""
     return checked_number(name, value, above=0.0, below=1.0)
 
 
@@ -158,14 +158,14 @@ class AdamWeightDecay(Optimizer):
         return ops.assign(p, ops.cast(p - lr * self.step(i, p, g), p.dtype))
 
     def step(self, i: int, p: Any, g: Any) -> Any:
-        """Brings the running means up to date, and returns what is subtracted at the rate 1."""
+        """Updates the moments, and returns the step at the learning rate 1."""
         decay = self.decay_of(i)
         m = self.running_mean(self.moments1[i], self.beta1, g)
         step = self.direction(m, self.running_mean(self.moments2[i], self.beta2, ops.square(g)))
         return step if decay is None else step + decay * p
 
     def direction(self, m: Any, v: Any) -> Any:
-        """Where the running means lead."""
+        """The direction of the step: the quotient of the moments."""
         return m / (ops.sqrt(v) + self.eps)
 
 

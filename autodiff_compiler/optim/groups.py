@@ -87,7 +87,7 @@ def checked_decay(decay: Any) -> Any:
 
 
 def checked_rate(rate: Any, name: str) -> Any:
-    """A learning rate as a Parameter called `name`, or the Cell that makes it."""
+    """A learning rate as a Parameter called `name`, or its schedule, a Cell."""
     if isinstance(rate, Cell):
         return rate
     if isinstance(rate, Tensor):

@@ -1,4 +1,4 @@
-"""Steps whose length is set for each Parameter by its own norm, for large batches."""
+"""LAMB and LARS: steps scaled per Parameter by its norm, for large batches."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class LARS(Optimizer):
         self.learning_rate, self.global_step = optimizer.learning_rate, optimizer.global_step
         if self.is_group_lr:
             self.group_rates = optimizer.group_rates
-        # From here on this prepares the gradients: the optimizer takes them as they come.
+        # LARS prepares the gradients from now on, so the optimizer must not decay or scale them again.
         optimizer.loss_scale, optimizer.decay_flags = 1.0, (False,) * len(self.parameters)
 
     def construct(self, gradients: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What optimizers share: the Parameters they train, the rate of every step, weight decay and loss scale."""
+"""The base class of optimizers: trained Parameters, learning rates, weight decay and loss scale."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Optimizer", "opt_init_args_register"]
 
 
 def opt_init_args_register(init: Callable[..., None]) -> Callable[..., None]:
-    """Decorates the `__init__` of a user's optimizer: what it is called with stays to be read.
+    """Decorates the `__init__` of a user's optimizer: its arguments are stored as attributes.
 
     `init_params` is ``{"params": ...}``, `init_learning_rate` the rate (None if it is a Cell), and `init_args` a dict
     of the other arguments, defaults included.
@@ -110,7 +110,7 @@ class Optimizer(KeptState, Cell):
             _is_on(groups[index].decay) if self.is_group else "beta" not in p.name and "gamma" not in p.name
             for p, index in placed
         )
-        # What optimizers written for MindSpore find in their base class.
+        # Attributes that optimizers written for MindSpore use.
         self._parameters, self.param_length = self.parameters, len(self.parameters)
         self.hyper_map = self.map_ = ops.HyperMap()
         self.assignadd, self.global_step_increase_tensor = ops.assign_add, 1
@@ -129,7 +129,7 @@ class Optimizer(KeptState, Cell):
         return tuple(self.parameters)
 
     def begin(self, rates: list[Any]) -> list[Any]:
-        """What a step does once, before the Parameters are changed; returns the rates of the groups."""
+        """Runs once per step, before the updates; returns the rates of the groups."""
         return rates
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
@@ -146,19 +146,19 @@ class Optimizer(KeptState, Cell):
         return beta ** ops.cast(self.steps_done() + 1, float64)
 
     def kept_power(self, state: Any, beta: float) -> Any:
-        """`beta_power`, of which a float32 Parameter keeps the value for checkpoints."""
+        """`beta_power`, also stored in a float32 Parameter for checkpoints."""
         value = self.beta_power(beta)
         ops.assign(state, ops.reshape(ops.cast(value, state.dtype), state.shape))
         return value
 
     @property
     def dynamic_lr(self) -> bool:
-        """Whether a learning rate changes from step to step."""
+        """Whether a learning rate is a schedule."""
         return any(isinstance(rate, Cell) or rate.ndim > 0 for rate in self._rates())
 
     @property
     def dynamic_weight_decay(self) -> bool:
-        """Whether a weight decay changes from step to step."""
+        """Whether a weight decay is a schedule."""
         return any(isinstance(decay, Cell) for decay in self._decays())
 
     def _is_dynamic_lr_or_weight_decay(self) -> bool:
@@ -194,7 +194,7 @@ class Optimizer(KeptState, Cell):
         return tuple([rates[index] for index in self.group_of]) if self.is_group_lr else rates[0]
 
     def get_lr_parameter(self, param: Any) -> Any:
-        """What holds the learning rate of a Parameter, or of each of a list: a Parameter, or the Cell that makes it.
+        """The learning rate of a Parameter, or of each of a list: a Parameter, or its schedule, a Cell.
 
         TypeError for what is no Parameter, ValueError for one that is not trained here.
 
@@ -241,7 +241,7 @@ class Optimizer(KeptState, Cell):
         return gradients if self.loss_scale == 1.0 else tuple([g / self.loss_scale for g in gradients])
 
     def decay_weight(self, gradients: Sequence[Any]) -> Sequence[Any]:
-        """The gradients with ``weight_decay * p`` added where it is due."""
+        """The gradients with ``weight_decay * p`` added where a weight decay applies."""
         return tuple(
             [
                 g if self.decay_of(i) is None else g + self.decay_of(i) * p
@@ -274,7 +274,7 @@ class Optimizer(KeptState, Cell):
 
     @property
     def unique(self) -> bool:
-        """What MindSpore asks about sparse gradients, kept for the caller: none of them is sparse."""
+        """MindSpore's flag of sparse gradients, stored without effect: all gradients are dense."""
         return self.__dict__.get("_unique", True) is True
 
     @unique.setter

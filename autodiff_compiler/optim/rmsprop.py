@@ -56,7 +56,7 @@ class RMSProp(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Adadelta: steps of the size of a running mean of the steps before.
+    """Adadelta: steps of the size of the running root mean square of earlier steps.
 
     ``s = rho * s + (1 - rho) * g**2``; ``d = sqrt(u + epsilon) / sqrt(s + epsilon) * g``;
     ``u = rho * u + (1 - rho) * d**2``; ``p -= lr * d``.  State as Parameters: `accum.X` (s), `accum_update.X` (u).

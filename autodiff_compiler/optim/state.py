@@ -1,4 +1,4 @@
-"""The Parameters that optimizers keep beside those they train, and how steps change them."""
+"""The state of optimizers (moments): Parameters beside the trained ones, and their updates."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["KeptState"]
 
 
 class KeptState:
-    """Methods of optimizers, whose `parameters` are trained.
+    """Methods that make and update the state of an optimizer, whose `parameters` are trained.
 
-    They are methods, since functions of this package run while code is compiled: they would read Parameters then.
+    They are methods because plain functions of this package run at compile time and could not read Parameters.
     """
 
     parameters: Any
@@ -25,16 +25,16 @@ class KeptState:
         return made
 
     def kept(self, state: Any, value: Any) -> Any:
-        """Assigns a value to a Parameter, in its dtype, and returns the value as it is."""
+        """Assigns a value to a Parameter, cast to its dtype, and returns the value uncast."""
         ops.assign(state, ops.cast(value, state.dtype))
         return value
 
     def running_mean(self, mean: Any, share: Any, x: Any) -> Any:
-        """Brings a running mean up to date: `share` of it stays, the rest is x."""
+        """Updates a running mean: ``mean = share * mean + (1 - share) * x``."""
         return self.kept(mean, share * mean + (1.0 - share) * x)
 
     def damped(self, stat: Any, g: Any, dampening: float) -> Any:
-        """The part of a gradient that a momentum takes: all of it while `stat` is 1, that is in the first step."""
+        """The gradient times 1 - `dampening`, for a momentum; undamped in the first step, while `stat` is 1."""
         part = g if dampening == 0.0 else g * ops.where(stat > 0.0, 1.0, 1.0 - dampening)
         ops.assign(stat, ops.zeros_like(stat))
         return part

@@ -46,7 +46,7 @@ def _rounded_once(function):
 
 
 def limited(x, low, high):
-    """`x` between two numbers; no derivative at and beyond them, nan stays."""
+    """`x` clamped between two numbers; its derivative is 0 at and beyond them, nan stays."""
     return F.clamp(x, low=low, high=high, edge=0)
 
 
@@ -151,7 +151,7 @@ class Tanhshrink(Primitive):
         above /= below
         above *= x
         far = x - np.tanh(x)
-        # The choice by bits: `np.where` waits for a branch at every element.
+        # The choice is bitwise: `np.where` branches at every element.
         bits = (size < 1).astype(f"i{x.itemsize}")
         bits *= above.view(bits.dtype) ^ far.view(bits.dtype)
         bits ^= far.view(bits.dtype)

@@ -1,4 +1,4 @@
-"""Derivatives and what users do to them, as ops: they are differentiated again like everything else."""
+"""Derivatives, users' derivative rules and gradient hooks as ops, which are differentiated again like others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..ir.primitive import Ints, Names, OptionalInts, Primitive
 from ..ir.types import Link, Size, TensorType, Type, link, tensor
 from .family import require
 
-#: The ops that the expansion of derivatives turns into others.
+#: The ops that `autodiff.expand` replaces.
 EXPANDED = frozenset({"grad", "linearize", "pull", "vmap"})
 #: The ops whose derivative is a user's rule: a block that need not be linear, nor zero at zero.
 OF_USERS = frozenset({"custom_vjp", "grad_map"})
@@ -45,7 +45,7 @@ class Grad(Primitive):
     `seeds` lists the results that the trailing operands are cotangents of; with ``seeds=None`` every float result
     is seeded with ones.
 
-    With ``forward=True`` it runs the other way: the trailing operands are tangents of the operands in `wrt`, and the
+    With ``forward=True`` it is forward mode: the trailing operands are tangents of the operands in `wrt`, and the
     tangents of the results in `seeds` follow the results.
     """
 
@@ -153,7 +153,7 @@ class CustomVjp(Primitive):
 
 
 class GradientSource(Primitive):
-    """A value that every derivative takes for one of its variables: a gradient hook stands behind it."""
+    """A value that is active in every derivative, since a gradient hook observes its cotangent."""
 
     internal = True
     cost = 0
@@ -163,7 +163,7 @@ class GradientSource(Primitive):
 
 
 class MissingCotangent(Primitive):
-    """What a user's rule does not give: a derivative that needs it raises the BpropError described here."""
+    """A cotangent that a user's rule does not return: a derivative that needs it raises this BpropError."""
 
     internal = True
     cost = 0

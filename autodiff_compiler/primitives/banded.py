@@ -1,4 +1,4 @@
-"""Diagonals and bands of matrices: what lies between two of them, taken out, put in, or kept.
+"""Diagonals and bands of matrices: extracted, set, or kept.
 
 Diagonals are numbered from the main one, upwards positive. Several of them form rows, the uppermost first; where
 they are shorter than the row, `align` says on which side they lie in it: "RIGHT_LEFT" puts those above the main one to
@@ -18,8 +18,8 @@ from .rearrange import at_least
 _ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
-def _numbers(k):
-    """The lowest and the highest diagonal, given as a number or a pair; whether it was a number."""
+def _diagonal_range(k):
+    """The lowest and the highest diagonal, given as a number or a pair."""
     k = k.tolist() if hasattr(k, "tolist") and hasattr(k, "asnumpy") else k
     pair = (k, k) if not isinstance(k, tuple | list) else (k[0], k[-1])
     require(not isinstance(k, tuple | list) or len(k) in (1, 2), f"`k` is a diagonal or two of them, not {k}")
@@ -28,8 +28,8 @@ def _numbers(k):
     return low, high
 
 
-def _places(rows, cols, low, high, width, align):
-    """For every place of the rows of diagonals where its element lies in the matrix, read row by row; -1 for none."""
+def _positions(rows, cols, low, high, width, align):
+    """The flat position in the matrix of every element of the rows of diagonals; -1 where a row is padded."""
     if align not in _ALIGNMENTS:
         raise ValueError(f"align must be one of {', '.join(_ALIGNMENTS)}, not {align!r}")
     found = np.full((high - low + 1, width), -1, np.int64)
@@ -48,8 +48,8 @@ def _longest(rows, cols, low, high):
     return min(rows + min(high, 0), cols - max(low, 0))
 
 
-def _picked(x, places, otherwise):
-    """Elements along the last axis of x at the places; `otherwise` where a place is -1."""
+def _gathered(x, places, otherwise):
+    """The elements along the last axis of x at these positions; `otherwise` where the position is -1."""
     at = constant(np.maximum(places, 0), tensor(int64, places.shape))
     taken = F.gather(x, at, axis=-1)
     if (places >= 0).all():
@@ -68,20 +68,20 @@ def _matrix_of(x, rows, cols, low, high, align, otherwise):
     fits = x.ndim >= axes and x.shape[-1] == _longest(rows, cols, low, high)
     fits = fits and (axes == 1 or x.shape[-2] == high - low + 1)
     require(fits, f"{list(x.shape)} does not hold the diagonals {low} to {high} of a matrix of {rows} x {cols}")
-    places = _places(rows, cols, low, high, x.shape[-1], align).ravel()
+    places = _positions(rows, cols, low, high, x.shape[-1], align).ravel()
     source = np.full(rows * cols, -1, np.int64)
     source[places[places >= 0]] = np.flatnonzero(places >= 0)
-    return _picked(_merged(x, axes), source.reshape(rows, cols), otherwise)
+    return _gathered(_merged(x, axes), source.reshape(rows, cols), otherwise)
 
 
 @composite()
 def matrix_diag_part(x, k=0, padding_value=0, align="RIGHT_LEFT"):
     """The diagonals k, or k[0] to k[1], of matrices; several as rows of one length, filled up with a number."""
-    x, (low, high) = as_tensor(x), _numbers(k)
+    x, (low, high) = as_tensor(x), _diagonal_range(k)
     require(x.ndim >= 2, f"only matrices have diagonals, not {list(x.shape)}")
     rows, cols = x.shape[-2:]
-    places = _places(rows, cols, low, high, _longest(rows, cols, low, high), align)
-    return _picked(_merged(x, 2), places[0] if low == high else places, in_dtype(padding_value, x.dtype))
+    places = _positions(rows, cols, low, high, _longest(rows, cols, low, high), align)
+    return _gathered(_merged(x, 2), places[0] if low == high else places, in_dtype(padding_value, x.dtype))
 
 
 @composite()
@@ -90,7 +90,7 @@ def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_
 
     Of two sizes that are -1 both are that of the square, of one alone it is the smallest that holds the diagonals.
     """
-    x, (low, high) = as_tensor(x), _numbers(k)
+    x, (low, high) = as_tensor(x), _diagonal_range(k)
     require(x.ndim >= 1, "a number has no diagonal")
     rows, cols = static_int(num_rows, "num_rows"), static_int(num_cols, "num_cols")
     least = x.shape[-1] - min(high, 0), x.shape[-1] + max(low, 0)
@@ -103,7 +103,7 @@ def matrix_diag(x, k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_
 @composite()
 def matrix_set_diag(x, diagonal, k=0, align="RIGHT_LEFT"):
     """Matrices with other numbers in the diagonals k, or k[0] to k[1]."""
-    (x, diagonal), (low, high) = promoted_dtype(x, diagonal), _numbers(k)
+    (x, diagonal), (low, high) = promoted_dtype(x, diagonal), _diagonal_range(k)
     require(x.ndim >= 2, f"only matrices have diagonals, not {list(x.shape)}")
     return broadcast_to(_matrix_of(diagonal, *x.shape[-2:], low, high, align, x), x.shape)
 

@@ -28,7 +28,7 @@ def _samples(low, high):
     return samples
 
 
-def _computed(x, n, zero, one, any_order):
+def _scipy_bessel(x, n, zero, one, any_order):
     """SciPy's function of these names for order 0, for order 1, and for every order."""
     from scipy import special
 
@@ -37,8 +37,8 @@ def _computed(x, n, zero, one, any_order):
     return getattr(special, one if n == 1 else zero)(x)
 
 
-def _between(function, x, n, sign):
-    """Half the sum (or, with sign -1, difference) of orders n - 1 and n + 1; order -1 is order 1 with the sign."""
+def _half_of_neighbours(function, x, n, sign):
+    """Half of f(n - 1) + sign * f(n + 1), where f(-1) = sign * f(1)."""
     above = function(x, n=n + 1)
     if n == 0:
         return above if sign > 0 else -above
@@ -58,12 +58,12 @@ class BesselJ(Primitive):
     flops = 100
 
     def numpy(x, *, n):
-        return _computed(x, n, "j0", "j1", "jv")
+        return _scipy_bessel(x, n, "j0", "j1", "jv")
 
     widen = True
 
     def vjp(c, g, x):
-        return g * _between(F.bessel_j, x, c.n, -1)
+        return g * _half_of_neighbours(F.bessel_j, x, c.n, -1)
 
     samples = _samples(-3, 3)
     errors = _ERRORS
@@ -79,12 +79,12 @@ class BesselY(Primitive):
     flops = 100
 
     def numpy(x, *, n):
-        return _computed(x, n, "y0", "y1", "yv")
+        return _scipy_bessel(x, n, "y0", "y1", "yv")
 
     widen = True
 
     def vjp(c, g, x):
-        return g * _between(F.bessel_y, x, c.n, -1)
+        return g * _half_of_neighbours(F.bessel_y, x, c.n, -1)
 
     samples = _samples(1, 4)
     errors = _ERRORS
@@ -99,12 +99,12 @@ class BesselI(Primitive):
     flops = 100
 
     def numpy(x, *, n):
-        return _computed(x, n, "i0", "i1", "iv")
+        return _scipy_bessel(x, n, "i0", "i1", "iv")
 
     widen = True
 
     def vjp(c, g, x):
-        return g * _between(F.bessel_i, x, c.n, 1)
+        return g * _half_of_neighbours(F.bessel_i, x, c.n, 1)
 
     samples = _samples(-3, 3)
     errors = _ERRORS
@@ -120,12 +120,12 @@ class BesselIe(Primitive):
     flops = 100
 
     def numpy(x, *, n):
-        return _computed(x, n, "i0e", "i1e", "ive")
+        return _scipy_bessel(x, n, "i0e", "i1e", "ive")
 
     widen = True
 
     def vjp(c, g, x):
-        return g * (_between(F.bessel_ie, x, c.n, 1) - F.sign(x) * c.out)
+        return g * (_half_of_neighbours(F.bessel_ie, x, c.n, 1) - F.sign(x) * c.out)
 
     def samples(rng):
         yield rng(2, 3, low=0.2, high=3), {"n": 0}
@@ -145,12 +145,12 @@ class BesselK(Primitive):
     flops = 100
 
     def numpy(x, *, n):
-        return _computed(x, n, "k0", "k1", "kv")
+        return _scipy_bessel(x, n, "k0", "k1", "kv")
 
     widen = True
 
     def vjp(c, g, x):
-        return -(g * _between(F.bessel_k, x, c.n, 1))
+        return -(g * _half_of_neighbours(F.bessel_k, x, c.n, 1))
 
     samples = _samples(1, 4)
     errors = _ERRORS
@@ -165,12 +165,12 @@ class BesselKe(Primitive):
     flops = 100
 
     def numpy(x, *, n):
-        return _computed(x, n, "k0e", "k1e", "kve")
+        return _scipy_bessel(x, n, "k0e", "k1e", "kve")
 
     widen = True
 
     def vjp(c, g, x):
-        return g * (c.out - _between(F.bessel_ke, x, c.n, 1))
+        return g * (c.out - _half_of_neighbours(F.bessel_ke, x, c.n, 1))
 
     samples = _samples(1, 4)
     errors = _ERRORS

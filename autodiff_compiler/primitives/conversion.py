@@ -93,7 +93,7 @@ def is_floating_point(x):
 
 @composite("is_signed")
 def is_signed(x):
-    """Whether the dtype has negative numbers."""
+    """Whether the dtype is signed."""
     return bool(x.dtype.kind in "if")
 
 

@@ -4,8 +4,8 @@
 Each is again linear in both of its operands, and the transposes of the three are the three: so the derivatives of every
 order stay inside the family.
 
-The kernels multiply matrices: the filters with the columns, which hold for every window the elements under it.  They
-are made in blocks that fit into the cache.
+The kernels multiply matrices (im2col): the filters by the columns, which hold the elements under every window.  The
+columns are made in blocks that fit into the cache.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .flops import size_of_type
 from .index import to_front
 from .window import padding_pairs, per_dimension, window_counts, window_taps
 
-#: Elements of the columns that are made at a time.
+#: The most elements of columns in one block.
 COLUMNS = 1 << 20
 
 
@@ -66,25 +66,25 @@ def _filter_type(x, g, kernel, stride, padding, dilation, groups):
     return w
 
 
-def _merged(x):
-    """Examples of samples as more samples, examples of filters as more filters."""
+def _fold_into_batch(x):
+    """The axis of examples (of a `vmap`) merged with the next one: a larger batch, or more filters."""
     return F.reshape(x, shape=(x.shape[0] * x.shape[1], *x.shape[2:]))
 
 
-def _side_by_side(n, x, had):
-    """Examples as more channels; with filters of their own they are groups of channels that do not meet."""
+def _fold_into_channels(n, x, had):
+    """The axis of examples merged into the channels: one group of channels per example, each with its own filters."""
     x = to_front(x if had else broadcast_to(x, (n, *x.shape)), 1)
     return F.reshape(x, shape=(x.shape[0], n * x.shape[2], *x.shape[3:]))
 
 
-def _apart(n, x):
-    """The examples that lie `_side_by_side`."""
+def _unfold_channels(n, x):
+    """The inverse of `_fold_into_channels`."""
     return to_front(F.reshape(x, shape=(x.shape[0], n, x.shape[1] // n, *x.shape[2:])), 1)
 
 
 # ------------------------------------------------------------------------------------------------ kernels
 def conv_blocks(batch, counts, columns):
-    """(first sample, samples, first row, rows) of nearly equal blocks of no more than `COLUMNS` elements of columns."""
+    """(first sample, samples, first row, rows) of nearly equal blocks of at most `COLUMNS` elements of columns."""
     whole = max(1, columns * math.prod(counts))
     parts = -(-batch // max(1, COLUMNS // whole))
     samples = -(-batch // max(1, parts)) or 1
@@ -97,7 +97,7 @@ def conv_blocks(batch, counts, columns):
 
 
 def block_taps(sizes, counts, kernel, stride, padding, dilation, row, rows):
-    """The taps of the windows of some rows only."""
+    """The `window_taps` of `rows` rows of windows from `row` on."""
     padding = (padding[0] - row * stride[0], *padding[1:])
     return window_taps(sizes, (rows, *counts[1:]), kernel, stride, padding, dilation)
 
@@ -134,9 +134,10 @@ class Conv(Primitive):
         geometry = {"stride": c.stride, "padding": c.padding, "dilation": c.dilation}
         if c.needs.w:
             if c.groups == 1 and not c.needs.x:
-                return _apart(n, F.conv(x, _merged(w), **geometry))
-            return _apart(n, F.conv(_side_by_side(n, x, c.needs.x), _merged(w), **geometry, groups=n * c.groups))
-        flat = F.conv(_merged(x), w, **geometry, groups=c.groups)
+                return _unfold_channels(n, F.conv(x, _fold_into_batch(w), **geometry))
+            x = _fold_into_channels(n, x, c.needs.x)
+            return _unfold_channels(n, F.conv(x, _fold_into_batch(w), **geometry, groups=n * c.groups))
+        flat = F.conv(_fold_into_batch(x), w, **geometry, groups=c.groups)
         return F.reshape(flat, shape=(*x.shape[:2], *flat.shape[1:]))
 
     flops = _conv_flops
@@ -244,8 +245,9 @@ class ConvInput(Primitive):
     def batch(c, n, g, w):
         geometry = {"size": c.size, "stride": c.stride, "padding": c.padding, "dilation": c.dilation}
         if c.needs.w:
-            return _apart(n, F.conv_input(_side_by_side(n, g, c.needs.g), _merged(w), **geometry, groups=n * c.groups))
-        flat = F.conv_input(_merged(g), w, **geometry, groups=c.groups)
+            g = _fold_into_channels(n, g, c.needs.g)
+            return _unfold_channels(n, F.conv_input(g, _fold_into_batch(w), **geometry, groups=n * c.groups))
+        flat = F.conv_input(_fold_into_batch(g), w, **geometry, groups=c.groups)
         return F.reshape(flat, shape=(*g.shape[:2], *flat.shape[1:]))
 
     flops = lambda g, w, **_: 2 * size_of_type(g) * math.prod(w.shape[1:])
@@ -321,7 +323,7 @@ class ConvFilter(Primitive):
 
     def batch(c, n, x, g):
         geometry = {"kernel": c.kernel, "stride": c.stride, "padding": c.padding, "dilation": c.dilation}
-        x, g = _side_by_side(n, x, c.needs.x), _side_by_side(n, g, c.needs.g)
+        x, g = _fold_into_channels(n, x, c.needs.x), _fold_into_channels(n, g, c.needs.g)
         w = F.conv_filter(x, g, **geometry, groups=n * c.groups)
         return F.reshape(w, shape=(n, w.shape[0] // n, *w.shape[1:]))
 
@@ -332,7 +334,7 @@ class ConvFilter(Primitive):
         (batch, channels, *sizes), (_, filters, *counts) = x.shape, g.shape
         taps, made = math.prod(kernel), ()
         out = np.zeros((groups, filters // groups, channels // groups * taps), x.dtype)
-        # Windows are copied at once where the elements under one tap would lie far apart.
+        # Whole windows are copied where the elements under one tap are strided far apart.
         long = len(kernel) == 1 and kernel[0] >= 16 and stride[0] > 1 and dilation[0] == 1 and not any(padding)
         for i, samples, row, rows in conv_blocks(batch, counts, channels * taps):
             if long:

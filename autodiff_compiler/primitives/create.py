@@ -1,4 +1,4 @@
-"""Tensors made from nothing: filled, counted."""
+"""New tensors: filled with a number, ranges, windows of signal processing."""
 
 from __future__ import annotations
 
@@ -224,13 +224,13 @@ def _triangle_indices(places, row, col, offset, dtype):
 
 @composite()
 def tril_indices(row, col, offset=0, dtype=None):
-    """The places [2, n] on and below a diagonal of a matrix, row by row; int64 by default."""
+    """The indices [2, n] on and below a diagonal of a matrix, row by row; int64 by default."""
     return _triangle_indices(np.tril_indices, row, col, offset, dtype)
 
 
 @composite()
 def triu_indices(row, col, offset=0, dtype=None):
-    """The places [2, n] on and above a diagonal of a matrix, row by row; int64 by default."""
+    """The indices [2, n] on and above a diagonal of a matrix, row by row; int64 by default."""
     return _triangle_indices(np.triu_indices, row, col, offset, dtype)
 
 

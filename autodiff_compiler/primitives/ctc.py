@@ -158,7 +158,7 @@ class BandedRecurrence(Primitive):
 
 
 def _stepped(x, k):
-    """Every element one row further and k columns further; zeros move in."""
+    """The elements shifted by one row and k columns; zeros move in."""
     rows, states = x.shape[-2:]
     k = min(k, states)
     part = F.slice(x, axes=(-2, -1), starts=(0, 0), stops=(rows - 1, states - k), steps=(1, 1))
@@ -166,7 +166,7 @@ def _stepped(x, k):
 
 
 def _inside(x, k):
-    """Where `_stepped` takes an element of x from, as a constant."""
+    """The mask, a constant, of where `_stepped` holds an element of x and not a zero that moved in."""
     inside = np.zeros(x.shape, bool)
     inside[..., 1:, k:] = True
     return inside, tensor(bool_, x.shape)

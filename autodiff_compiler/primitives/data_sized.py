@@ -49,7 +49,7 @@ def masked_select(x, mask):
 
 @composite("nonzero")
 def nonzero(x, as_tuple=False):
-    """The places (int64) of the elements that are not zero: [places, dimensions], or a vector for each dimension.
+    """The indices (int64) of the nonzero elements: [elements, dimensions], or a vector for each dimension.
 
     Not in compiled code.
     """
@@ -63,13 +63,13 @@ def nonzero(x, as_tuple=False):
 
 @composite("argwhere")
 def argwhere(x):
-    """The places (int64) of the elements that are not zero, one in each row; not in compiled code."""
+    """The indices (int64) of the nonzero elements, one in each row; not in compiled code."""
     return nonzero(x)
 
 
 @composite()
 def unique(x):
-    """The different elements in the order in which they first appear, and where each element is among them.
+    """The distinct elements in the order in which they first appear, and the position of each element among them.
 
     Positions are int64 for int64 elements, else int32.  Not in compiled code.
     """

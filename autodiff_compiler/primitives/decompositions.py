@@ -124,6 +124,14 @@ class CheckSolved(Primitive):
 
 # ------------------------------------------------------------------------------------------------ Cholesky
 def _cholesky(x, upper=False):
+    """Lower triangular L with L @ L.T = x, or L.T if `upper`, of the symmetric part of x; the cotangent is symmetric.
+
+    LinAlgError: x is not positive definite.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([[4.0, 0.0], [0.0, 9.0]]).cholesky().tolist()
+    [[2.0, 0.0], [0.0, 3.0]]
+    """
     x = square_floats(x, "cholesky")
     out = F.check_solved(F.cholesky(x), x, message="cholesky: the matrix is not positive definite")
     return matrix_transpose(out) if upper else out
@@ -132,7 +140,7 @@ def _cholesky(x, upper=False):
 class Cholesky(Primitive):
     """Lower triangular L with L @ L.T = x, of the symmetric part of x; nan where it is not positive definite.
 
-    In `call`: LinAlgError if x is not positive definite; ``upper=True`` gives L.T.  The cotangent is symmetric.
+    The cotangent is symmetric.
     """
 
     def infer(x: TensorType):

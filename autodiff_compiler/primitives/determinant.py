@@ -1,4 +1,4 @@
-"""Determinants and cofactors; kernels fail as in `decompositions`.
+"""Determinants and cofactors; the kernels give nan instead of raising, as in `decompositions`.
 
 Formulas: M. B. Giles, Collected matrix derivative results (2008).
 """

@@ -1,4 +1,4 @@
-"""What a program does besides computing: printing, stopping, calling the host.  They keep their mutual order."""
+"""Ops with effects: printing, exceptions, calls of host functions.  They keep their order."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class HostCall(Primitive):
 
 
 class WithoutOverflow(Primitive):
-    """`finite`, but False where a device whose results saturate noted an overflow since somebody last asked."""
+    """`finite`, but False if a device whose results saturate has recorded an overflow since the last query."""
 
     internal = True
     effect = Effect.IO

@@ -2,7 +2,8 @@
 
 A product of several tensors is taken apart into products of two, in the order that costs least.  Each of those is one
 matrix product: what both have and the result keeps is a batch, what is summed is the inner dimension, and the rest are
-rows and columns.  Only elements of one layout that are summed over leading dimensions are no matrix product.
+rows and columns.  Only sums over leading dimensions of two tensors with equal labels are no matrix product
+(`ProductSum`).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _plan(equation, shapes):
         raise ValueError(f"einsum {equation!r}: the result names {missing[0]!r}, which no operand has")
     if len(set(result)) != len(result):
         raise ValueError(f"einsum {equation!r}: the result names one dimension twice")
-    # What is stretched is taken away before the first product: it has no influence on the order.
+    # Broadcast dimensions are dropped before the first product: they have no influence on the order.
     kept = [
         frozenset(x for x, d in zip(term, shape, strict=True) if d != 1 or sizes[x] == 1)
         for term, shape in zip(terms, shapes, strict=True)
@@ -119,7 +120,7 @@ def _cost(labels, sizes):
 def _best_order(terms, result, sizes):
     n, everything = len(terms), (1 << len(terms)) - 1
     inside = [frozenset().union(*[terms[i] for i in range(n) if s >> i & 1]) for s in range(everything + 1)]
-    # What is left of a product of the terms in `s`: what the others or the result still need.
+    # The labels that a product of the terms in `s` keeps: those that the others or the result need.
     left = [inside[s] & (inside[everything ^ s] | result) for s in range(everything + 1)]
     best = {1 << i: (0, None) for i in range(n)}
     for s in range(1, everything + 1):
@@ -151,7 +152,7 @@ def _best_order(terms, result, sizes):
 
 
 def _greedy_order(terms, result, sizes):
-    """Takes the product whose result has the least elements beyond those of its operands, again and again."""
+    """Repeatedly takes the product that adds the fewest elements to those of its operands."""
     terms, steps = list(terms), []
     while len(terms) > 1:
         found = None
@@ -203,8 +204,8 @@ class ProductSum(Primitive):
     errors = [((F2, D2), {"axes": (-1,)}, "dtypes differ"), ((F2, F2), {"axes": (-2,)}, "do not exist")]
 
 
-def _alone(x, labels, sizes, needed):
-    """One operand without what concerns no other: repeated labels, stretched dimensions, sums of its own."""
+def _reduced_operand(x, labels, sizes, needed):
+    """One operand with its diagonals taken, broadcast dimensions dropped, and labels that no other has summed."""
     labels = list(labels)
     while len(set(labels)) != len(labels):
         label = next(c for c in labels if labels.count(c) > 1)
@@ -224,11 +225,11 @@ def _alone(x, labels, sizes, needed):
     if gone:
         labels = [c for i, c in enumerate(labels) if i - x.ndim not in gone]
         x = F.squeeze(x, axes=gone)
-    return _without(x, labels, needed)
+    return _sum_out(x, labels, needed)
 
 
-def _without(x, labels, needed):
-    """`x` summed over the labels that are not in `needed`, and the labels that are left."""
+def _sum_out(x, labels, needed):
+    """`x` summed over the labels that are not in `needed`, and the remaining labels."""
     if needed.issuperset(labels):
         return x, labels
     axes = tuple([i - x.ndim for i, c in enumerate(labels) if c not in needed])
@@ -240,21 +241,21 @@ def _arranged(x, labels, wanted):
 
 
 def _product(a, a_labels, b, b_labels, needed, result=()):
-    """Two tensors multiplied and summed over what both have and nobody needs, and the labels of the product.
+    """Two tensors multiplied and summed over the shared labels that are not `needed`, and the labels of the product.
 
-    Without a sum they come in the order of `result` if that has the same ones: so nothing is transposed.
+    Without a sum the labels have the order of `result` if they are the same: so nothing is transposed afterwards.
     """
     both = [c for c in a_labels if c in b_labels]
     batch, inner = [c for c in both if c in needed], [c for c in both if c not in needed]
     rows, cols = [c for c in a_labels if c not in both], [c for c in b_labels if c not in both]
     if not inner:
         kept = batch + rows + cols
-        return _spread_product(a, a_labels, b, b_labels, list(result) if set(result) == set(kept) else kept)
+        return _broadcast_product(a, a_labels, b, b_labels, list(result) if set(result) == set(kept) else kept)
     sizes = dict(zip([*a_labels, *b_labels], [*a.shape, *b.shape], strict=True))
     if not rows and not cols and a_labels == b_labels:
-        return _dots(a, b, a_labels, inner)
+        return _inner_products(a, b, a_labels, inner)
     for x, x_labels, y, y_labels in ((a, a_labels, b, b_labels), (b, b_labels, a, a_labels)):
-        found = _uncopied(x, x_labels, y, y_labels, inner, sizes)
+        found = _without_transpose(x, x_labels, y, y_labels, inner, sizes)
         if found is not None:
             return found
     shape = tuple([sizes[c] for c in batch + rows + cols])
@@ -270,7 +271,7 @@ def _matrices(x, labels, batch, rows, cols):
     return F.reshape(x, shape=(*x.shape[:n], dim_product(x.shape[n:m]), dim_product(x.shape[m:])))
 
 
-def _dots(a, b, labels, inner):
+def _inner_products(a, b, labels, inner):
     """Products of two tensors of one layout, summed over `inner`: the last ones as scalar products, without a copy."""
     n = len(labels)
     while n > 0 and labels[n - 1] in inner:
@@ -281,14 +282,14 @@ def _dots(a, b, labels, inner):
         ]
     lead, tail = a.shape[:n], dim_product(a.shape[n:])
     products = F.matmul(F.reshape(a, shape=(*lead, 1, tail)), F.reshape(b, shape=(*lead, tail, 1)))
-    return _without(F.reshape(products, shape=lead), labels[:n], set(labels[:n]).difference(inner))
+    return _sum_out(F.reshape(products, shape=lead), labels[:n], set(labels[:n]).difference(inner))
 
 
-def _uncopied(x, x_labels, y, y_labels, inner, sizes):
-    """The product of x, in whose middle the summed labels lie, with a small y, or None where that is not so.
+def _without_transpose(x, x_labels, y, y_labels, inner, sizes):
+    """The product of x, whose summed labels are inner axes, with a small y; None for other operands.
 
-    As one matrix product it would need x in another order.  So what stands before them becomes a batch, for which y is
-    repeated; its cotangent, one per batch entry, has no more elements than x then.
+    One matrix product would need a transposed copy of x.  So the axes before them become a batch, along which y is
+    broadcast; the cotangent of the broadcast y has no more elements than x.
     """
     first = next(i for i, c in enumerate(x_labels) if c in inner)
     last = first + len(inner)
@@ -309,8 +310,8 @@ def _uncopied(x, x_labels, y, y_labels, inner, sizes):
     return F.reshape(F.matmul(y, x), shape=tuple([sizes[c] for c in labels])), labels
 
 
-def _spread_product(a, a_labels, b, b_labels, labels):
-    """Two tensors multiplied element by element; each is stretched along what only the other has."""
+def _broadcast_product(a, a_labels, b, b_labels, labels):
+    """Two tensors multiplied element by element, broadcast along the labels that only the other has."""
     parts = []
     for x, own in ((a, a_labels), (b, b_labels)):
         present = [c for c in labels if c in own]
@@ -344,12 +345,12 @@ def einsum(equation, *operands):
     terms = []
     for i, (x, labels) in enumerate(zip(xs, plan.terms, strict=True)):
         others = set(plan.result).union(*[t for k, t in enumerate(plan.terms) if k != i])
-        terms.append(_alone(x, labels, plan.sizes, others))
+        terms.append(_reduced_operand(x, labels, plan.sizes, others))
     for i, j in plan.steps:
         (b, b_labels), (a, a_labels) = terms.pop(j), terms.pop(i)
         needed = set(plan.result).union(*[labels for _, labels in terms])
-        a, a_labels = _without(a, a_labels, needed.union(b_labels))
-        b, b_labels = _without(b, b_labels, needed.union(a_labels))
+        a, a_labels = _sum_out(a, a_labels, needed.union(b_labels))
+        b, b_labels = _sum_out(b, b_labels, needed.union(a_labels))
         terms.append(_product(a, a_labels, b, b_labels, needed, plan.result))
     out, labels = terms[0]
     return cast(_arranged(out, labels, plan.result), dtype)

@@ -41,7 +41,12 @@ from .samples import B2, F2, F3, I2, real
 
 
 class Add(Primitive):
-    """Sum of two tensors (of bools: whether either holds)."""
+    """Sum of two tensors (of bools: whether either holds).
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.add(Tensor([1, 2]), Tensor([[10], [20]])).tolist()
+    [[11, 12], [21, 22]]
+    """
 
     infer = binary
     scalar = lambda k, x, y: k.add(x, y)
@@ -75,7 +80,12 @@ class Sub(Primitive):
 
 
 class Mul(Primitive):
-    """Product of two tensors, element by element (of bools: whether both hold)."""
+    """Product of two tensors, element by element (of bools: whether both hold).
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.mul(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])).tolist()
+    [3.0, 8.0]
+    """
 
     infer = binary
     scalar = lambda k, x, y: k.multiply(x, y)
@@ -152,7 +162,7 @@ class Mod(Primitive):
     def vjp(c, g, x, y):
         return g, (-(g * F.floordiv(x, y)) if c.needs.y else None)
 
-    def samples(rng):  # quotients stay away from whole numbers, where the remainder jumps
+    def samples(rng):  # quotients stay away from integers, where the remainder jumps
         whole, part, y = rng.ints(2, 3), rng(2, 3, low=0.2, high=0.8), rng(2, 3, low=1.0, high=2.0)
         yield (whole + part) * y, y
         yield -(whole + part) * y, -y
@@ -212,7 +222,12 @@ class Sqrt(Primitive):
 
 
 class Tanh(Primitive):
-    """Hyperbolic tangent of every element."""
+    """Hyperbolic tangent of every element.
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.tanh(Tensor([0.0, 1.0])).tolist()
+    [0.0, 0.761594...]
+    """
 
     infer = float_unary
     scalar = lambda k, x: k.tanh(x)
@@ -331,7 +346,7 @@ class Relu(Primitive):
     methods = ("relu", "relu_")
 
     def vjp(c, g, x):
-        return where_else_0(F.greater(c.out, 0), g)  # so that nobody needs x any more
+        return where_else_0(F.greater(c.out, 0), g)  # by the result, so that x need not be saved
 
     def samples(rng):
         yield (rng.distinct(2, 3),)
@@ -341,7 +356,7 @@ class Relu(Primitive):
 
 
 def winners_share(loses, tie, g):
-    """The cotangent of one of two competitors: all if it wins, half at a tie."""
+    """The cotangent of one operand of a maximum or minimum: all if it is the result, half at a tie."""
     return F.select(loses, 0, F.select(tie, divided(g, 2), g))
 
 
@@ -424,9 +439,9 @@ class Select(Primitive):
 
 
 class Kept(Primitive):
-    """`x` where the mask holds, else 0, whatever number x is there: `select` by a product of bits.
+    """`x` where the mask holds, else 0 even if x is nan there: `select` by a bitwise and.
 
-    `np.where` waits for a branch at every element, at a mask that no processor can foresee 15 times as long as this.
+    `np.where` branches at every element: where the mask is unpredictable it takes 15 times as long as this.
     """
 
     internal = True
@@ -467,8 +482,8 @@ def _astype(x, dtype):
 class Cast(Primitive):
     """The same numbers in another dtype; a cast of a float to an integer or bool ends its derivative.
 
-    But what integer variables lead to passes on cotangents there and back, and a `linear` cast, which cuts a cotangent
-    to an integer, has the derivative that it would have without cutting.
+    Where integers are differentiated, casts between them and floats pass cotangents both ways; a `linear` cast, which
+    truncates a cotangent to an integer, has the derivative of one that does not truncate.
     """
 
     cost = 1

@@ -179,7 +179,7 @@ def as_shape(sizes: Sequence[Any], parameter: str = "shape") -> Shape:
 
 
 def broadcast_shapes(shapes: list[Shape], what: str = "operands") -> Shape:
-    """NumPy's broadcasting: sizes align from the right, 1 stretches."""
+    """NumPy's broadcasting: sizes align from the right, and 1 becomes any size."""
     first = shapes[0]
     if all(s == first for s in shapes):
         return first
@@ -326,12 +326,12 @@ def cast(x: Any, dtype: DType) -> Any:
 
 
 def cotangent_in(g: Any, dtype: DType) -> Any:
-    """A cotangent in another dtype; what an integer cannot hold of a float is cut off, linear as it is meant."""
+    """A cotangent in another dtype; a float is truncated to an integer by a cast that counts as linear."""
     return g if g.dtype is dtype else F.cast(g, dtype=dtype, linear=g.dtype.is_float and dtype.is_int)
 
 
 def divided(g: Any, n: Any) -> Any:
-    """The share of a cotangent that is divided among `n`: of an integer the quotient, cut."""
+    """The share of a cotangent that is divided among `n`; that of an integer is truncated."""
     if g.dtype.is_float:
         return g / n
     return cotangent_in(cast(g, float64) / (cast(n, float64) if is_tensor(n) else n), g.dtype)
@@ -362,20 +362,20 @@ def broadcast_to(x: Any, shape: Shape) -> Any:
 
 
 def where_else_0(mask: Any, g: Any) -> Any:
-    """A masked cotangent: 0 where the mask does not hold, even if it is nan there; fast for floats (see `Kept`)."""
+    """A masked cotangent: 0 where the mask is false, even if it is nan there; fast for floats (see `Kept`)."""
     mask = broadcast_to(mask, g.shape)
     return F.kept(mask, g) if g.dtype.is_float else F.select(mask, g, 0)
 
 
 def expand(x: Any, axes: tuple[int, ...], shape: Shape, keepdims: bool = False) -> Any:
-    """Undoes the loss of dimensions of a reduction: the result over `axes`, stretched to `shape` again."""
+    """The result of a reduction over `axes`, broadcast back to the operand's `shape`."""
     if axes and not keepdims:
         x = F.expand_dims(x, axes=axes)
     return broadcast_to(x, shape)
 
 
 def sum_to(g: Any, shape: Shape) -> Any:
-    """Sums a cotangent over the dimensions in which an operand of `shape` was stretched."""
+    """Sums a cotangent over the dimensions along which an operand of `shape` was broadcast."""
     if same_shape(g.shape, shape):
         return g
     n = len(shape)
@@ -401,7 +401,7 @@ def promoted(*xs: Any, floating: bool = False) -> list[Any]:
     first = xs[0]
     if trace.builder is None and is_tensor(first) and (not floating or first.dtype.is_float):
         dtype, shape = first.dtype, first.shape
-        out: list[Any] = []  # the usual operands: of one type, and numbers beside floats
+        out: list[Any] = []  # fast path for the usual operands: of one type, and numbers beside floats
         for x in xs:
             if (x.__class__ is float or x.__class__ is int) and dtype.is_float:
                 out.append(float(x))
@@ -505,7 +505,7 @@ def broadcasting(name: str, *, floating: bool = False, bools: bool = True) -> Ca
 
 
 def stretching(name: str) -> Callable[..., Any]:
-    """The user-facing form of a primitive of two floats whose kernel does not broadcast: they are stretched first."""
+    """The user-facing form of a primitive of two floats whose kernel does not broadcast: `broadcast_to` comes first."""
 
     def public(x: Any, y: Any) -> Any:
         x, y = promoted_dtype(x, y, floating=True)

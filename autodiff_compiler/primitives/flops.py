@@ -1,4 +1,4 @@
-"""How many operations on numbers an op is: the figures behind estimates of cost.
+"""Counts of floating-point operations (flops) per op: the figures behind estimates of cost.
 
 `+ - * /`, comparisons, choices, minima, and each step of a reduction count as one operation per element, copies and
 casts as none; a product of matrices and a convolution count two per multiplication, with those of padding.  A function

@@ -1,4 +1,4 @@
-"""Tensor methods that change the Tensor, by the pure functions that compute its new value: ``x.add_(y)`` by ``x + y``.
+"""In-place Tensor methods, each by the pure function that computes the new value: ``x.add_(y)`` by ``x + y``.
 
 `IN_PLACE` has all of them: eager and compiled code make their methods of it.
 """

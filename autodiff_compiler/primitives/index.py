@@ -1,4 +1,4 @@
-"""Reading and writing parts of a tensor: strided slices, and places given by integer tensors.
+"""Reading and writing parts of a tensor: strided slices, and positions given by integer tensors.
 
 Bounds are checked in one place: `check_index` turns Python's negative indices into positions and raises IndexError at
 run time.  Everything after it is pure, so it may be moved, repeated and differentiated.
@@ -155,8 +155,8 @@ class SliceUpdate(Primitive):
 
 # ------------------------------------------------------------------------------------------------ integer tensors
 def all_within(places, size):
-    """Whether all places (int64) are from 0 to size - 1; `argmax` is called in a quarter of `max`'s time."""
-    unsigned = places.view(np.uint64)  # a negative number is a great one among those without a sign
+    """Whether all positions (int64) are from 0 to size - 1; calling `argmax` takes a quarter of the time of `max`."""
+    unsigned = places.view(np.uint64)  # one unsigned comparison checks both bounds
     return places.size == 0 or unsigned.item(unsigned.argmax()) < size
 
 
@@ -251,7 +251,7 @@ def to_front(x, at):
 
 
 def moved_first(x, start, length, distance, inverse=False):
-    """Behind `start` dimensions, `length` ones moved to the front of the `distance` before them (or back)."""
+    """`length` dimensions moved in front of the `distance` ones before them, which begin at `start`; or the inverse."""
     a, b = list(range(start, start + distance)), list(range(start + distance, start + distance + length))
     order = [*range(start), *b, *a, *range(start + distance + length, x.ndim)]
     if inverse:
@@ -260,14 +260,14 @@ def moved_first(x, start, length, distance, inverse=False):
 
 
 def rows_of(x, axis):
-    """All examples' slices along an axis in one dimension, the first; and how many an example has."""
+    """The slices along an axis of all examples (of a `vmap`) in one leading dimension, and how many an example has."""
     x = moved_first(x, 1, 1, x.ndim + axis - 1)
     n, count = x.shape[:2]
     return F.reshape(x, shape=(n * count, *x.shape[2:])), count
 
 
 def numbered(index, count):
-    """Every example's positions among the rows of all examples."""
+    """The positions of every example offset to the rows of `rows_of`, which has `count` rows per example."""
     n = index.shape[0]
     first = F.iota(start=0, step=count, size=n, dtype=int64)
     if index.ndim > 1:
@@ -286,7 +286,7 @@ class Gather(Primitive):
     picks = "x"
 
     def numpy(x, index, *, axis):
-        return x.take(index, axis=axis)  # `np.take` itself needs a microsecond more
+        return x.take(index, axis=axis)  # the method: the function `np.take` takes a microsecond longer
 
     def aclnn(c, x, index):
         axis = c.axis % x.ndim
@@ -348,7 +348,7 @@ def require_along(x, index, axis):
 
 
 def taken(x, places):
-    """The elements at places from 0 on along the last axis; `np.take_along_axis` takes twice as long."""
+    """The elements at positions >= 0 along the last axis; `np.take_along_axis` takes twice as long."""
     if x.ndim == 1:
         return x.take(places)
     if x.size == 0 or not (x.flags.c_contiguous or places.size >= x.size):
@@ -357,7 +357,7 @@ def taken(x, places):
 
 
 class TakeAlongAxis(Primitive):
-    """For every place of `index`, the element of `x` at that position of the axis and at the same place elsewhere.
+    """Elements of `x` by position along an axis: for axis -1, ``result[i, j] = x[i, index[i, j]]``.
 
     `distinct` promises that no element is read twice: the derivative need not add up.
     """
@@ -392,7 +392,7 @@ class TakeAlongAxis(Primitive):
 
 @composite("gather_elements", "gather_d")
 def gather_elements(x, dim, index):
-    """Elements of `x` at the positions in `index` along `dim`, elsewhere at the place in `index` itself.
+    """Elements of `x` by position along one dimension: for `dim` 0, ``result[i, j] = x[index[i, j], j]``.
 
     `index` has as many dimensions as `x` and may be smaller in the others.
     """
@@ -486,7 +486,7 @@ def merged_rows(x, indices):
 
 @composite("gather_nd")
 def gather_nd(x, indices):
-    """The elements (or slices) of `x` at the places in the last dimension of `indices`; IndexError outside."""
+    """The elements (or slices) of `x` at the indices in the last dimension of `indices`; IndexError outside."""
     rows, position = merged_rows(x, indices)
     return F.gather(rows, position, axis=-rows.ndim)
 

@@ -1,4 +1,4 @@
-"""Resizing of grids and sampling them at any place.
+"""Interpolation: resizing of grids, and sampling them at any coordinates.
 
 Resizing takes one axis after the other: positions and weights depend on sizes only, so they are constants.
 """
@@ -47,9 +47,8 @@ def _sizes(x, size, scale_factor, n):
     return old, new, scales
 
 
-def _source(old, new, scale, align_corners):
-    """Where the elements of the new axis lie on the old one; both begin with the edge of an element, or (aligned) its
-    centre."""
+def _source_coordinates(old, new, scale, align_corners):
+    """Coordinates of the new elements on the old axis; the first edges coincide, or (aligned) the first centres."""
     at = np.arange(new)
     if align_corners:
         return at * ((old - 1) / (new - 1)) if new > 1 else np.zeros(1)
@@ -66,8 +65,7 @@ def _nearest(old, new, scale, exact):
 
 
 def cubic_weights(t, combine):
-    """The weights of the elements at -1, 0, 1, 2 for a place t from 0 to 1; `combine(t, c)` is a polynomial with the
-    coefficients c, that of the highest power first."""
+    """The weights of the elements at -1, 0, 1, 2 for t in [0, 1]; `combine(t, c)` evaluates the polynomial c at t."""
     a = _CUBIC
     return [
         combine(t, (a, -2 * a, a, 0)),
@@ -138,13 +136,13 @@ def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=N
     x, dtype = wide(x)
     along = _cubic_axis if mode == "bicubic" else _linear_axis
     for i in range(n):
-        x = along(x, i - n, _source(old[i], new[i], scales[i], bool(align_corners)))
+        x = along(x, i - n, _source_coordinates(old[i], new[i], scales[i], bool(align_corners)))
     return cast(x, dtype)
 
 
 # ------------------------------------------------------------------------------------------------ sampling
 def _reflected(c, size, align_corners):
-    """Places mirrored at the edges (aligned: at the centres of the outer elements) until they lie between them."""
+    """Coordinates reflected at the outer edges (aligned: at the outer centres) until they lie between them."""
     low, span = (0, size - 1) if align_corners else (-0.5, size)
     if span == 0:
         return call.mul(c, 0)
@@ -155,8 +153,8 @@ def _reflected(c, size, align_corners):
     return call.add(call.where(back, call.sub(span, rest), rest), low)
 
 
-def _inside(c, size, padding_mode, align_corners):
-    """Places as `padding_mode` brings them onto the grid."""
+def _padded_coordinates(c, size, padding_mode, align_corners):
+    """Coordinates clamped or reflected onto the grid, as `padding_mode` says."""
     if padding_mode == "zeros":
         return c
     if padding_mode == "reflection":
@@ -165,17 +163,17 @@ def _inside(c, size, padding_mode, align_corners):
 
 
 def _axis_samples(c, size, mode, padding_mode, align_corners):
-    """(position, weight) pairs along one axis for places c; positions are whole numbers, perhaps outside."""
+    """(position, weight) pairs along one axis for coordinates c; positions are integers, perhaps outside."""
     if mode == "nearest":
-        return [(call.round(_inside(c, size, padding_mode, align_corners)), None)]
+        return [(call.round(_padded_coordinates(c, size, padding_mode, align_corners)), None)]
     if mode == "bilinear":
-        c = _inside(c, size, padding_mode, align_corners)
+        c = _padded_coordinates(c, size, padding_mode, align_corners)
         low = call.floor(c)
         t = call.sub(c, low)
         return [(low, call.sub(1, t)), (call.add(low, 1), t)]
     low = call.floor(c)
     weights = cubic_weights(call.sub(c, low), _polynomial)
-    positions = [_inside(call.add(low, k), size, padding_mode, align_corners) for k in (-1, 0, 1, 2)]
+    positions = [_padded_coordinates(call.add(low, k), size, padding_mode, align_corners) for k in (-1, 0, 1, 2)]
     return list(zip(positions, weights, strict=True))
 
 
@@ -187,11 +185,11 @@ def _polynomial(t, coefficients):
 
 @composite()
 def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    """x [batch, channels, ...] at the places in `grid` [batch, ..., n], of 2 or 3 spatial dimensions.
+    """x [batch, channels, ...] sampled at the coordinates in `grid` [batch, ..., n], n being 2 or 3 spatial dimensions.
 
-    A place lists its coordinates from the last dimension to the first; -1 and 1 are the edges of the grid, or with
-    `align_corners` the centres of its outer elements.  Outside lie zeros, the border, or the reflection of the grid; at
-    a place that is nan lies 0.  Modes: "bilinear", "nearest", for 2 dimensions "bicubic".
+    Coordinates are listed from the last dimension to the first; -1 and 1 are the edges of the grid, or with
+    `align_corners` the centres of its outer elements.  Outside lie zeros, the border, or the reflection of the grid; a
+    coordinate that is nan gives 0.  Modes: "bilinear", "nearest", for 2 dimensions "bicubic".
     """
     x, grid = promoted_dtype(x, grid)
     n = x.ndim - 2
@@ -214,10 +212,10 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=No
 
 
 def sampled(x, axes):
-    """The sum over taps of elements of x [batch, channels, ...] times weights: [batch, channels, ...] as the places.
+    """The weighted sum over taps of elements of x [batch, channels, ...]: [batch, channels, *shape of a position].
 
-    `axes` holds (position, weight) pairs of shape [batch, ...] for every spatial dimension; positions are whole
-    numbers, and zeros lie outside.
+    `axes` holds (position, weight) pairs of shape [batch, ...] for every spatial dimension; positions are integers, and
+    zeros lie outside.
     """
     batch, channels, sizes = x.shape[0], x.shape[1], x.shape[2:]
     shape, size = axes[0][0][0].shape, dim_product(sizes)
@@ -226,14 +224,14 @@ def sampled(x, axes):
     first = F.reshape(F.iota(start=0, step=size, size=batch, dtype=int64), shape=(batch, *(1,) * (len(shape) - 1)))
     first, total = broadcast_to(first, shape), None
     for taps in itertools.product(*axes):
-        part = _tapped(rows, first, sizes, [t[0] for t in taps], [t[1] for t in taps if t[1] is not None])
+        part = _weighted_rows(rows, first, sizes, [t[0] for t in taps], [t[1] for t in taps if t[1] is not None])
         total = part if total is None else total + part
     total = F.transpose(F.reshape(total, shape=(batch, dim_product(shape[1:]), channels)), axes=(-3, -1, -2))
     return F.reshape(total, shape=(batch, channels, *shape[1:]))
 
 
-def _tapped(rows, first, sizes, positions, weights):
-    """The rows at whole positions, counted from `first` on, times the product of the weights; 0 outside of the grid."""
+def _weighted_rows(rows, first, sizes, positions, weights):
+    """The rows at integer positions, offset by `first`, times the product of the weights; 0 outside of the grid."""
     bounds = [(F.greater_equal(p, 0), F.less_equal(p, size - 1)) for p, size in zip(positions, sizes, strict=True)]
     met, index = functools.reduce(F.logical_and, itertools.chain(*bounds)), None
     for position, size in zip(positions, sizes, strict=True):
@@ -252,7 +250,7 @@ def _tapped(rows, first, sizes, positions, weights):
 
 @composite()
 def affine_grid(theta, size, align_corners=False):
-    """Places for `grid_sample`: those of a grid of `size` (batch, channels, ...), mapped by theta [batch, n, n + 1]."""
+    """Coordinates for `grid_sample`: a grid of `size` (batch, channels, ...) mapped by theta [batch, n, n + 1]."""
     theta = as_tensor(theta, "theta")
     sizes = tuple([static_int(d, "size") for d in size])[2:]
     n = len(sizes)

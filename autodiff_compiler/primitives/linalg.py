@@ -28,8 +28,17 @@ from .shape import matrix_transpose, permuted
 
 # ------------------------------------------------------------------------------------------------ matmul
 def _matmul(a, b):
+    """The matrix product over the last two dimensions, in the common dtype; leading dimensions broadcast.
+
+    An operand of one dimension is a row on the left and a column on the right, as in NumPy.  ShapeError: sizes that do
+    not fit, or a number.
+
+    >>> from autodiff_compiler import ops
+    >>> ops.matmul(ops.ones((5, 2, 3)), ops.ones((3, 4))).shape
+    (5, 2, 4)
+    """
     if is_tensor(a) and is_tensor(b) and a.dtype is b.dtype and a.ndim == b.ndim == 2:
-        return F.matmul(a, b)  # there is nothing to convert, and to find that out takes longer than a small product
+        return F.matmul(a, b)  # fast path: finding out that nothing is to convert takes longer than a small product
     a, b = promoted_dtype(a, b)
     require(a.ndim > 0 and b.ndim > 0, "matmul needs at least one dimension on both sides: multiply by a scalar with *")
     _require_inner(a, b)
@@ -62,10 +71,7 @@ def _text(x):
 
 
 class Matmul(Primitive):
-    """Matrix product over the last two dimensions; the others are batches, which broadcast in `call`.
-
-    In `call` an operand of one dimension is a row on the left and a column on the right, as in NumPy.
-    """
+    """Matrix product over the last two dimensions; the others are batches of equal sizes."""
 
     def infer(a: TensorType, b: TensorType):
         require(a.ndim >= 2 and b.ndim >= 2, f"matmul of {a} and {b}: both need two dimensions")
@@ -94,8 +100,8 @@ class Matmul(Primitive):
     methods = ("__matmul__", "__rmatmul__", "matmul")
 
     def vjp(c, g, a, b):
-        ga = _product(g, matrix_transpose(b), _is_turned(a)) if c.needs.a else None
-        return ga, (_product(matrix_transpose(a), g, _is_turned(b)) if c.needs.b else None)
+        ga = _product(g, matrix_transpose(b), _is_column_major(a)) if c.needs.a else None
+        return ga, (_product(matrix_transpose(a), g, _is_column_major(b)) if c.needs.b else None)
 
     def samples(rng):
         yield rng(3, 4), rng(4, 2)
@@ -109,19 +115,19 @@ class Matmul(Primitive):
     ]
 
 
-def _is_turned(x):
-    """Whether matrices lie in memory column by column, since they are others transposed, as in x @ weight.T."""
+def _is_column_major(x):
+    """Whether matrices lie in memory column by column, as transposed views do: x @ weight.T."""
     if x.__class__ is Value:
         return x.made_by("transpose") and x.op.attrs[0][-2] % x.ndim == x.ndim - 1
     return x._data.strides[-2] < x._data.strides[-1]
 
 
-def _product(a, b, turned):
-    """a @ b; its matrices lie in memory column by column if `turned`.
+def _product(a, b, column_major):
+    """a @ b; its matrices lie in memory column by column if `column_major`.
 
-    So the cotangent of what was transposed comes out row by row, whichever order all that is done with it likes best.
+    A cotangent with the layout of its operand is row-major again once the transposition is undone.
     """
-    return matrix_transpose(F.matmul(matrix_transpose(b), matrix_transpose(a))) if turned else F.matmul(a, b)
+    return matrix_transpose(F.matmul(matrix_transpose(b), matrix_transpose(a))) if column_major else F.matmul(a, b)
 
 
 # ------------------------------------------------------------------------------------------------ named products
@@ -193,6 +199,12 @@ def outer(a, b):
 
 
 def _cross(a, b, axis=None):
+    """Cross products of vectors of three elements along an axis, by default the first of size 3; they broadcast.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([1, 0, 0]).cross(Tensor([0, 1, 0])).tolist()
+    [0, 0, 1]
+    """
     a, b = promoted_dtype(a, b)
     shape = broadcast_shapes([a.shape, b.shape])
     if axis is None:
@@ -205,7 +217,7 @@ def _cross(a, b, axis=None):
 
 
 class Cross(Primitive):
-    """Cross products of vectors of three elements, in the last dimension; in `call` along the first of size 3."""
+    """Cross products of vectors of three elements, in the last dimension."""
 
     def infer(a: TensorType, b: TensorType):
         number_binary(a, b)
@@ -327,6 +339,12 @@ def _diagonal_length(rows, cols, offset, what):
 
 
 def _diagonal(x, offset=0, axis1=0, axis2=1):
+    """A diagonal of two axes, as the last dimension: elements i of `axis1` and i + offset of `axis2`.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([[1, 2], [3, 4]]).diagonal().tolist()
+    [1, 4]
+    """
     x = as_tensor(x)
     require(x.ndim >= 2, f"a tensor of {x.ndim} dimension{'s' * (x.ndim != 1)} has no diagonal")
     pair = (normal_axis(axis1, x.ndim, "axis1"), normal_axis(axis2, x.ndim, "axis2"))
@@ -336,7 +354,7 @@ def _diagonal(x, offset=0, axis1=0, axis2=1):
 
 
 class Diagonal(Primitive):
-    """The elements [..., i, i + offset], as the last dimension; of the first two axes by default in `call`."""
+    """The elements [..., i, i + offset], as the last dimension."""
 
     def infer(x: TensorType, *, offset: int = 0):
         require(x.ndim >= 2, f"{x} has no diagonal: it needs two dimensions")

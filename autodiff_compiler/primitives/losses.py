@@ -74,7 +74,7 @@ def l1_loss(x, target, reduction="mean"):
 
 @composite()
 def huber_loss(x, target, reduction="mean", delta=1.0):
-    """Half the squared difference up to delta, beyond it the line that continues it."""
+    """Half the squared difference up to delta, beyond it linear with the slope delta."""
     if not delta > 0:
         raise ValueError(f"delta of huber_loss must be positive, not {delta}")
     (x, target), dtype = _floats(x, target)
@@ -100,7 +100,7 @@ def _quadratic_then_linear(x, bound):
 
 # ------------------------------------------------------------------------------------------------ probabilities
 class FlooredLog(Primitive):
-    """log(x), below 1e-12 as low and as steep as there."""
+    """log(max(x, 1e-12)), whose derivative below 1e-12 is 1e12."""
 
     internal = True
     infer = float_unary

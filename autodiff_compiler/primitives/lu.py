@@ -1,4 +1,4 @@
-"""What LAPACK's factorisations leave packed: LU with row exchanges, QR as reflections.
+"""LAPACK's packed factorisations: LU with row exchanges, QR as Householder reflections.
 
 G. Golub and C. Van Loan, Matrix computations, 3.4 and 5.1 (the product of reflections in compact form).
 """

@@ -136,7 +136,7 @@ def _mean(
     total = _PLAIN["sum"](x, axis, None, keep)
     number = static_int(dim_product(x.shape), "size") // max(static_int(dim_product(total.shape), "size"), 1)
     require(number > 0, f"no mean of no integers: {list(x.shape)}")
-    wide = cast(x, total.dtype)  # the sum itself may not fit: quotients and remainders are summed apart
+    wide = cast(x, total.dtype)  # the sum itself may overflow: quotients and remainders are summed separately
     rest = _PLAIN["sum"](call.mod(wide, number), axis, None, keep)
     floor = call.add(_PLAIN["sum"](call.floordiv(wide, number), axis, None, keep), call.floordiv(rest, number))
     up = call.logical_and(call.less(floor, 0), call.not_equal(call.mod(rest, number), 0))

@@ -1,4 +1,4 @@
-"""Tensor methods whose arguments MindSpore calls otherwise than the functions behind them."""
+"""Tensor methods whose parameters have other names in MindSpore than those of the functions behind them."""
 
 from __future__ import annotations
 

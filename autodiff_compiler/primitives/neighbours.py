@@ -1,4 +1,4 @@
-"""What is done to a float's sign, exponent and last place, and the complex parts of numbers that are all real."""
+"""The sign, exponent and last digit of floats, and the real and imaginary parts of numbers that are all real."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def instance_norm(x, weight=None, bias=None, eps=1e-5):
 def batch_norm(x, center, variance, weight=None, bias=None, eps=1e-5):
     """x [batch, channels, ...] normalized by a mean and a variance per channel; weight and bias per channel.
 
-    In training these are `batch_moments`; otherwise the moving ones.
+    In training these are `batch_moments`; otherwise the moving averages.
     """
     x, dtype = wide(x)
     require(x.ndim >= 2, f"batch_norm takes [batch, channels, ...], not {list(x.shape)}")

@@ -1,4 +1,4 @@
-"""Functions of whole numbers: common divisors and multiples, and the bits that are set."""
+"""Functions of integers: common divisors and multiples, and the bits that are set."""
 
 from __future__ import annotations
 

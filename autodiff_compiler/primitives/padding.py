@@ -67,8 +67,8 @@ class Pad(Primitive):
 def pad(x, padding, mode="constant", value=None):
     """`x` with more elements at the borders of its last dimensions.
 
-    `padding` holds two widths for the last dimension, then two for the one before, and so on; negative widths take
-    elements away.  ``mode``: "constant" (`value`, 0 by default), "reflect" (mirrored at the border element, which is
+    `padding` holds two widths for the last dimension, then two for the one before, and so on; negative widths crop
+    the tensor.  ``mode``: "constant" (`value`, 0 by default), "reflect" (mirrored at the border element, which is
     not repeated), "symmetric" (which is), "replicate" (the border element), "circular" (from the other end).
     """
     x = as_tensor(x)

@@ -31,9 +31,9 @@ from .shape import permuted
 # ------------------------------------------------------------------------------------------------ choosing
 @composite("choose")
 def choose(x, choices, mode="clip"):
-    """At every place the element of the tensor of `choices` that x names there; all broadcast to one shape.
+    """``result[i] = choices[x[i]][i]``: elements of several tensors; all broadcast to one shape.
 
-    What names none is brought to the nearest number ("clip"), counted round ("wrap"), or IndexError ("raise").
+    Numbers out of range are clipped ("clip"), wrapped ("wrap"), or an IndexError ("raise").
     """
     listed = rows(choices)
     x, choices = as_tensor(x), promoted_dtype(*[np.asarray(c) if isinstance(c, list | tuple) else c for c in listed])
@@ -126,7 +126,7 @@ def sum_to_size(x, *size):
 # ------------------------------------------------------------------------------------------------ different elements
 @composite("unique_with_pad")
 def unique_with_pad(x, pad_num):
-    """`unique` of a vector, filled with `pad_num` to its size, and where each element is among them; eager only."""
+    """`unique` of a vector, padded with `pad_num` to its size, and the position of each element in it; eager only."""
     x = as_tensor(x)
     require(x.ndim == 1, f"unique_with_pad takes a vector, not a tensor of {x.ndim} dimensions")
     values, positions = call.unique(x)
@@ -136,9 +136,7 @@ def unique_with_pad(x, pad_num):
 
 @composite("unique", internal=True)
 def unique_elements(x, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The different elements in order (or slices along `dim`), on demand where each element is among them and how often
-    each occurs (int64); eager code only.
-    """
+    """The distinct elements (or slices along `dim`), sorted; on demand inverse and counts (int64); eager code only."""
     x = as_tensor(x)
     axis = -1 if dim is None else normal_axis(dim, x.ndim, "dim")
     source = call.reshape(x, (-1,)) if dim is None else x

@@ -28,7 +28,7 @@ def along(axis, part):
 
 
 def slide_sum(x, axis, count, taps):
-    """The sum of the elements that the taps of each of `count` windows meet along an axis."""
+    """The sum of the elements under each of `count` windows along an axis."""
     out = np.zeros((*x.shape[:axis], count, *x.shape[len(x.shape) + axis + 1 :]), x.dtype)
     for windows, elements in taps:
         out[along(axis, windows)] += x[along(axis, elements)]
@@ -36,7 +36,7 @@ def slide_sum(x, axis, count, taps):
 
 
 def slide_spread(g, axis, size, taps):
-    """The transpose of `slide_sum`: every window's number added to each of the elements it meets."""
+    """The transpose of `slide_sum`: every window's number added to each of the elements under it."""
     out = np.zeros((*g.shape[:axis], size, *g.shape[len(g.shape) + axis + 1 :]), g.dtype)
     for windows, elements in taps:
         out[along(axis, elements)] += g[along(axis, windows)]
@@ -44,7 +44,7 @@ def slide_spread(g, axis, size, taps):
 
 
 def first_met(count, stride, before, dilation):
-    """The first element that each of `count` windows along an axis meets: a slice, or with padding an array."""
+    """The first element under each of `count` windows along an axis: a slice, or with padding an array of positions."""
     if before == 0:
         return slice(0, (count - 1) * stride + 1, stride)
     start = np.arange(count) * stride - before
@@ -85,7 +85,7 @@ class MaxPool(Primitive):
     def numpy(x, *, kernel, stride, padding, dilation):
         n = len(kernel)
         counts = window_counts(x.shape[x.ndim - n :], kernel, stride, padding, dilation)
-        for i in range(n):  # the leading axis first: its rows are long
+        for i in range(n):  # the leading axis first: there the inner loops are longest
             axis = i - n
             taps = axis_taps(x.shape[axis], counts[i], kernel[i], stride[i], padding[2 * i], dilation[i])
             first = x[along(axis, first_met(counts[i], stride[i], padding[2 * i], dilation[i]))]
@@ -190,7 +190,7 @@ class MaxPoolIndex(Primitive):
                 c.op("LogicalNot", better, better := c.like(better))
                 if x.dtype.is_float:
                     better = c.test("LogicalAnd", better, c.test("EqTensor", x, x, x.shape), x.shape)
-                if any(c.padding):  # what was met so far is no element of the tensor
+                if any(c.padding):  # only padding was seen so far
                     nothing = c.test("LtTensor", where, c.number(0, where), where.shape)
                     better = c.test("LogicalOr", better, nothing, x.shape)
                 x, where = c.where(better, other, x), c.where(better, place, where)
@@ -324,7 +324,7 @@ def flattened(x, n):
 
 
 def _with_ceiling(sizes, kernel, stride, padding, dilation):
-    """The padding with which the last window, which only partly lies on elements, counts too."""
+    """The padding with which a last window that lies only partly on elements counts, too (`ceil_mode`)."""
     padding = list(padding)
     for i, (size, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
         before, after, span = padding[2 * i], padding[2 * i + 1], d * (k - 1) + 1
@@ -409,7 +409,7 @@ def _output_size(x, output_size, n):
 
 
 def _regions(size, count):
-    """The elements of `count` nearly equal parts of an axis, [count, greatest]: the last one fills up; and how many."""
+    """Positions [count, largest size] in `count` nearly equal parts of an axis, padded with the last; and the sizes."""
     start = np.arange(count) * size // count
     end = -(-(np.arange(1, count + 1) * size) // count)
     steps = np.arange(int((end - start).max()))
@@ -434,7 +434,7 @@ def adaptive_avg_pooling(x, output_size, n=2):
         common, spread = int(numbers.min()), (-1, *(1,) * (-1 - axis))
         parts = F.gather(x, _positions(elements[:, :common]), axis=axis)
         total = call.sum(parts, axis)
-        for k in range(common, elements.shape[1]):  # one or two elements that only some of the parts have
+        for k in range(common, elements.shape[1]):  # sizes differ by at most two, so few elements are masked
             used = (k < numbers).reshape(spread)
             part = F.gather(x, _positions(elements[:, k]), axis=axis)
             total = call.add(total, call.where(constant(used, tensor(bool_, used.shape)), part, 0))

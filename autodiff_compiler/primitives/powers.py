@@ -35,7 +35,7 @@ def _pow(x, y):
 class Pow(Primitive):
     """Power; x**0 is 1 everywhere, a negative number to a fractional power is nan.
 
-    Of integers it raises ValueError at a negative exponent, as Python would leave the integers; `call` takes `int_pow`.
+    Of integers it raises ValueError at a negative exponent, where Python's result is a float; `call` takes `int_pow`.
     """
 
     infer = number_binary
@@ -68,14 +68,14 @@ class Pow(Primitive):
 
 
 def _pow_by_base(g, x, y):
-    from ml_dtypes import finfo  # not with the package: most programs never need it
+    from ml_dtypes import finfo  # not at start-up: most programs never need it
 
     if (n := number_of(y)) is not None:
         return None if n == 0 else g * (F.pow(x, n - 1) * n)
-    # At y = 0 the derivative is y, though the factor x**(y-1) is nan for nan, and infinite for 0 and the smallest x.
+    # At y = 0 the derivative by x is 0, though its factor x**(y-1) is nan for nan, and inf for 0 and the smallest x.
     least = 1 / float(finfo(x.dtype.numpy).max)
     corner = F.logical_and(F.logical_not(F.greater(F.abs(x), least)), F.equal(y, 0))
-    # By y the derivative of that is the factor all the same (0 of 0**y, which counts as constant; nan below 0).
+    # The derivative of this 0 by y is that factor, 1/x (0 for x = 0, where 0**y counts as constant; nan below 0).
     base = F.stop_gradient(x)
     factor = F.select(F.greater(x, 0), 1 / base, F.select(F.equal(x, 0), base, math.nan))
     return g * F.mul_no_nan(F.select(corner, factor, F.pow(x, F.select(corner, 1, y) - 1)), y)
@@ -110,7 +110,7 @@ class IntPow(Primitive):
             raise NotDifferentiableError(
                 "a power of integers has no derivative by its exponent", hint="cast the base or the exponent to a float"
             )
-        # Negative powers are cut to integers, and so their derivatives are 0.
+        # Negative powers are truncated to integers, so their derivatives are 0.
         slope = F.select(F.greater(y, 0), y * F.int_pow(x, F.maximum(y - 1, 0)), 0)
         return g * slope, None
 

@@ -20,9 +20,9 @@ _STATE = tensor(int64, (3,))
 
 
 # ------------------------------------------------------------------------------------------------ kernels
-def _drawn(state, method, *args, idle=[]):  # noqa: B006  (a memory that printed source has too)
+def _drawn(state, method, *args, idle=[]):  # noqa: B006  (the default is the pool: printed source has it, too)
     """The result of a method of NumPy's generator in the state of one draw."""
-    # Making a generator takes ten times as long as giving it another state.  While a draw uses one, nobody else finds
+    # Making a generator takes ten times as long as setting its state.  While a draw uses one, nobody else finds
     # it in `idle`: other threads and signal handlers draw too.
     try:
         generator = idle.pop()

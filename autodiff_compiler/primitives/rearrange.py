@@ -1,4 +1,4 @@
-"""Elements moved to other places: turned, repeated, split, joined, cut to triangles."""
+"""Rearranging elements: flipped, rolled, repeated, split, joined, cut to triangles."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _listed(x):
 # ------------------------------------------------------------------------------------------------ other order
 @composite("moveaxis", "movedim")
 def moveaxis(x, source, destination):
-    """Dimensions moved to other places; the others stay in order."""
+    """Dimensions moved to other positions; the others stay in order."""
     x = as_tensor(x)
     away = [normal_axis(a, x.ndim, "source") for a in _listed(source)]
     to = [normal_axis(a, x.ndim, "destination") for a in _listed(destination)]
@@ -89,7 +89,7 @@ def reverse(x, axis):
 
 @composite("rot90")
 def rot90(x, k=1, dims=(0, 1)):
-    """The plane of two dimensions turned k times by a right angle, from the first towards the second."""
+    """The plane of two dimensions rotated k times by 90 degrees, from the first towards the second."""
     x = as_tensor(x)
     require(len(dims) == 2, f"rot90 turns a plane of 2 dimensions, not of {len(dims)}")
     a, b = (normal_axis(d, x.ndim, "dims") for d in dims)
@@ -115,7 +115,7 @@ def _roll(x, shifts, dims=None):
 
 
 class Roll(Primitive):
-    """The elements moved along axes by as many places, those that leave the end entering at the start."""
+    """The elements moved along axes cyclically: elements that leave the end come back at the start."""
 
     def infer(x: TensorType, *, shifts: Ints, axes: Ints):
         require(len(shifts) == len(axes), f"{len(shifts)} shifts do not fit {len(axes)} axes")
@@ -242,13 +242,13 @@ def repeat_interleave(x, repeats, dim=None):
 
 @composite("expand")
 def expand(x, *size):
-    """The tensor stretched to a shape, new dimensions first; -1 keeps a size."""
+    """The tensor broadcast to a shape, new dimensions first; -1 keeps a size."""
     return call.broadcast_to(x, *size)
 
 
 @composite("expand_as")
 def expand_as(x, other):
-    """The tensor stretched to the shape of another."""
+    """The tensor broadcast to the shape of another."""
     return call.broadcast_to(x, other.shape)
 
 
@@ -481,7 +481,7 @@ class Triu(Primitive):
 # ------------------------------------------------------------------------------------------------ sequences
 @composite("reverse_sequence")
 def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
-    """The first `seq_lengths[b]` elements along `seq_dim` in reverse order, for every place b of `batch_dim`."""
+    """The first `seq_lengths[b]` elements along `seq_dim` in reverse order, for every index b along `batch_dim`."""
     x, lengths = as_tensor(x), as_tensor(seq_lengths, "seq_lengths")
     along, batch = normal_axis(seq_dim, x.ndim, "seq_dim"), normal_axis(batch_dim, x.ndim, "batch_dim")
     require(along != batch, "`seq_dim` and `batch_dim` are one dimension")
@@ -499,7 +499,7 @@ def reverse_sequence(x, seq_lengths, seq_dim, batch_dim=0):
 
 @composite()
 def sequence_mask(lengths, maxlen=None):
-    """Whether each place 0 ... maxlen - 1 lies within each length, along a new last dimension.
+    """A mask: whether each position 0 ... maxlen - 1 lies within each length, along a new last dimension.
 
     Without `maxlen` it is the greatest length, which must be known: not in compiled code.
     """

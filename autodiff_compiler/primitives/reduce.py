@@ -384,7 +384,7 @@ class Logsumexp(Primitive):
 
     def numpy(x, *, axes, keepdims):
         top = np.maximum.reduce(x, axis=axes, keepdims=True, initial=-np.inf)
-        top = np.where(np.isfinite(top), top, np.zeros((), x.dtype))  # infinities are their own logarithm
+        top = np.where(np.isfinite(top), top, np.zeros((), x.dtype))  # infinities would give inf - inf
         out = np.log(np.add.reduce(np.exp(x - top), axis=axes, keepdims=True)) + top
         return out if keepdims else np.squeeze(out, axis=axes)
 

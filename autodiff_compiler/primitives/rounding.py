@@ -1,4 +1,4 @@
-"""Rounding, remainders that truncate, bounds, and what kind of number a float is."""
+"""Rounding, remainders that truncate, clamping, and predicates of floats (nan, infinite, sign)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .family import (
 from .samples import D2, F2, F3, I2, real
 
 
-# ------------------------------------------------------------------------------------------------ whole numbers
+# ------------------------------------------------------------------------------------------------ integers
 def _whole(name):
     """The user-facing form of a rounding: integers are what they are."""
 
@@ -41,13 +41,13 @@ def _whole(name):
 
 
 def _between(rng):
-    """Numbers away from whole ones and from halves."""
+    """Samples away from integers and from halves, where rounding jumps."""
     yield (rng.ints(2, 3) + rng(2, 3, low=0.1, high=0.4),)
     yield (rng.ints() - rng(low=0.1, high=0.4),)
 
 
 class Floor(Primitive):
-    """The greatest whole number not above every element; its derivative is 0."""
+    """The greatest integer not above each element; its derivative is 0."""
 
     infer = float_unary
     scalar = lambda k, x: k.floor(x)
@@ -63,7 +63,7 @@ class Floor(Primitive):
 
 
 class Ceil(Primitive):
-    """The smallest whole number not below every element; its derivative is 0."""
+    """The smallest integer not below each element; its derivative is 0."""
 
     infer = float_unary
     scalar = lambda k, x: k.ceil(x)
@@ -79,7 +79,7 @@ class Ceil(Primitive):
 
 
 class Trunc(Primitive):
-    """Every element without its fraction, towards 0; its derivative is 0."""
+    """Each element rounded towards 0; its derivative is 0."""
 
     infer = float_unary
     scalar = lambda k, x: k.trunc(x)
@@ -111,7 +111,7 @@ def _round(x, decimals=0):
 
 
 class Round(Primitive):
-    """The nearest whole number of every element, of two the even one; its derivative is 0."""
+    """The integer nearest to each element, halves to the even one; its derivative is 0."""
 
     infer = float_unary
     scalar = lambda k, x: k.rint(x)
@@ -152,7 +152,7 @@ class Fmod(Primitive):
         whole = F.floordiv(x - c.out, y) if x.dtype.is_int else F.round((x - c.out) / y)
         return g, -(g * whole)
 
-    def samples(rng):  # quotients stay away from whole numbers, where the remainder jumps
+    def samples(rng):  # quotients stay away from integers, where the remainder jumps
         whole, part, y = rng.ints(2, 3, low=0), rng(2, 3, low=0.2, high=0.8), rng(2, 3, low=1.0, high=2.0)
         yield (whole + part) * y, y
         yield -(whole + part) * y, y
@@ -213,6 +213,15 @@ class ClampMax(Primitive):
 
 
 def _clamp(x, min=None, max=None):
+    """Elements below `min` and above `max` replaced by these; nan stays, and where min > max the result is max.
+
+    A bound is a number or a tensor that broadcasts, and one may be missing.  At a bound the whole cotangent goes to the
+    element.  ValueError: no bound.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([-3.0, 0.5, 3.0]).clamp(-1, 1).tolist()
+    [-1.0, 0.5, 1.0]
+    """
     if min is None and max is None:
         raise ValueError("clamp needs at least one bound")
     if not is_tensor(x):
@@ -231,8 +240,7 @@ def _is_number(bound):
 class Clamp(Primitive):
     """Elements below `low` and above `high` replaced by these; nan stays, and where low > high the result is high.
 
-    At a bound the part `edge` of the cotangent goes to the element: all of it in `call`, where either bound may be
-    missing, or a Tensor; half of it for `clip_by_value`.
+    At a bound the part `edge` of the cotangent goes to the element: all of it for `clamp`, half for `clip_by_value`.
     """
 
     def infer(x: TensorType, *, low: Number, high: Number, edge: Number = 1):
@@ -297,6 +305,14 @@ def clip_by_value(x, low=None, high=None):
 
 
 def _nan_to_num(x, nan=None, posinf=None, neginf=None):
+    """nan replaced by `nan` (0 by default), infinities by `posinf` and `neginf` (the extreme finite numbers).
+
+    No cotangent passes where that happened.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([float("nan"), float("inf")]).nan_to_num(posinf=9.0).tolist()
+    [0.0, 9.0]
+    """
     x = as_tensor(x)
     if not x.dtype.is_float:
         return x
@@ -318,10 +334,7 @@ _LARGEST = {
 
 
 class NanToNum(Primitive):
-    """nan replaced by `nan` and infinities by `posinf` and `neginf`; no cotangent passes where that happened.
-
-    In `call` they are 0 and the greatest and smallest finite number by default.
-    """
+    """nan replaced by `nan` and infinities by `posinf` and `neginf`; no cotangent passes where that happened."""
 
     def infer(x: TensorType, *, nan: Number, posinf: Number, neginf: Number):
         return float_unary(x)
@@ -364,8 +377,8 @@ def _kind(x: TensorType):
     return tensor(bool_, float_unary(x).shape)
 
 
-def _asked(name, of_integers):
-    """The user-facing form: of integers and bools the answer is known."""
+def _float_predicate(name, of_integers):
+    """The user-facing form of a predicate on floats: of integers and bools the answer is `of_integers`."""
 
     def public(x):
         x = as_tensor(x)
@@ -376,7 +389,7 @@ def _asked(name, of_integers):
 
 
 class Isnan(Primitive):
-    """Whether every element is no number."""
+    """Whether each element is nan."""
 
     infer = _kind
     scalar = lambda k, x: k.isnan(x)
@@ -385,7 +398,7 @@ class Isnan(Primitive):
         c.op("NeTensor", x, x, c.out)
 
     cost = 1
-    call = _asked("isnan", False)
+    call = _float_predicate("isnan", False)
     methods = ("isnan",)
 
     def vjp(c, g, x):
@@ -396,13 +409,13 @@ class Isnan(Primitive):
 
 
 class Isinf(Primitive):
-    """Whether every element is infinite."""
+    """Whether each element is inf or -inf."""
 
     infer = _kind
     scalar = lambda k, x: k.isinf(x)
     aclnn = "IsInf"
     cost = 1
-    call = _asked("isinf", False)
+    call = _float_predicate("isinf", False)
     methods = ("isinf",)
 
     def vjp(c, g, x):
@@ -413,13 +426,13 @@ class Isinf(Primitive):
 
 
 class Isfinite(Primitive):
-    """Whether every element is neither infinite nor nan."""
+    """Whether each element is finite: neither infinite nor nan."""
 
     infer = _kind
     scalar = lambda k, x: k.isfinite(x)
     aclnn = "IsFinite"
     cost = 1
-    call = _asked("isfinite", True)
+    call = _float_predicate("isfinite", True)
     methods = ("isfinite",)
 
     def vjp(c, g, x):
@@ -435,7 +448,7 @@ def _signbit(x):
 
 
 class Signbit(Primitive):
-    """Whether every element carries a minus sign, -0.0 included."""
+    """Whether the sign bit of each element is set: negative numbers, -0.0 included."""
 
     infer = _kind
     scalar = lambda k, x: k.signbit(x)
@@ -457,13 +470,13 @@ class Signbit(Primitive):
 
 @composite("isposinf")
 def isposinf(x):
-    """Whether every element is inf."""
+    """Whether each element is inf."""
     return call.equal(x, math.inf)
 
 
 @composite("isneginf")
 def isneginf(x):
-    """Whether every element is -inf."""
+    """Whether each element is -inf."""
     return call.equal(x, -math.inf)
 
 

@@ -48,7 +48,7 @@ def _along(name):
 
 
 def _accumulated(ufunc, start, x, axis, reverse, exclusive):
-    """What has accumulated up to every place of an axis, without the place itself if `exclusive`."""
+    """The ufunc accumulated along an axis, without the element itself if `exclusive`."""
     out = np.empty_like(x)
     source, target = np.moveaxis(x, axis, 0), np.moveaxis(out, axis, 0)
     if reverse:
@@ -63,7 +63,7 @@ def _accumulated(ufunc, start, x, axis, reverse, exclusive):
 class Cumsum(Primitive):
     """Running sum along an axis, from the end with `reverse`, without the element itself with `exclusive`.
 
-    Integers keep their dtype in `call`; bools are counted as int64.
+    Integers keep their dtype; bools are counted as int64.
     """
 
     def infer(x: TensorType, *, axis: int, reverse: bool = False, exclusive: bool = False):
@@ -102,7 +102,7 @@ class Cumsum(Primitive):
 class Cumprod(Primitive):
     """Running product along an axis, from the end with `reverse`, without the element itself with `exclusive`.
 
-    Its derivative is exact at zeros too.  Integers keep their dtype in `call`; bools are counted as int64.
+    Its derivative is exact at zeros too.  Integers keep their dtype; bools are counted as int64.
     """
 
     def infer(x: TensorType, *, axis: int, reverse: bool = False, exclusive: bool = False):
@@ -157,7 +157,7 @@ class Cumprod(Primitive):
 
 
 def _shifted(x, axis, by):
-    """Every element one place further along an axis (by = 1), or one nearer (by = -1); a 0 moves in."""
+    """The elements shifted by one along an axis, forwards (by = 1) or backwards (by = -1); a 0 moves in."""
     n = x.shape[axis]
     require(type(n) is int, "a running product along a dimension of symbolic size has no derivative yet")
     if n == 0:
@@ -249,7 +249,7 @@ class Logcumsumexp(Primitive):
 
     def decomposed(c, x):
         step, size = 1, x.shape[c.axis]
-        while step < size:  # every element with the one that stands `step` before, which covers as many before it
+        while step < size:  # every element is combined with the one `step` before, which covers `step` elements itself
             first, rest, before = [_part(x, c.axis, a, b) for a, b in ((0, step), (step, size), (0, size - step))]
             x = F.concat(first, F.logaddexp(rest, before), axis=c.axis)
             step *= 2
@@ -257,7 +257,7 @@ class Logcumsumexp(Primitive):
 
     def vjp(c, g, x):
         # The sum over j >= i of g[j] exp(x[i] - out[j]): its terms never exceed g, and no factor overflows.
-        fading = exp_ratio(c.out, _next(c.out, c.axis))
+        fading = exp_ratio(c.out, _next_element(c.out, c.axis))
         return exp_ratio(x, c.out) * F.linear_recurrence(g, fading, axis=c.axis, reverse=True)
 
     def samples(rng):
@@ -272,8 +272,8 @@ class Logcumsumexp(Primitive):
     ]
 
 
-def _next(x, axis):
-    """The next element along an axis; the last stays."""
+def _next_element(x, axis):
+    """The next element along an axis; for the last one, itself."""
     n = x.shape[axis]
     require(type(n) is int, "logcumsumexp along a dimension of symbolic size has no derivative yet")
     if n == 0:
@@ -284,13 +284,13 @@ def _next(x, axis):
 
 # ------------------------------------------------------------------------------------------------ extremes
 def _running_extreme(ufunc, x, axis):
-    """The extreme element so far along an axis, and (int64) where it stands: the last of several, nan where it is."""
+    """The extreme so far along an axis and its position (int64): the last of equal ones, nan from the first nan on."""
     x = np.moveaxis(x, axis, -1)
     best = ufunc.accumulate(x, axis=-1)
     reached, last = x == best, best[..., -1:]
     if (last != last).any():  # nan stays the extreme
         reached |= x != x
-    # Every row starts with a place that is reached: each place counts up to the next, also across rows.
+    # The first element of every row is a new extreme: each position counts up to the next one, also across rows.
     (places,) = reached.reshape(-1).nonzero()
     counts = np.empty_like(places)
     counts[:-1] = places[1:] - places[:-1]
@@ -304,13 +304,13 @@ def _with_index(x, axis):
     return x, tensor(int64, x.shape)
 
 
-def _to_reached(c, gs, x):
-    """The cotangents of the values, where they came from."""
+def _scatter_to_extremes(c, gs, x):
+    """The cotangents of the running extremes, added at the positions they came from."""
     return None if gs[0] is None else F.add_along_axis(zeros_like(x), c.outs[1], gs[0], axis=c.axis)
 
 
-def _extremes_by_steps(extreme, x, axis):
-    """`cummax` or `cummin` in as many steps as the size has bits, then where each was met last."""
+def _extremes_by_doubling(extreme, x, axis):
+    """`cummax` or `cummin` by log2(size) doublings; then, likewise, the last position of each extreme."""
     size = x.shape[axis]
 
     def run(extreme, x):
@@ -348,10 +348,10 @@ class Cummax(Primitive):
 
     call = lambda x, axis: _extreme_so_far("cummax", x, axis)
     methods = ("cummax",)
-    decomposed = lambda c, x: _extremes_by_steps(F.maximum, x, c.axis)
+    decomposed = lambda c, x: _extremes_by_doubling(F.maximum, x, c.axis)
 
     def vjp(c, gs, x):
-        return _to_reached(c, gs, x)
+        return _scatter_to_extremes(c, gs, x)
 
     def samples(rng):
         yield rng.distinct(2, 3), {"axis": -1}
@@ -379,10 +379,10 @@ class Cummin(Primitive):
 
     call = lambda x, axis: _extreme_so_far("cummin", x, axis)
     methods = ("cummin",)
-    decomposed = lambda c, x: _extremes_by_steps(F.minimum, x, c.axis)
+    decomposed = lambda c, x: _extremes_by_doubling(F.minimum, x, c.axis)
 
     def vjp(c, gs, x):
-        return _to_reached(c, gs, x)
+        return _scatter_to_extremes(c, gs, x)
 
     samples = Cummax.samples
 

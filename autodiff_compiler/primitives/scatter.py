@@ -1,7 +1,7 @@
-"""Writing and adding at places given by integer tensors.
+"""Scatter ops: writing and combining at positions given by integer tensors.
 
-The primitives take positions that `check_index` has made.  Where a place is named more than once, additions add up,
-products multiply, and of replacements the last one counts.
+The primitives take positions that `check_index` has made.  Where a position is repeated, additions add up, products
+multiply, and of replacements the last one counts.
 """
 
 from __future__ import annotations
@@ -182,13 +182,13 @@ def _last_writer(index, size, shape, axis):
 
 
 def _as_updates(of_index, shape, axis):
-    """Something of the index's shape, in the shape of the updates."""
+    """A tensor of the index's shape, broadcast to the shape of the updates."""
     after = -1 - axis
     return broadcast_to(F.expand_dims(of_index, axes=tuple(range(-after, 0))) if after else of_index, shape)
 
 
 def _extremes_at(extreme, x, index, updates, axis):
-    """`scatter_max` or `scatter_min`: every place with all updates, of which some are for it; None if they are many."""
+    """`scatter_max` or `scatter_min` as a masked reduction over all pairs of position and update; None if many."""
     at, count, size = x.ndim + axis, dim_product(index.shape), x.shape[axis]
     if dim_product(x.shape) * count > 2**24:
         return None
@@ -209,7 +209,7 @@ def _extremes_at(extreme, x, index, updates, axis):
 class ScatterMax(Primitive):
     """`x` with the elements at the positions in `index` along an axis raised to the greatest of them and `updates`.
 
-    What attains the greatest value shares the cotangent evenly; nan wins.
+    Elements and updates that equal the result share its cotangent evenly; nan wins.
     """
 
     positions = "index"
@@ -234,7 +234,7 @@ class ScatterMax(Primitive):
     cuts = True
 
     def vjp(c, g, x, index, updates):
-        return _shared(c, g, x, index, updates)
+        return _shared_by_ties(c, g, x, index, updates)
 
     def samples(rng):
         values = rng.distinct(7, 2)
@@ -248,7 +248,7 @@ class ScatterMax(Primitive):
 class ScatterMin(Primitive):
     """`x` with the elements at the positions in `index` along an axis lowered to the smallest of them and `updates`.
 
-    What attains the smallest value shares the cotangent evenly; nan wins.
+    Elements and updates that equal the result share its cotangent evenly; nan wins.
     """
 
     positions = "index"
@@ -273,7 +273,7 @@ class ScatterMin(Primitive):
     cuts = True
 
     def vjp(c, g, x, index, updates):
-        return _shared(c, g, x, index, updates)
+        return _shared_by_ties(c, g, x, index, updates)
 
     samples = ScatterMax.samples
 
@@ -281,8 +281,8 @@ class ScatterMin(Primitive):
     ties = [(([1.0, 1.0], [0, 0, 1], [1.0, 1.0, 2.0]), {"axis": -1}, ([1 / 3, 1.0], None, [1 / 3, 1 / 3, 0.0]))]
 
 
-def _shared(c, g, x, index, updates):
-    """Cotangents of an extreme: those that equal the result of their place share its cotangent."""
+def _shared_by_ties(c, g, x, index, updates):
+    """The cotangents of x and the updates: all that equal the result at their position share its cotangent."""
     kept, won = F.equal(x, c.out), F.equal(updates, F.gather(c.out, index, axis=c.axis))
     count = F.scatter_add(F.cast(kept, dtype=x.dtype), index, F.cast(won, dtype=x.dtype), axis=c.axis)
     share = divided(g, count)
@@ -319,7 +319,7 @@ class ScatterMul(Primitive):
         if not c.needs.updates:
             return gx, None, None
         gu = F.gather(g * x, index, axis=c.axis)
-        return gx, None, (gu * _other_factors(updates, index, c.axis) if index.ndim else gu)
+        return gx, None, (gu * _products_of_others(updates, index, c.axis) if index.ndim else gu)
 
     def samples(rng):
         yield rng(4, 2), np.array([1, 3, 1]), rng(3, 2), {"axis": -2}
@@ -330,11 +330,11 @@ class ScatterMul(Primitive):
     ties = [(([2.0, 1.0], [0, 0], [0.0, 3.0]), {"axis": -1}, ([0.0, 1.0], None, [6.0, 0.0]))]
 
 
-def _other_factors(updates, index, axis):
-    """For every update the product of all others at its place.
+def _products_of_others(updates, index, axis):
+    """For every update the product of all others at its position.
 
-    No division, so zeros are right at every order: sorted by place, the products of those before and of those after
-    come from log2(n) doublings each (Hillis and Steele's scan, segmented).
+    No division, so zeros are right at every order: sorted by position, the products of the updates before and after
+    each come from log2(n) doublings (Hillis and Steele's scan, segmented).
     """
     n = int(np.prod(index.shape, dtype=int))
     at = updates.ndim + axis - (index.ndim - 1)
@@ -343,7 +343,7 @@ def _other_factors(updates, index, axis):
     order = F.argsort(places, axis=-1)
     places, factors = F.gather(places, order, axis=-1), F.gather(flat, order, axis=axis)
 
-    def shifted(x, by):  # the element `by` places before, where it belongs to the same place; else 1
+    def shifted(x, by):  # the element `by` steps before, if it is an update of the same position; else 1
         steps = np.arange(n) - by
         inside = constant((steps >= 0) & (steps < n), tensor(bool_, (n,)))
         same = F.logical_and(F.equal(places, F.roll(places, shifts=(by,), axes=(-1,))), inside)
@@ -368,7 +368,7 @@ def _add_along_axis(x, index, updates, axis=-1):
 
 
 class AddAlongAxis(Primitive):
-    """`x` with `updates` added at the elements that `take_along_axis` would read; repeated places add up."""
+    """The transpose of `take_along_axis`: `x` with `updates` added at the elements it reads; repeated ones add up."""
 
     internal = True
 
@@ -384,7 +384,7 @@ class AddAlongAxis(Primitive):
 
     def numpy(x, index, updates, *, axis, distinct):
         out = x.copy()
-        if distinct or index.shape[axis] == 1:  # no place is repeated
+        if distinct or index.shape[axis] == 1:  # no position is repeated
             np.put_along_axis(out, index, np.take_along_axis(out, index, axis) + updates, axis)
         elif out.flags.c_contiguous:
             np.add.at(out.reshape(-1), _flat_positions(index, out, axis, True), updates.reshape(-1))

@@ -26,6 +26,12 @@ from .samples import D2, F2, F3
 
 # ------------------------------------------------------------------------------------------------ one operand
 def _reshape(x, *shape):
+    """The same elements in row-major order under another shape, of which one size may be -1.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([[1, 2, 3], [4, 5, 6]]).reshape(3, -1).tolist()
+    [[1, 2], [3, 4], [5, 6]]
+    """
     x = as_tensor(x)
     return F.reshape(x, shape=_completed(as_shape(shape), x.shape))
 
@@ -56,7 +62,7 @@ def _completed(shape, source):
 
 
 class Reshape(Primitive):
-    """The same elements in row-major order under another shape; one size may be -1 in `call`."""
+    """The same elements in row-major order under another shape."""
 
     def infer(x: TensorType, *, shape: Shape):
         fits = same_dim(dim_product(x.shape), dim_product(shape)) and all(isinstance(d, Dim) or d >= 0 for d in shape)
@@ -189,6 +195,12 @@ def matrix_transpose(x):
 
 
 def _broadcast_to(x, *shape):
+    """The tensor broadcast to a shape: repeated along new leading dimensions and dimensions of size 1; -1 keeps a size.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([1, 2]).broadcast_to((2, -1)).tolist()
+    [[1, 2], [1, 2]]
+    """
     x = as_tensor(x)
     shape = as_shape(shape)
     lead = len(shape) - x.ndim
@@ -198,7 +210,7 @@ def _broadcast_to(x, *shape):
 
 
 class BroadcastTo(Primitive):
-    """The tensor repeated along new leading dimensions and dimensions of size 1; -1 in `call` keeps a size."""
+    """The tensor repeated along new leading dimensions and dimensions of size 1."""
 
     def infer(x: TensorType, *, shape: Shape):
         lead = len(shape) - x.ndim
@@ -238,7 +250,7 @@ def _squeeze(x, axis=None):
 
 
 class Squeeze(Primitive):
-    """Dimensions of size 1 taken away; all of them by default."""
+    """Dimensions of size 1 removed; all of them by default."""
 
     def infer(x: TensorType, *, axes: Ints):
         for a in axes:

@@ -1,4 +1,4 @@
-"""Linear systems, inverses, the matrix exponential; kernels fail as in `decompositions`.
+"""Linear systems, inverses, the matrix exponential; the kernels give nan instead of raising, as in `decompositions`.
 
 Formulas: M. B. Giles, Collected matrix derivative results (2008); G. Golub and V. Pereyra, The differentiation of
 pseudo-inverses and nonlinear least squares problems (1973); A. Al-Mohy and N. Higham, Computing the Frechet derivative
@@ -79,6 +79,10 @@ def _solved(apply, a, b, what):
 
 
 def _solve(a, b):
+    """x with a @ x = b, for square matrices a; batches broadcast, and b of one dimension is one right side.
+
+    LinAlgError: a is singular.
+    """
     a, b = _floats(a, b)
 
     def apply(a, b):
@@ -88,10 +92,7 @@ def _solve(a, b):
 
 
 class Solve(Primitive):
-    """x with a @ x = b, for square matrices a; nan where a is singular.
-
-    In `call`: LinAlgError if a is singular; batches broadcast, and b of one dimension is one right side.
-    """
+    """x with a @ x = b, for square matrices a; nan where a is singular."""
 
     def infer(a: TensorType, b: TensorType):
         _system_type(a, b, "solve")
@@ -121,6 +122,11 @@ class Solve(Primitive):
 
 
 def _triangular_solve(a, b, lower=False, transpose=False, unit=False):
+    """x with a @ x = b for a triangle of a, the upper by default (a.T @ x = b if `transpose`); the other is not read.
+
+    With `unit` the diagonal counts as ones and is not read either.  Batches broadcast, and b of one dimension is one
+    right side.  LinAlgError: a zero on the diagonal.
+    """
     a, b = _floats(a, b)
 
     def apply(a, b):
@@ -151,8 +157,7 @@ def substituted(a, b, lower, transpose, unit):
 class TriangularSolve(Primitive):
     """x with a @ x = b for a triangle of a (a.T @ x = b if `transpose`); the other triangle is not read.
 
-    With `unit` the diagonal counts as ones and is not read either; else nan where it holds a zero.  In `call`:
-    LinAlgError if it does; batches broadcast, and b of one dimension is one right side.
+    With `unit` the diagonal counts as ones and is not read either; else nan where it holds a zero.
     """
 
     def infer(a: TensorType, b: TensorType, *, lower: bool = False, transpose: bool = False, unit: bool = False):
@@ -218,12 +223,18 @@ def cholesky_inverse(factor, upper=False):
 
 # ------------------------------------------------------------------------------------------------ inverses
 def _inverse(x):
+    """The inverse of square matrices; LinAlgError if one is singular.
+
+    >>> from autodiff_compiler import Tensor
+    >>> Tensor([[2.0, 0.0], [0.0, 4.0]]).inverse().tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
     x = square_floats(x, "inverse")
     return F.check_solved(F.inverse(x), x, message="inverse: the matrix is singular")
 
 
 class Inverse(Primitive):
-    """The inverse of square matrices; nan where one is singular (LinAlgError in `call`)."""
+    """The inverse of square matrices; nan where one is singular."""
 
     def infer(x: TensorType):
         square_type(x, "inverse")

@@ -1,6 +1,6 @@
-"""Order: sorting, the greatest elements, places in a sorted sequence.
+"""Sorting, the k greatest elements, binary search in a sorted sequence.
 
-Sorting is stable, nan is greater than everything, and the derivative of sorted values goes back along the order.
+Sorting is stable, nan is greater than everything, and the cotangent of sorted values is scattered back by the order.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def _comparable(x):
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
 
-def _packed(x, descending):
-    """int64 keys whose order is that of the elements along the last axis, equal ones in the order they stand; or None.
+def _sort_keys(x, descending):
+    """Integer keys in the order of the elements along the last axis, which makes sorting stable; None for other dtypes.
 
-    The upper half is the element as an int32, the lower one its place.  Integers in a narrow range are uint16 keys
-    without a place.
+    The upper half of an int64 key is the element as an int32, the lower half its position.  Integers in a narrow range
+    are uint16 keys without a position.
     """
     if x.dtype == np.float64 and (x[..., :8].astype(np.float32) == x[..., :8]).all():
         narrow = x.astype(np.float32)  # they may all be counts, or have come from float32
@@ -67,14 +67,14 @@ def _packed(x, descending):
 def _order(x, descending):
     """`argsort` along the last axis that keeps equal elements in order."""
     x = _comparable(x)
-    keys = _packed(x, descending) if x.size >= 512 else None
+    keys = _sort_keys(x, descending) if x.size >= 512 else None
     if keys is not None and keys.dtype == np.uint16:
         return np.argsort(keys, -1, kind="stable")  # by radix
     if keys is not None:
-        keys.sort(-1)  # faster than `argsort`, which moves the places along
+        keys.sort(-1)  # faster than `argsort`, which moves the positions, too
         keys &= 0xFFFFFFFF
         return keys
-    order = _by_upper_half(x, descending) if x.dtype == np.float64 and 512 <= x.size <= 1 << 16 else None
+    order = _order_by_upper_half(x, descending) if x.dtype == np.float64 and 512 <= x.size <= 1 << 16 else None
     if order is not None:
         return order
     if descending:
@@ -82,8 +82,8 @@ def _order(x, descending):
     return _ascending(x)
 
 
-def _by_upper_half(x, descending):
-    """The order of float64 numbers by the upper half of their bits, then mended; None where that is no good start.
+def _order_by_upper_half(x, descending):
+    """The order of float64 numbers: by the upper half of their bits, then ties by the rest; None where ties are many.
 
     It is faster than `_ascending` where all of it stays in the cache.
     """
@@ -113,7 +113,7 @@ def _by_upper_half(x, descending):
 
 
 def _in_order(x, axis, descending):
-    """The elements in order along an axis, with zeros of either sign in the order they stand."""
+    """The elements sorted along an axis; 0.0 and -0.0 are equal, so they keep their order."""
     found = np.sort(_comparable(x), axis)
     if x.dtype.kind not in "biu" and np.count_nonzero(found) != found.size and np.signbit(found[found == 0]).any():
         x = np.moveaxis(x, axis, -1)
@@ -123,13 +123,13 @@ def _in_order(x, axis, descending):
     return found if found.dtype == x.dtype else found.astype(x.dtype)
 
 
-def _back(x, axis):
+def _last_axis_to(x, axis):
     """The last axis as `axis` again."""
     return x if axis == -1 else np.ascontiguousarray(np.moveaxis(x, -1, axis))
 
 
 def _ascending(x):
-    """The order along the last axis, by the faster algorithm that is not stable where few elements are equal."""
+    """The stable order along the last axis: by the faster unstable sort and a repair of ties, where these are few."""
     if x.size < 512 or x.shape[-1] <= 16:
         return np.argsort(x, -1, kind="stable")
     order = np.argsort(x, -1)
@@ -154,15 +154,15 @@ def _require_axis(x, axis):
     require(-x.ndim <= axis < 0, f"axis {axis} does not exist in {x}")
 
 
-def _to_places(c, gs, x):
-    """The cotangents of chosen elements, where they stood."""
+def _scatter_back(c, gs, x):
+    """The cotangents of the selected elements, scattered back to the operand."""
     if gs[0] is None:
         return None
     return F.add_along_axis(zeros_like(x), c.outs[1], gs[0], axis=c.axis, distinct=True)
 
 
 class Argsort(Primitive):
-    """The order (int64) that sorts the elements along an axis; equal elements stay in order, nan is the greatest."""
+    """The positions (int64) that sort the elements along an axis; equal elements keep their order, nan is greatest."""
 
     def infer(x: TensorType, *, axis: int, descending: bool = False):
         _require_axis(x, axis)
@@ -171,7 +171,7 @@ class Argsort(Primitive):
     flops = sorted_by_comparing
 
     def numpy(x, *, axis, descending):
-        return np.ascontiguousarray(_back(_order(np.moveaxis(x, axis, -1), descending), axis))
+        return np.ascontiguousarray(_last_axis_to(_order(np.moveaxis(x, axis, -1), descending), axis))
 
     def aclnn(c, x):
         c.sorted(x, c.descending, c.like(x), c.out)
@@ -195,8 +195,22 @@ def _argsort(x, axis=-1, descending=False):
     return cast(F.argsort(x, axis=normal_axis(axis, x.ndim), descending=descending), int32)
 
 
+def _sort(x, axis=-1, descending=False):
+    """The elements sorted along an axis, and their positions (int32); equal elements keep their order, nan is greatest.
+
+    >>> from autodiff_compiler import Tensor
+    >>> [part.tolist() for part in Tensor([2, 1, 3]).sort()]
+    [[1, 2, 3], [1, 0, 2]]
+    """
+    x = as_tensor(x)
+    if x.ndim == 0:
+        return x, constant(0, tensor(int32, ()))
+    values, order = F.sort(x, axis=normal_axis(axis, x.ndim), descending=descending)
+    return values, cast(order, int32)
+
+
 class Sort(Primitive):
-    """The elements in order along an axis, and where they stood (int64, int32 in `call`); equal elements stay in order.
+    """The elements sorted along an axis, and their positions (int64); equal elements keep their order.
 
     nan is the greatest.
     """
@@ -212,16 +226,16 @@ class Sort(Primitive):
     def numpy(x, *, axis, descending):
         x = np.moveaxis(x, axis, -1)
         order = _order(x, descending)
-        return _back(taken(x, order), axis), np.ascontiguousarray(_back(order, axis))
+        return _last_axis_to(taken(x, order), axis), np.ascontiguousarray(_last_axis_to(order, axis))
 
     def aclnn(c, x):
         c.sorted(x, c.descending, *c.outs)
 
-    call = lambda x, axis=-1, descending=False: _sort(x, axis, descending)
+    call = _sort
     methods = ("sort",)
 
     def vjp(c, gs, x):
-        return _to_places(c, gs, x)
+        return _scatter_back(c, gs, x)
 
     def samples(rng):
         yield rng.distinct(2, 3), {"axis": -1}
@@ -231,16 +245,14 @@ class Sort(Primitive):
     errors = [((F2,), {"axis": -2}, "does not exist")]
 
 
-def _sort(x, axis=-1, descending=False):
+def _msort(x):
+    """The elements sorted along the first axis."""
     x = as_tensor(x)
-    if x.ndim == 0:
-        return x, constant(0, tensor(int32, ()))
-    values, order = F.sort(x, axis=normal_axis(axis, x.ndim), descending=descending)
-    return values, cast(order, int32)
+    return F.msort(x, axis=-x.ndim) if x.ndim else x
 
 
 class Msort(Primitive):
-    """The elements in order along an axis, the first one in `call`, without the places where they stood."""
+    """The elements sorted along an axis, without their positions."""
 
     def infer(x: TensorType, *, axis: int, descending: bool = False):
         _require_axis(x, axis)
@@ -251,7 +263,7 @@ class Msort(Primitive):
     def numpy(x, *, axis, descending):
         return _in_order(x, axis, descending)
 
-    call = lambda x: _msort(x)
+    call = _msort
     methods = ("msort",)
 
     def aclnn(c, x):
@@ -269,21 +281,31 @@ class Msort(Primitive):
     errors = [((F2,), {"axis": -2}, "does not exist")]
 
 
-def _msort(x):
-    x = as_tensor(x)
-    return F.msort(x, axis=-x.ndim) if x.ndim else x
-
-
 def _require_choice(x, k, axis):
     size = x.shape[axis]
     require(type(size) is int and 0 <= k <= size, f"{k} elements cannot be chosen from {size} along axis {axis}")
 
 
-class Topk(Primitive):
-    """The k greatest or smallest elements along an axis in order, and where they stand (int64): of equals the first.
+def _topk(x, k, dim=None, largest=True, sorted=True):
+    """The k greatest or smallest elements along a dimension (the last by default), sorted, and their positions (int32).
 
-    In `call` the axis is the last one by default, the places are int32, and a `sorted` of False changes nothing.
+    Of equal elements the first come first.  A `sorted` of False changes nothing.
+
+    >>> from autodiff_compiler import Tensor
+    >>> [part.tolist() for part in Tensor([1.0, 4.0, 3.0]).topk(2)]
+    [[4.0, 3.0], [1, 2]]
     """
+    x = as_tensor(x)
+    axis = -1 if dim is None else dim
+    axis = normal_axis(axis, x.ndim, "dim")
+    k = static_int(k, "k")
+    _require_choice(x, k, axis)  # NumPy would return fewer than k elements
+    values, order = F.topk(x, k=k, axis=axis, largest=largest)
+    return values, cast(order, int32)
+
+
+class Topk(Primitive):
+    """The k greatest or smallest elements along an axis, sorted, and their positions (int64): of equals the first."""
 
     multiple = True
 
@@ -311,18 +333,18 @@ class Topk(Primitive):
             order = _order(x, largest)[..., :k]
         else:
             order = taken(chosen, _order(taken(comparable, chosen), largest))
-        return _back(taken(x, order), axis), np.ascontiguousarray(_back(order, axis))
+        return _last_axis_to(taken(x, order), axis), np.ascontiguousarray(_last_axis_to(order, axis))
 
     def aclnn(c, x):
         ordered = c.like(x), c.temp(x.shape, int64)
         c.sorted(x, c.largest, *ordered)
         c.give(*[y.sliced(c.axis, 0, c.k) for y in ordered])
 
-    call = lambda x, k, dim=None, largest=True, sorted=True: _topk(x, k, dim, largest)
+    call = _topk
     methods = ("topk", "top_k")
 
     def vjp(c, gs, x):
-        return _to_places(c, gs, x)
+        return _scatter_back(c, gs, x)
 
     def samples(rng):
         yield rng.distinct(2, 5), {"k": 2, "axis": -1}
@@ -334,19 +356,9 @@ class Topk(Primitive):
     ]  # fmt: skip
 
 
-def _topk(x, k, dim, largest):
-    x = as_tensor(x)
-    axis = -1 if dim is None else dim
-    axis = normal_axis(axis, x.ndim, "dim")
-    k = static_int(k, "k")
-    _require_choice(x, k, axis)  # the kernel would take what there is
-    values, order = F.topk(x, k=k, axis=axis, largest=largest)
-    return values, cast(order, int32)
-
-
 # ------------------------------------------------------------------------------------------------ searching
 def _searchsorted(sorted_sequence, values, side="left", sorter=None):
-    """Where (int64) in ascending sequences (along the last axis) the values belong."""
+    """Where (int64) values belong in ascending sequences along the last axis."""
     sequence, values = promoted_dtype(sorted_sequence, values)
     if side not in ("left", "right"):
         raise ValueError(f"side must be 'left' or 'right', not {side!r}")
@@ -367,7 +379,7 @@ def _search_flops(sequence, values, *, right):
 
 
 class Searchsorted(Primitive):
-    """How many elements of an ascending sequence lie before each value: the lesser ones, with `right` equal ones too.
+    """How many elements of an ascending sequence are less than each value, or with `right` at most equal to it.
 
     One sequence takes values of any shape; sequences along the last axis take values along it.
     """
@@ -415,7 +427,7 @@ class Searchsorted(Primitive):
 
 @composite()
 def bucketize(x, boundaries, right=False):
-    """Between which ascending boundaries (int32) the elements lie; `right` puts a boundary into the bucket after it."""
+    """The bucket (int32) of each element between ascending boundaries; with `right` a boundary is in the next one."""
     sequence = as_tensor(np.asarray(boundaries) if isinstance(boundaries, list | tuple) else boundaries, "boundaries")
     require(sequence.ndim == 1, f"`boundaries` must have one dimension, not {sequence.ndim}")
     return cast(_searchsorted(sequence, x, "right" if right else "left"), int32)

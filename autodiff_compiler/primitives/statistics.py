@@ -1,4 +1,4 @@
-"""Norms, variance, medians, and reductions that pass over nan."""
+"""Norms, variance, medians, and reductions that ignore nan."""
 
 from __future__ import annotations
 
@@ -242,8 +242,8 @@ def _median_type(x, axis):
     return tensor(x.dtype, shape), tensor(int64, shape)
 
 
-def _to_median(c, gs, x):
-    """The cotangents of medians, where they stood."""
+def _scatter_to_median(c, gs, x):
+    """The cotangents of medians, scattered back to the operand."""
     return None if gs[0] is None else F.add_along_axis(zeros_like(x), c.outs[1], gs[0], axis=c.axis, distinct=True)
 
 
@@ -297,7 +297,7 @@ class MedianOf(Primitive):
         return middle, F.argmax(F.cast(found, dtype=int32), axis=axis, keepdims=True)
 
     def vjp(c, gs, x):
-        return _to_median(c, gs, x)
+        return _scatter_to_median(c, gs, x)
 
     def samples(rng):
         yield rng.distinct(2, 3), {"axis": -1}
@@ -418,7 +418,7 @@ class Nansum(Primitive):
 
     def numpy(x, *, axes, keepdims):
         total = np.add.reduce(x, axis=axes, keepdims=keepdims)
-        if (total != total).any():  # without nan the first sum is right
+        if (total != total).any():  # else no element was nan
             total = np.add.reduce(np.where(x == x, x, x.dtype.type(0)), axis=axes, keepdims=keepdims)
         return total
 

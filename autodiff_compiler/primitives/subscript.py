@@ -366,7 +366,7 @@ def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
     stage = _gathering(part.shape, plan)
     final = _final_shape(part.shape, plan, stage)
     while value.ndim > len(final) and value.shape[0] == 1:
-        value = F.squeeze(value, axes=(-value.ndim,))  # NumPy's leniency in assignments
+        value = F.squeeze(value, axes=(-value.ndim,))  # in assignments NumPy drops leading dimensions of size 1
     value = broadcast_to(value, broadcast_shapes([value.shape, final], "value and indexed part"))
     require(value.shape == final, f"a value of shape {list(value.shape)} does not fit a part of shape {list(final)}")
     if stage is None:
@@ -398,7 +398,7 @@ def _masked(x: Any, mask: Any, most: int, value: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ other forms
 @composite("index_put")
 def index_put(x, indices, values, accumulate=False):
-    """`x` with `x[indices]` replaced by `values`, or raised by them; with `accumulate` repeated places add up."""
+    """`x` with `x[indices]` replaced by `values`, or raised by them; with `accumulate` repeated positions add up."""
     if not isinstance(indices, tuple | list):
         raise TypeError(f"`indices` must be a tuple of Tensors, not {type(indices).__name__}")
     return _written(x, tuple(indices), values, "scatter_add" if accumulate else "scatter_update")

@@ -1,4 +1,4 @@
-"""Extremes among a part of the elements or with their places, the spread, the k-th element."""
+"""Masked extremes, extremes with their positions, the range, the k-th smallest element."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Exponentials, logarithms, roots, trigonometric and hyperbolic functions of every element, and their inverses.
 
-All take floats (`call` turns integers into float32 first).  Of the ways to write a derivative, the one is taken that
-neither overflows nor cancels before the function itself does.
+All take floats (`call` turns integers into float32 first).  Derivatives are written so that they neither overflow nor
+cancel before the function itself does.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Logaddexp(Primitive):
     flops = 60
 
     def decomposed(c, x, y):
-        far = F.select(F.equal(x, y), 0, -F.abs(x - y))  # equal infinities are no nan apart
+        far = F.select(F.equal(x, y), 0, -F.abs(x - y))  # the difference of equal infinities would be nan
         return F.maximum(x, y) + F.log1p(F.exp(far))
 
     call = broadcasting("logaddexp", floating=True)
@@ -141,7 +141,7 @@ def logaddexp2(x, y):
 # ------------------------------------------------------------------------------------------------ powers and roots
 @composite("square")
 def square(x):
-    """Every element times itself."""
+    """The square of every element."""
     (x,) = promoted(x)
     return F.mul(x, x)
 

@@ -26,8 +26,8 @@ def _counts(sizes, kernel, stride, dilation):
     return window_counts(sizes, kernel, stride, (0,) * 2 * len(kernel), dilation)
 
 
-def _met(x, kernel, stride, dilation, windows):
-    """Views for every place in a window: what it meets in `x` on the device, and where `windows` has it."""
+def _tap_views(x, kernel, stride, dilation, windows):
+    """For every tap of the window, on the device: the view of `x` that it reads, and where `windows` holds that."""
     n, lead = len(kernel), x.ndim - len(kernel)
     for place in np.ndindex(*kernel):
         met, part = x, windows
@@ -60,7 +60,7 @@ class Windows(Primitive):
         return view.copy()  # the windows overlap: what writes into the result must not change its neighbours
 
     def aclnn(c, x):
-        for place, part in _met(x, c.kernel, c.stride, c.dilation, c.out):
+        for place, part in _tap_views(x, c.kernel, c.stride, c.dilation, c.out):
             c.copy(part, place)
 
     def vjp(c, g, x):
@@ -107,7 +107,7 @@ class SumWindows(Primitive):
     def aclnn(c, x):
         out = c.full(c.out.shape, c.wide(x.dtype), 0)
         x = c.cast(x, out.dtype)
-        for place, part in _met(out, c.kernel, c.stride, c.dilation, x):
+        for place, part in _tap_views(out, c.kernel, c.stride, c.dilation, x):
             c.op("InplaceAdd", place, part, 1)
         c.give(c.cast(out, c.out.dtype))
 

@@ -28,7 +28,7 @@ from .index import checked, leading_part, merged_rows
 
 # ------------------------------------------------------------------------------------------------ at places
 def _at_places(name, x, indices, updates):
-    """A scatter of slices at the places that the last dimension of `indices` names."""
+    """A scatter of slices at the indices in the last dimension of `indices`."""
     x = as_tensor(x)
     rows, position = merged_rows(x, indices)
     updates = broadcast_to(in_dtype(updates, x.dtype), (*position.shape, *rows.shape[1:]))
@@ -38,31 +38,31 @@ def _at_places(name, x, indices, updates):
 
 @composite("tensor_scatter_update")
 def tensor_scatter_update(x, indices, updates):
-    """`x` with the elements (or slices) at the places in `indices` replaced; of a repeated place the last counts."""
+    """`x` with the elements (or slices) at the indices in `indices` replaced; of a repeated index the last counts."""
     return _at_places("scatter_update", x, indices, updates)
 
 
 @composite("tensor_scatter_add")
 def tensor_scatter_add(x, indices, updates):
-    """`x` with `updates` added at the places in the last dimension of `indices`."""
+    """`x` with `updates` added at the indices in the last dimension of `indices`."""
     return _at_places("scatter_add", x, indices, updates)
 
 
 @composite("tensor_scatter_sub", "scatter_sub")
 def tensor_scatter_sub(x, indices, updates):
-    """`x` with `updates` subtracted at the places in the last dimension of `indices`."""
+    """`x` with `updates` subtracted at the indices in the last dimension of `indices`."""
     return _at_places("scatter_add", x, indices, F.neg(in_dtype(updates, as_tensor(x).dtype)))
 
 
 @composite("tensor_scatter_mul", "scatter_mul")
 def tensor_scatter_mul(x, indices, updates):
-    """`x` multiplied by `updates` at the places in the last dimension of `indices`."""
+    """`x` multiplied by `updates` at the indices in the last dimension of `indices`."""
     return _at_places("scatter_mul", x, indices, updates)
 
 
 @composite("tensor_scatter_div", "scatter_div")
 def tensor_scatter_div(x, indices, updates):
-    """`x` divided by the product of `updates` at the places in the last dimension of `indices`; floats only."""
+    """`x` divided by the product of `updates` at the indices in the last dimension of `indices`; floats only."""
     x = as_tensor(x)
     require_dtype(x.dtype.is_float, f"not defined for {x.dtype.name}", hint="cast it to a float first")
     updates = in_dtype(updates, x.dtype)
@@ -72,19 +72,19 @@ def tensor_scatter_div(x, indices, updates):
 
 @composite("tensor_scatter_max", "scatter_max")
 def tensor_scatter_max(x, indices, updates):
-    """The greater of `x` and `updates` at the places in `indices`; equal ones share the cotangent."""
+    """The greater of `x` and `updates` at the indices in `indices`; equal ones share the cotangent."""
     return _at_places("scatter_max", x, indices, updates)
 
 
 @composite("tensor_scatter_min", "scatter_min")
 def tensor_scatter_min(x, indices, updates):
-    """The smaller of `x` and `updates` at the places in `indices`; equal ones share the cotangent."""
+    """The smaller of `x` and `updates` at the indices in `indices`; equal ones share the cotangent."""
     return _at_places("scatter_min", x, indices, updates)
 
 
 @composite()
 def scatter_nd(indices, updates, shape):
-    """Zeros of a shape with `updates` added at the places in the last dimension of `indices`."""
+    """Zeros of a shape with `updates` added at the indices in the last dimension of `indices`."""
     updates = as_tensor(updates, "updates")
     return tensor_scatter_add(constant(0, tensor(updates.dtype, as_shape((shape,)))), indices, updates)
 
@@ -285,7 +285,7 @@ def _limits(dtype):
 
 @composite("bincount")
 def bincount(x, weights=None, minlength=0):
-    """How often (float32) each of the numbers 0, 1, ... occurs, or the sum of the weights at its places.
+    """How often (float32) each of the numbers 0, 1, ... occurs, or the sum of its weights.
 
     The result has `minlength` elements or as many as the greatest number asks for.  That is not known in compiled code:
     there it has `minlength`, and a greater number raises IndexError.

@@ -1,4 +1,4 @@
-"""Boxes in images, and convolution at places that are learned."""
+"""Boxes in images, and convolution at learned offsets (deformable)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _columns(x, axis=-1):
 
 
 def _bilinear(x, places):
-    """x [batch, channels, height, width] at the places (y, x), each of [batch, ...]; zeros lie outside."""
+    """x [batch, channels, height, width] interpolated at coordinates (y, x), each [batch, ...]; zeros outside."""
     axes = []
     for c in places:
         low = call.floor(c)
@@ -190,7 +190,7 @@ def deformable_conv2d(
     x, weight, offsets, kernel_size, strides, padding, bias=None, dilations=(1, 1, 1, 1), groups=1,
     deformable_groups=1, modulated=True,
 ):  # fmt: skip
-    """Convolution of [batch, channels, height, width] whose taps read at places moved by `offsets`, times a mask.
+    """Convolution of [batch, channels, height, width] whose taps read at positions moved by `offsets`, times a mask.
 
     `offsets` [batch, 3 * deformable_groups * taps, ...] holds all moves to the right, all moves down and all masks
     (2 parts without masks unless `modulated`).  Between elements x is interpolated linearly, outside lie zeros.

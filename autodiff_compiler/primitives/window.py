@@ -31,7 +31,7 @@ def padding_pairs(padding, n):
 
 # ------------------------------------------------------------------------------------------------ geometry
 def window_counts(sizes, kernel, stride, padding, dilation):
-    """How many places a window has in each dimension."""
+    """How many windows fit in each dimension."""
     n = len(kernel)
     fits = len(sizes) == len(stride) == len(dilation) == n and len(padding) == 2 * n and min(kernel, default=1) > 0
     require(fits, f"a window of {list(kernel)} cannot slide over the dimensions {list(sizes)}")
@@ -47,7 +47,7 @@ def window_counts(sizes, kernel, stride, padding, dilation):
 
 
 def axis_taps(size, count, kernel, stride, before, dilation):
-    """For every tap of a window along one axis: the windows in which it meets an element, and the elements it meets."""
+    """For every tap of a window along one axis: the windows in which it reads no padding, and the elements it reads."""
     taps = []
     for k in range(kernel):
         offset = k * dilation - before

@@ -1,4 +1,4 @@
-"""What can be said of an Ascend device: the environment it is looked for in, and a test of everything on it."""
+"""Diagnosis of an Ascend device: the environment, and a self-test of all operators and programs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _VARIABLES = (
 _FILE = "<ascend-selftest>"
 _DRIVER = ("/usr/local/Ascend/driver/version.info", "/etc/ascend_install.info")
 _DTYPES = (float32, float16, bfloat16, int64, int32, int16, int8, uint8, bool_, float64)
-#: The error, as a part of the greatest number, that another order of summation or another formula may make.
+#: The relative error, per dtype, that another order of summation or another formula may cause.
 _TOLERANCES = {float32: 1e-4, float64: 1e-6, float16: 1e-2, bfloat16: 6e-2}
 
 
@@ -92,7 +92,7 @@ def self_test(number: int = 0, progress: Callable[[str], None] = lambda name: No
     """Runs all stages on a device; the report, and whether all passed.  Settings are afterwards what they were."""
     before = {name: context.get(name) for name in ("device_target", "device_id", "ascend_mode", "ascend_fallback")}
     test = SelfTest(progress)
-    context._kept["device_id"] = number  # not yet by `set_context`, which would start the device
+    context._kept["device_id"] = number  # without `set_context`, which would start the device
     try:
         basics(test, acl, _operators_of_rules)
         test.run("all operators", ("one operator",), _all_operators)

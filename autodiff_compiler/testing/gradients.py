@@ -1,4 +1,4 @@
-"""`gradcheck` and `check_bprop`: gradients against numerical ones, told apart by mode, input and element."""
+"""`gradcheck` and `check_bprop`: gradients compared with numerical ones, per mode, input and element."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class GradientMismatch(AssertionError):
 
 
 class NothingToCheck(ValueError):
-    """There is no gradient that could be compared with a numerical one."""
+    """The function has no gradient that could be compared with a numerical one."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class _Check:
         return [with_tensors(Tensor.copy, x) if isinstance(x, Tensor | Mutable) else x for x in self.args]
 
     def _called(self, args: Sequence[Any]) -> Any:
-        """A call after which every Parameter has its first value again, and the same random numbers follow."""
+        """Calls the function, then restores the Parameters and the random number generators."""
         try:
             return replaced(self.fn(*args), Tensor.copy)
         finally:
@@ -276,7 +276,7 @@ class _Check:
         parameter = self.parameters[place[1]]
 
         def of_value(value: Tensor) -> Any:
-            given = self._copies()  # before: the Parameter may be an argument, too, which does not move with it
+            given = self._copies()  # first: the Parameter may also be an argument, whose value must not change with it
             parameter.set_data(value)
             return self._called(given)
 
@@ -284,7 +284,7 @@ class _Check:
         return numerical_gradient(of_value, [start], 0, weights, self._step(place))
 
     def _coarser(self, place: _Place) -> np.dtype[Any]:
-        """The dtype whose roundings differences by an input show: its own, or a rougher one of the outputs."""
+        """The least precise dtype in differences by an input, which decides their rounding: its own or an output's."""
         dtypes = [x.dtype.numpy for x in (self._variables[place], *self._outputs)]
         return min((d for d in dtypes if d.itemsize >= 4), key=lambda d: d.itemsize)
 
@@ -364,12 +364,12 @@ class _Gradients:
         return lw.call(self._gradient, args, kwargs)
 
 
-#: By how much roundings make results differ, by the bytes of a number.
+#: The relative difference that rounding may cause, by the size of a float in bytes.
 _ROUNDED = {2: 1e-2, 4: 1e-5, 8: 1e-12}
 
 
 def _alike(first: Any, second: Any) -> bool:
-    """Whether two calls gave the same floats, but for roundings of what threads add up."""
+    """Whether two calls gave the same floats, up to rounding of sums that threads split differently."""
     floats = floats_of(first), floats_of(second)
     if [t.shape for t in floats[0]] != [t.shape for t in floats[1]]:
         return False

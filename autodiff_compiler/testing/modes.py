@@ -1,4 +1,4 @@
-"""The same call in eager and in compiled mode, and what may not differ."""
+"""`assert_modes_equal`: the same call in eager and in compiled modes, compared."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def in_mode(name: str) -> Iterator[None]:
 
 
 class Beginning:
-    """What calls change besides their arguments, to begin each of them with the same."""
+    """The state that calls change besides their arguments, restored before each of them."""
 
     def __init__(self, *roots: Any) -> None:
         self.parameters = [x for x, _ in reached(roots) if isinstance(x, Parameter)]
@@ -48,11 +48,11 @@ class Beginning:
         self._random = get_rng_state()
 
     def values(self) -> list[Tensor]:
-        """What the Parameters that can be reached are now."""
+        """The present values of the Parameters that can be reached."""
         return [Tensor(x.asnumpy().copy(), x.dtype) for x in self.parameters]
 
     def restore(self) -> None:
-        """Gives these Parameters their first values back, and draws the first random numbers again."""
+        """Restores the Parameters and the random number generators."""
         for parameter, value in zip(self.parameters, self._values, strict=True):
             if not np.array_equal(parameter.asnumpy(), value.asnumpy(), equal_nan=True):
                 parameter.set_data(value.copy())

@@ -1,4 +1,4 @@
-"""Numerical derivatives: what a function's values say about its gradient."""
+"""Numerical derivatives by five-point differences."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def numerical_gradient(
             return weighted_sum(fn(*given), weights), float(moved[index])
 
         points = [at(k * h) for k in (-2, -1, 1, 2)]
-        width = points[2][1] - points[1][1]  # the step as it was rounded
+        width = points[2][1] - points[1][1]  # the actual step, after rounding
         values = [p[0] for p in points]
         found[index] = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (6 * width)
     return found

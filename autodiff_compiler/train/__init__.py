@@ -1,4 +1,4 @@
-"""Training: `Model` and its callbacks, checkpoints, and what MindSpore keeps here of metrics and mixed precision."""
+"""Training: `Model`, its callbacks, checkpoints; and MindSpore's aliases of metrics and mixed precision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .metrics import *  # noqa: F403
     from .model import *  # noqa: F403
 
-#: Names that are loaded when first asked for, by their modules.
+#: The names that are imported lazily, by their modules.
 _MODULES = {
     "amp": ("build_train_network",),
     "callback": (

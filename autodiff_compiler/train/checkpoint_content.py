@@ -1,4 +1,4 @@
-"""What a checkpoint file holds, and how bytes of a file become arrays."""
+"""The content of checkpoint files, and the conversion of their bytes to arrays."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def _codec(format: str) -> Any:
 
 
 def read(source: str | io.BytesIO, format: str, crc: bool) -> Content:
-    """What a checkpoint holds; CheckpointError if it is missing, truncated or malformed.
+    """The content of a checkpoint; CheckpointError if it is missing, truncated or malformed.
 
     The arrays may be views of the file's bytes.
     """
@@ -43,7 +43,7 @@ def read(source: str | io.BytesIO, format: str, crc: bool) -> Content:
         raise
     except CheckpointError as error:
         raise CheckpointError(f"{name} is no valid .{format} file: {error}") from None
-    except Exception as error:  # what the libraries of the other formats raise is theirs to choose
+    except Exception as error:  # the libraries of the other formats may raise anything
         raise CheckpointError(f"{name} is no valid .{format} file: {type(error).__name__}: {error}") from error
     return content
 
@@ -51,7 +51,7 @@ def read(source: str | io.BytesIO, format: str, crc: bool) -> Content:
 def write(path: str, format: str, content: Content, crc: bool) -> None:
     """Writes a checkpoint beside `path` and moves it there; whatever fails, the old file stays as it was.
 
-    A new file has the permissions that the process gives to files, one that takes the place of another has its own.
+    A new file has the default permissions of the process, one that replaces another keeps those of the old one.
     """
     codec = _codec(format)
     with replacing(path, durable=True) as file:

@@ -1,4 +1,4 @@
-"""Checkpoint files of one format as files of another, and files that are loaded beside other work."""
+"""Conversion of checkpoint files between formats, and asynchronous loading."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def load_checkpoint_async(
 
 
 def async_ckpt_thread_status() -> bool:
-    """Whether a checkpoint is still being saved: never, for `save_checkpoint` returns when its file is there.
+    """Whether a checkpoint is still being saved: never, as `save_checkpoint` returns after the file is written.
 
     >>> async_ckpt_thread_status()
     False

@@ -1,4 +1,4 @@
-"""Batches for `Model`: of datasets, and of all that Python can iterate over."""
+"""Batches for `Model`, of datasets and of any other iterable."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class DatasetHelper:
             yield _columns(batch)
 
     def epoch_done(self) -> None:
-        """Tells a dataset that an epoch is over."""
+        """Calls `reset` of the dataset, if it has one, after an epoch."""
         if self._source is not self._dataset and hasattr(self._dataset, "reset"):
             self._dataset.reset()
 

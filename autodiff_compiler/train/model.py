@@ -1,4 +1,4 @@
-"""`Model`: a network with loss, optimizer and metrics that is trained, evaluated and asked."""
+"""`Model`: training, evaluation and prediction of a network with loss, optimizer and metrics."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ class Model:
         self._metrics = metrics
         self._metric_fns = nn.get_metrics(metrics)
         self._eval_network, self._eval_indexes = self._build_eval_network(eval_network, eval_indexes)
-        #: For which of the two `set_train` was called last.
+        #: The mode of the last `set_train`: training or evaluation.
         self._backbone_is_train: bool | None = None
-        #: Where a run is, for checkpoints of failures.
+        #: The progress of the run, for checkpoints after an error.
         self._current_epoch_num = self._current_step_num = 0
 
     def _build_train_network(self, options: dict[str, Any]) -> Any:
@@ -122,7 +122,7 @@ class Model:
 
     @property
     def eval_network(self) -> Any:
-        """The Cell that gives what metrics measure, or None."""
+        """The Cell whose outputs the metrics get, or None."""
         return self._eval_network
 
     @property
@@ -273,7 +273,7 @@ class Model:
             if isinstance(callback, ModelCheckpoint):
                 try:
                     callback.save_breakpoint(self._train_network, self._current_epoch_num, self._current_step_num)
-                except Exception as failed:  # the error that ended the training is the one to tell
+                except Exception as failed:  # the error that ended the training must not be replaced by this one
                     error.add_note(f"and the Parameters could not be saved: {type(failed).__name__}: {failed}")
 
     def _set_train(self, network: Any, mode: bool, renew: bool = False) -> None:
@@ -369,7 +369,7 @@ class Model:
 
     # ------------------------------------------------------------------------------------------- use
     def predict(self, *predict_data: Any, backend: str | None = None, config: Any = None) -> Any:
-        """What the network gives for some inputs: Tensors, numbers, texts or None.
+        """The network's output for inputs: Tensors, numbers, texts or None.
 
         `backend` may be "lite", MindSpore's library for phones, which is not here: the network runs as it does without.
 
@@ -419,5 +419,5 @@ class Model:
 
 
 def _is_ours(callback: Any) -> bool:
-    """Whether it is a callback of this package itself, of no subclass."""
+    """Whether the class of a callback is one of this package, not a subclass."""
     return type(callback).__module__.startswith(f"{_CALLBACKS}.")

@@ -35,7 +35,7 @@ _DTYPES = {
     "I64": int64, "F16": float16, "BF16": bfloat16, "F32": float32, "F64": float64,
 }
 # fmt: on
-#: What a file says about itself stands under this name among the arrays.
+#: The key of the metadata in the header, beside the arrays.
 _METADATA = "__metadata__"
 
 

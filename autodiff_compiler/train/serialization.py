@@ -1,4 +1,4 @@
-"""Checkpoints: Parameters to files and back, with a report of what does not fit."""
+"""Checkpoints: saving Parameters to files and loading them, with a report of all that does not fit."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def save_checkpoint(
 
 
 def _named(save_obj: Any, choose: _Choice | None) -> list[tuple[str, Any]]:
-    """What is to be saved, by name."""
+    """The values to save, by name."""
     if isinstance(save_obj, Cell):
         pairs: list[tuple[Any, Any]] = list(save_obj.parameters_dict().items())
     elif isinstance(save_obj, dict):
@@ -148,7 +148,7 @@ def load_checkpoint(
     remove_redundancy: bool = False,
     format: str = "ckpt",
 ) -> dict[str, Any]:
-    """What a checkpoint file holds, as a dict of Parameters (and texts) by name; with `net` it is loaded into that.
+    """The content of a checkpoint file as a dict of Parameters (and texts) by name; `net`, if given, is loaded with it.
 
     Names that start with one of `filter_prefix` are left out, so are those that start with none of `specify_prefix`;
     without these, `choice_func(name)` chooses.  A file's checksum is compared, with `crc_check` a warning says where it
@@ -232,7 +232,7 @@ def load_param_into_net(
     unexpected = [name for name in parameter_dict if name not in taken]
     notes = []
     if missing and not strict_load:
-        more = _behind_prefixes(missing, parameter_dict)
+        more = _matched_by_prefix(missing, parameter_dict)
         if more:
             notes.append(f"loaded under other names: {_listed(f'{p.name} from {new.name}' for p, new in more)}")
         found += more
@@ -261,10 +261,10 @@ def _check_loading(net: Any, parameter_dict: Any, strict_load: Any, remove_redun
         raise TypeError("`remove_redundancy` is for training on many devices; here is one")
 
 
-def _behind_prefixes(missing: list[Parameter], given: dict[str, Any]) -> list[tuple[Parameter, Parameter]]:
-    """The Parameters whose names end names of the dict, as ``net.fc.weight`` does in ``fc.weight``'s place.
+def _matched_by_prefix(missing: list[Parameter], given: dict[str, Any]) -> list[tuple[Parameter, Parameter]]:
+    """The missing Parameters that the dict has under a common prefix: `fc.weight` as ``net.fc.weight``.
 
-    The first name that ends so shows a prefix; all names with that prefix are taken.
+    The first match determines the prefix; all names with that prefix are taken.
     """
     found: dict[int, tuple[Parameter, Parameter]] = {}
     for shown in missing:

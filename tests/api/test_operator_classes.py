@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,8 @@ import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ops
 from autodiff_compiler.errors import DynamicShapeError
 from autodiff_compiler.ops import array_classes
+from autodiff_compiler.ops.operator_docs import DOCS
+from autodiff_compiler.ops.primitive import OPERATORS
 
 X = np.array([[0.5, -1.5, 2.0], [3.0, 0.25, -0.75]])
 Y = np.array([[2.0, -1.25, 1.0], [0.5, 4.0, 3.0]])
@@ -384,3 +388,32 @@ def test_sizes_and_diagonals(run):
             run(lambda a, w, size=size: ops.Bincount()(a, size, w))(numbers, weights)
     assert run(lambda: ops.Range()(Tensor(1), Tensor(10), Tensor(3)))().tolist() == [1, 4, 7]
     assert run(lambda: ops.range(Tensor(0), 4, Tensor(2)))().tolist() == [0, 2]
+
+
+def test_every_class_says_what_it_computes() -> None:
+    silent = [name for name, cls in OPERATORS.items() if not (cls.__doc__ or "").partition("\n\n")[0].strip()]
+    assert silent == []
+    assert DOCS.keys() <= OPERATORS.keys()
+
+
+@pytest.mark.parametrize("name", DOCS)
+def test_the_call_in_a_docstring_has_the_constants_of_the_class(name: str) -> None:
+    whole = ast.parse(DOCS[name].split("``")[1].replace("...", "**more"), mode="eval").body
+    assert isinstance(whole, ast.Call)
+    made = whole.func
+    assert isinstance(made, ast.Call)
+    assert ast.unparse(made.func) == name
+    said = {ast.unparse(arg): None for arg in made.args} | {k.arg: k.value for k in made.keywords}
+    parameters = inspect.signature(OPERATORS[name]).parameters
+    if None in said:  # "...": there are more
+        del said[None]
+        assert len(said) < len(parameters)
+    assert list(said) == list(parameters)[: len(said)]
+    assert None in [k.arg for k in made.keywords] or len(said) == len(parameters)
+    for constant, value in said.items():
+        default = parameters[str(constant)].default
+        if value is not None:
+            assert (
+                ast.unparse(value) in (repr(default), getattr(default, "name", ""))
+                or ast.literal_eval(value) == default
+            )

@@ -49,8 +49,8 @@ class NumpyProgram:
     """A compiled module: `program(*arrays)` runs it and returns a tuple of ndarrays.
 
     `source` is its text, `filename` the name under which tracebacks and debuggers know it, `run` the entry function
-    itself.  `overwrites`: the arguments, by position, that it writes the results over that are their next versions.
-    `times`: what its parts have taken, if it was made to measure that.
+    itself.  `overwrites`: the positions of the arguments (states) that the program updates in place.  `times`: those
+    of its spans, if it was compiled with `timed`.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class NumpyBackend:
         missing: dict[str, str] = {}
         for function in module:
             for op in ops_of(function.body):
-                way = _way(op)
+                way = _lowering_kind(op)
                 if way is None:
                     missing[op.defn.name] = "it has no kernel: a pass must remove it before"
                 else:
@@ -198,7 +198,7 @@ def _states(module: Module, names: Collection[str], reuse_bytes: int) -> dict[Va
 
 
 def _next_versions(low: Lowering, variables: list[Var | None], kept: Mapping[Value, Value]) -> dict[Var, Var]:
-    """By variable of the next version, where nobody else gets it: the argument it may overwrite."""
+    """The argument (a state) that each next version may overwrite, where it is no other result as well."""
     made = {_variable(low, out): arg for arg, out in kept.items()}
     found = {var: _variable(low, arg) for var, arg in made.items() if var is not None and variables.count(var) == 1}
     return {var: arg for var, arg in found.items() if arg is not None and arg is not var}
@@ -217,13 +217,13 @@ def _lowered(code: ModuleCode, function: Function, states: Mapping[Value, Value]
         for operands in code.sites.get(function.name, ()):
             low.order(var, [operands[i]], view=True)
         if is_entry and isinstance(arg.type, TensorType) and arg.type.shape == () and low.uses.get(arg):
-            # As NumPy scalars, values without dimensions are computed with ten times as fast.
+            # Arithmetic on NumPy scalars is ten times as fast as on 0-d arrays.
             low.run(assign(store(var), subscript(load(var), tuple_expr([]))))
     low.lower_block(function.body)
     return low
 
 
-def _way(op: Op) -> str | None:
+def _lowering_kind(op: Op) -> str | None:
     defn = op.defn
     if defn.name in LOWERINGS:
         return "Python"

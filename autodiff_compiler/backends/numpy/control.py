@@ -47,7 +47,7 @@ def lower_if(low: Lowering, op: Op) -> None:
 
 
 def _want(low: Lowering, block: Block, pairs: Iterable[tuple[Value, Var]]) -> None:
-    """Values of the block that become a result are assigned to the result's variable at once."""
+    """Makes values of the block that become a result be assigned to the result's variable at once."""
     for value, var in pairs:
         if value.block is block and isinstance(value.owner, Op) and value not in low.wanted:
             low.wanted[value] = var
@@ -233,7 +233,7 @@ def _dims(low: Lowering, trips: ast.expr, elem: TensorType) -> ast.expr:
 
 
 def _resized(low: Lowering, var: Var, trips: ast.expr, elem: Type) -> ast.stmt:
-    """``array.resize(..., refcheck=False)``: extends it where it lies if it can; nobody has seen the array yet."""
+    """``array.resize(..., refcheck=False)``: extends the array in place if it can; nothing else refers to it yet."""
     assert isinstance(elem, TensorType)
     resize = attribute(load(var), "resize")
     return ast.Expr(value=call(resize, _dims(low, trips, elem), refcheck=constant(False)))
@@ -260,7 +260,7 @@ def _element(low: Lowering, sequence: ast.expr, type: Type, index: Var) -> ast.e
 
 
 def _plan_pushes(low: Lowering, block: Block, stores: list[tuple[Value, _Store]], index: Var) -> None:
-    """At the start of a trip: stores what exists already, and notes what is to be stored as soon as it does."""
+    """At the start of a trip: stores the values that exist already, and registers the others for when they do."""
     for value, sequence in stores:
         if isinstance(value.owner, Op) and value.block is block:
             low.pushes.setdefault(value, []).append(functools.partial(sequence.push, index, value))

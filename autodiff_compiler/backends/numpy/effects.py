@@ -90,7 +90,7 @@ def host_call(low: Lowering, op: Op) -> None:
 
 
 def call_(low: Lowering, op: Op) -> None:
-    """A function of the module.  It never overwrites its arguments and may return them: see `Lowering.link`."""
+    """A call of a function of the module, which overwrites no arguments but may return them: see `Lowering.link`."""
     callee = op.attr("fn").removeprefix("@")
     arguments = [low.value(x) for x in op.operands]
     targets = [low.target(r) for r in op.results]

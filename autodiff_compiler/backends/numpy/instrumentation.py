@@ -38,22 +38,22 @@ class Timer:
         self._spans: tuple[Span, ...] = ()
 
     def began(self) -> int:
-        """When the first span begins, by a clock that stands still while the thread compiles."""
+        """The start of the first span, by a clock that stops while the thread compiles."""
         return perf_counter_ns() - spent.compiling[0]
 
     def lap(self, number: int, before: int) -> int:
-        """The span of that number, which began `before`, has ended; when the next begins."""
+        """Adds the span that began at `before` to its row; returns the start of the next."""
         now = perf_counter_ns() - (stood := spent.compiling[0])
         self.nanoseconds[number] += now - before
         self.counts[number] += 1
         return perf_counter_ns() - stood
 
     def write(self, function: FunctionCode) -> None:
-        """Writes them into the entry."""
+        """Inserts the clock readings into the entry."""
         spans, _, _ = _Writer(self, inner=False).written(function.body)
         function.body.insert(0, Step(assign(store(self.clock), call("CLOCK")), None))
         for i, (tree, var) in enumerate(function.returns):
-            if not isinstance(tree, ast.Name):  # which takes time
+            if not isinstance(tree, ast.Name):  # an expression that takes time, such as a copy
                 result = Var(None, "result")
                 function.body.append(Step(assign(store(result), tree), None))
                 function.returns[i] = load(result), var
@@ -81,7 +81,7 @@ class Timer:
 
 
 class _Block(NamedTuple):
-    """A block that was written: of an inner one `entry` is the row of what was done before its first span."""
+    """A block with its readings inserted; in an inner one `entry` is the row of the time before its first span."""
 
     spans: tuple[Span, ...]
     #: pieces in no span yet
@@ -163,7 +163,7 @@ class _Writer:
         blocks: tuple[tuple[Span, ...], ...] = (),
         entries: tuple[int | None, ...] = (),
     ) -> None:
-        """What waits ends here."""
+        """Makes a span of the waiting pieces."""
         number = self.timer.new()
         self.ended = Span(number, counted(self.waiting, number), "", control, blocks, entries, begun)
         self.spans.append(self.ended)

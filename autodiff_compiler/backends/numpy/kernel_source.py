@@ -1,7 +1,7 @@
 """The sources of kernels as they were imported, whatever happens to their files afterwards.
 
-A file is read once, when the first of its kernels is printed.  If it may have changed since Python started on this
-package, the text must be shown to be that of the code that runs: it is compiled, and the code found in it.
+A file is read once, when the first of its kernels is printed.  If it may have changed since the package was imported,
+its text is compiled, and used only if that gives the code object that runs.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def _parsed(fn: Callable[..., Any]) -> _Kernel:
     return _Kernel(fn, text, params, args.vararg.arg if args.vararg else None, body, names)
 
 
-#: An error of ours as what it is to Python, without the hints of a compiler.
+#: An error class of ours in a generated file, which does not import this package: without hints and source lines.
 _ERROR = """class {name}({base}):
     def __init__(self, message, **more):
         super().__init__(message)"""
@@ -118,7 +118,7 @@ class Support:
     ) -> str:
         """Prints a function or class of ours into the module; returns the name it has there.
 
-        `change` is a piece of the source and what stands for it instead.
+        `change` replaces one piece of the source by another.
         """
         known = self._names.get((thing, change))
         if known is not None:
@@ -127,7 +127,7 @@ class Support:
         if name in self.sources or name in self.imports:
             raise InternalCompilerError(f"two functions called {name} are needed in one generated module")
         self._names[thing, change] = name
-        self.sources[name] = ""  # keeps its place before what it needs is found
+        self.sources[name] = ""  # takes its place in the order before what it mentions is included
         text = source_of(thing).replace(*change)
         functions = [f for f in vars(thing).values() if inspect.isfunction(f)] if isinstance(thing, type) else [thing]
         for fn in functions:
@@ -246,7 +246,7 @@ def index_of(parts: list[ast.expr]) -> ast.expr:
 def slice_parts(
     ndim: int, axes: Ints, starts: Ints, stops: Ints, steps: Ints, shape: Sequence[Any] = ()
 ) -> list[ast.expr]:
-    """The index of the op `slice`, a part for each dimension; with a `shape`, without ends that are its own."""
+    """The index of the op `slice`, a part for each dimension; bounds equal to those of `shape` are left out."""
     parts: list[ast.expr] = [ast.Slice(lower=None, upper=None, step=None) for _ in range(ndim)]
     for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
         first, last = (0 if step > 0 else shape[axis] - 1, shape[axis]) if shape else (0 if step > 0 else None, None)
@@ -376,7 +376,7 @@ class _Inliner:
             return self.operands[name]
         if name in self.attrs:
             value = self.attrs[name]
-            if isinstance(value, np.dtype):  # as an argument the scalar type reads better
+            if isinstance(value, np.dtype):  # as an argument the scalar type is shorter
                 return dtype_expr(from_numpy(value))
             return literal(value)
         if name not in self.kernel.names:
@@ -394,14 +394,14 @@ class _Inliner:
         try:
             value = eval(compile(ast.Expression(body=node), "<kernel>", "eval"), scope)
         except Exception as error:
-            if is_refusal(error):  # there may be memory for it when it runs; else the call says what there is none for
+            if is_refusal(error):  # too large to compute now: left to the run, whose MemoryError names the call
                 return None
             raise InternalCompilerError(f"the kernel {self.kernel.fn.__qualname__} fails: {error}") from error
         return literal(value)
 
 
 def print_call(op: Op, support: Support, shown: Callable[[Value, str], ast.expr], *, methods: bool = False) -> ast.Call:
-    """``print(...)`` as the op `print` has it; `shown` gives an operand for the way in which it is printed.
+    """``print(...)`` as the op `print` has it; `shown` gives the expression of an operand for its print style.
 
     With `methods` a form is written ``"...".format(x)``, else ``str.format("...", x)``.
     """

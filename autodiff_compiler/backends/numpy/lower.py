@@ -51,11 +51,11 @@ def _always_ordered(op: Op, result: Var) -> bool:
     return isinstance(type, TensorType) and (type.ndim <= 1 or (op.defn.name == "matmul" and type.ndim == 2))
 
 
-#: Views of arrays in C order that are in C order too.
+#: Ops whose result is a view in C order if the operand is in C order.
 _KEEPS_ORDER = {"reshape", "squeeze", "expand_dims", "stop_gradient"}
 
 
-#: The operand that a kernel only assigns to a part of its result, where NumPy stretches a number.
+#: The operand that a kernel assigns to a part of its result: NumPy broadcasts a Python number there.
 _ASSIGNED = {"scatter_update": 2, "slice_update": 1}
 
 
@@ -103,12 +103,12 @@ class Lowering:
         self.env: dict[Value, Operand] = {}
         self.uses = uses(function)
         self.wanted: dict[Value, Var] = {}
-        #: Callbacks for when a value exists: it is stored in the sequences of its loop.
+        #: Called as soon as a value exists: they append it to the sequences that its loop collects.
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
         self.out = FunctionCode(code.names[function.name], [], function.loc, is_entry)
         self.block: list[Node] = self.out.body
         self.loc: Loc | None = function.loc
-        #: Commits to be noted if the next op that can raise does.
+        #: Pending commits: they run in the exception handler of the next op that can raise.
         self.commits: list[Op] = []
         #: Calls of other functions: callee, variables of the results, operands.
         self.calls: list[tuple[str, list[Var], list[Operand]]] = []
@@ -129,7 +129,7 @@ class Lowering:
         return step
 
     def target(self, value: Value, fallback: str = "t") -> Var:
-        """The variable a value is assigned to: that of the result or carry it becomes, if it only becomes that."""
+        """The variable a value is assigned to: that of the result or carry which is its only use, else a new one."""
         var = self.wanted.pop(value, None)
         if var is None:
             var = Var(value.type, value.name, fallback=fallback)
@@ -165,7 +165,7 @@ class Lowering:
             var.set_foreign()  # there may be no bytes to write to
 
     def show(self, var: Var, operand: Operand) -> None:
-        """The variable is a view of the operand, and never anything else."""
+        """The variable is a view of the operand in every assignment."""
         if isinstance(operand, Stretched):
             operand = operand.source
         if isinstance(operand, Var) and not var.joined:
@@ -239,7 +239,7 @@ class Lowering:
         self._flush_commits()
 
     def _noting(self, op: Op) -> None:
-        """Lowers an op that may raise inside a `try` that notes the pending commits; it costs nothing otherwise."""
+        """Lowers an op that may raise inside a `try` whose handler runs the pending commits."""
         if op.blocks or op.defn.name in ("call", "raise", "assert") or self._sees_state(op):
             self._flush_commits()
         commits, made = list(self.commits), list[Node]()
@@ -324,7 +324,7 @@ class Lowering:
         self._apply(root, trees, operands, self.target(out, op.defn.name))
 
     def _unabsorb(self, operands: list[Operand], leaves: list[Leaf], type: TensorType) -> None:
-        """All operands together are smaller than the result: one of them is stretched here."""
+        """Materialises one `broadcast_to` if all operands together broadcast to less than the result's shape."""
         for i, operand in enumerate(operands):
             if not isinstance(operand, Splat):
                 assert isinstance(operand, Stretched)
@@ -338,7 +338,7 @@ class Lowering:
         operands[0], leaves[0].shape, leaves[0].splat = var, type.shape, None
 
     def _apply(self, root: Applied, trees: dict[Applied, ast.expr], operands: list[Operand], target: Var) -> None:
-        """Statements for the calls below `root`, then ``target = ...``; calls used once and small ones stay nested."""
+        """Emits a statement per call below `root`, then ``target = ...``; small calls used once stay nested."""
         stack: list[tuple[Applied, bool]] = [(root, False)]
         while stack:
             node, ready = stack.pop()
@@ -439,7 +439,7 @@ class Lowering:
         step.call, step.into = tree, (operand, overwrite)
 
     def _broadcast(self, op: Op) -> bool:
-        """`broadcast_to` as an absorbed value; False if its operand's nature asks for the plain kernel."""
+        """`broadcast_to` as an absorbed value; False if the operand is neither a variable nor absorbed itself."""
         operand, type = self.env[op.operands[0]], op.results[0].type
         assert isinstance(type, TensorType)
         if isinstance(operand, Splat):

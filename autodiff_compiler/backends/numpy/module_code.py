@@ -28,7 +28,7 @@ class ModuleCode:
         self.module, self.undefined, self.names, self.reuse_bytes = module, undefined, names, reuse_bytes
         self.support = Support()
         self.functions: list[FunctionCode] = []
-        #: Constants that are too large to be written: kept beside the source.
+        #: Constants that are too large to be literals: kept beside the source.
         self.arrays: dict[str, Any] = {}
         self.constants: dict[str, tuple[Var, ast.expr]] = {}
         self.uses_callables = self.uses_scratch = self.uses_products = False
@@ -36,7 +36,7 @@ class ModuleCode:
         self.timer: Timer | None = None
         #: The arguments of the entry that it writes results over.
         self.overwritten: list[Var] = []
-        #: Per finished function, per result: its alias set as a number; None where it may alias anything.
+        #: Per lowered function, per result: the number of its alias set; None where it may alias anything.
         self.results: dict[str, list[int | None]] = {}
         #: Per function, the operands of each call of it.
         self.sites: dict[str, list[list[Any]]] = {}

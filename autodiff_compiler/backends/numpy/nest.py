@@ -1,7 +1,7 @@
 """Inlines small unnamed results into their only use, so that a statement reads like the user's line.
 
-Only elementwise results move, within one block and one line of the program, and only past statements that leave what
-they are made of as it was.  For large arrays the plan needs statements of their own, with buffers to reuse.
+Only elementwise results move, within one block and one line of the program, and only past statements that do not write
+to their operands.  Large arrays keep statements of their own, so that the buffer plan can reuse memory.
 """
 
 from __future__ import annotations

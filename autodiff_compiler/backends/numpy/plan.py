@@ -5,8 +5,8 @@ if no live variable is in its set, nor in the result's.  The result then joins t
 made; therefore all decisions are checked again with the final sets, and those that do not hold are taken back.
 
 The next version of a state is written over the state itself, at its last use, once nothing can raise any more: an
-exception leaves all states as they were.  A large result for which there is no dead array, and which stays inside of
-the call, gets a buffer that is there before: see `scratch`.
+exception leaves all states as they were.  A large temporary for which there is no dead array gets a buffer that
+outlives the call: see `scratch`.
 """
 
 from __future__ import annotations
@@ -175,12 +175,12 @@ class _Walk:
         leaving: set[Var] | None = None,
     ) -> None:
         self.reuse_bytes, self.states, self.late = reuse_bytes, states, late
-        #: Without `buffers` it chooses; with those it chose, and the sets of what leaves the function, it checks.
+        #: The walk chooses donors if `buffers` is None; else it checks them, given the alias sets of what leaves.
         self.decide = buffers is None
         self.buffers: set[Var] = set() if buffers is None else buffers
         self.leaving: set[Var] = set() if leaving is None else leaving
         self.live: set[Var] = set()
-        #: Live variables per set of sharers, by its root.
+        #: Live variables per alias set, by its root.
         self.count: dict[Var, int] = {}
         #: Dead variables per type, innermost block last.
         self.free: list[dict[TensorType, list[Var]]] = [{}]
@@ -239,11 +239,11 @@ class _Walk:
         self.free.pop()
 
     def _step(self, step: Step) -> None:
-        # What this statement alone still reads is dead once it has written its result.
+        # Operands whose last use is this statement are dead once it has written its result.
         for var in step.dies:
             self._kill(var)
         for var in step.writes:
-            self._kill_quietly(var)
+            self._forget(var)
         if step.call is not None and len(step.writes) == 1:
             if self.decide:
                 step.donor = self._donor(step, step.writes[0])
@@ -255,8 +255,8 @@ class _Walk:
             if var not in step.dies:
                 self._born(var)
 
-    def _kill_quietly(self, var: Var) -> None:
-        """The variable is assigned anew: what it held is no buffer of that name any more."""
+    def _forget(self, var: Var) -> None:
+        """The variable is reassigned, so its old array is no donor any more."""
         if var in self.live:
             self.live.remove(var)
             self.count[var.root()] -= 1
@@ -292,7 +292,7 @@ class _Walk:
         return buffer
 
     def _fits(self, step: Step, donor: Var) -> bool:
-        """Whether the donor's bytes, and whatever may share the result's, are nobody's any more."""
+        """Whether no live variable may alias the donor, or what the result may alias."""
         mine, theirs = donor.root(), step.writes[0].root()
         states = mine.states | theirs.states
         if states and not (step in self.late and states <= {self.states.get(step.writes[0])}):
@@ -313,7 +313,7 @@ class _Walk:
 class _Deleter:
     """Inserts `del` after the last use of a large array, where more arrays are made afterwards.
 
-    A view keeps the array it shows: their names go together, when the last of them is not needed any more.  Arguments
+    A view keeps its base array alive: their names are deleted together, after the last use of any of them.  Arguments
     and the module's constants stay: no statement of the function makes them.
     """
 
@@ -324,7 +324,7 @@ class _Deleter:
         for node in nodes_of(function.body):
             if isinstance(node, Step):
                 for var in node.writes:
-                    self.groups.setdefault(_shown(var), []).append(var)
+                    self.groups.setdefault(_base_of(var), []).append(var)
 
     def run(self, body: list[Node], *, inside: bool) -> None:
         last = len(body) if inside else self._last_allocation(body)
@@ -365,7 +365,7 @@ class _Deleter:
         for var in dies:
             if reborn.get(var.namesake(), var) is not var:
                 continue  # the name has gone over to the result
-            shown = _shown(var)
+            shown = _base_of(var)
             group = self.groups.get(shown, [])
             if shown in self.args or shown not in group or not any(_worth(v, self.reuse_bytes) for v in group):
                 continue
@@ -380,8 +380,8 @@ class _Deleter:
         return [Step(ast.Delete(targets=targets), None)]
 
 
-def _shown(var: Var) -> Var:
-    """The variable whose bytes the variable shows in the end."""
+def _base_of(var: Var) -> Var:
+    """The variable that owns the bytes: the end of the chain of views."""
     while var.base is not None:
         var = var.base
     return var

@@ -68,8 +68,8 @@ def module_text(code: ModuleCode, module: Module) -> str:
     return "\n\n".join([*parts, *functions]) + "\n"
 
 
-def _spelt(module: Module) -> dict[str, str]:
-    """The functions called back that are no more than the making of an exception, as text."""
+def _constructed_exceptions(module: Module) -> dict[str, str]:
+    """The host functions that only construct an exception, as source text."""
     texts = {name: getattr(fn, "text", None) for name, fn in module.callables.items()}
     return {name: text for name, text in texts.items() if text is not None}
 
@@ -92,7 +92,7 @@ def _header(code: ModuleCode, module: Module) -> str:
     if code.overwritten:
         names = ", ".join(map(str, code.overwritten))
         lines.append(f"What becomes of {names} it writes over these arguments.")
-    missing = sorted(module.callables.keys() - _spelt(module).keys()) if code.uses_callables else []
+    missing = sorted(module.callables.keys() - _constructed_exceptions(module).keys()) if code.uses_callables else []
     if missing:
         named = escape.docstring(", ".join(missing))
         lines.append(f"It calls functions back that this file does not hold: put them into CALLABLES as {named}.")
@@ -113,14 +113,14 @@ def _bound_outside(code: ModuleCode, module: Module) -> str:
         lines += [
             'if "CALLABLES" not in globals():  # functions of the program that it calls back, by name',
             "    CALLABLES = {",
-            *(f"        {name!r}: lambda *operands: {text}," for name, text in _spelt(module).items()),
+            *(f"        {name!r}: lambda *operands: {text}," for name, text in _constructed_exceptions(module).items()),
             "    }",
         ]
     if code.uses_scratch:
         lines += ['if "BLOCKS" not in globals():  # memory that calls hand on to the next ones', "    BLOCKS = []"]
     if code.uses_products:
         lines += [
-            'if "PRODUCTS" not in globals():  # so many operations by BLAS: here with as many threads as it likes',
+            'if "PRODUCTS" not in globals():  # so many blas_operations by BLAS: here with as many threads as it likes',
             "    from contextlib import nullcontext as PRODUCTS",
         ]
     if code.timer is not None:
@@ -206,14 +206,14 @@ class _Writer:
         return found
 
     def _body(self, body: list[Node], depth: int) -> None:
-        body = [node for node in body if not _vacant(node)]
+        body = [node for node in body if not _is_empty(node)]
         if not body:
             self._line(depth, "pass", None)
         for node in body:
             if isinstance(node, Step):
                 binds = isinstance(node.node, ast.Delete)  # for Python, `del x` makes x a local variable
                 self._segment.note((var, stored or binds) for var, stored in variables(node.node))
-                counted = max(map(operations, node.ops), default=0)
+                counted = max(map(blas_operations, node.ops), default=0)
                 if counted:
                     self._line(depth, f"with PRODUCTS({counted}):", None)
                 self._line(depth + bool(counted), printed(node.node), node.loc)
@@ -231,7 +231,7 @@ class _Writer:
                 self._body(node.body, depth + 1)
 
     def _branch(self, node: Branch, depth: int) -> None:
-        then, other = ([n for n in arm if not _vacant(n)] for arm in node.arms)
+        then, other = ([n for n in arm if not _is_empty(n)] for arm in node.arms)
         if not then:
             self._line(depth, f"if not {_wrapped(node.test)}:", node.loc)
             self._arm(other, depth + 1)
@@ -251,15 +251,15 @@ class _Writer:
         self._line(depth, f"{part.name}()", None)
 
 
-def operations(op: Op) -> int:
-    """Those that BLAS does for an op, if they may be worth more than a thread; else 0."""
+def blas_operations(op: Op) -> int:
+    """The floating-point blas_operations of an op in BLAS, if they may be worth more than one thread; else 0."""
     found = flops_of(op) if op.defn.blas else 0
     return found if found > SINGLE else 0
 
 
-def _vacant(node: Node) -> bool:
+def _is_empty(node: Node) -> bool:
     """Whether a node has no text."""
-    return isinstance(node, Branch) and all(_vacant(n) for arm in node.arms for n in arm)
+    return isinstance(node, Branch) and all(_is_empty(n) for arm in node.arms for n in arm)
 
 
 def _wrapped(tree: ast.expr) -> str:

@@ -14,7 +14,7 @@ __all__ = ["Ragged", "add_sequences", "narrowed_results"]
 
 
 class Ragged:
-    """A sequence per trip: the elements of all of them behind each other in `payload`, and where each begins.
+    """A sequence per trip: the elements of all of them concatenated in `payload`, with the offset of each.
 
     Sequence i lies between `offsets[i]` and `offsets[i + 1]`, in whichever order: a loop that runs backwards fills
     it from the end.  Buffers grow by an eighth; `trim` gives back what is left over.
@@ -43,7 +43,7 @@ class Ragged:
         return found
 
     def push(self, i: int, elements: Any, backwards: bool = False) -> None:
-        """Copies the sequence of trip i to the end; None (nothing anyone reads) takes no room."""
+        """Copies the sequence of trip i to the end; None (`undef`) takes no room."""
         count = 0 if elements is None else len(elements)
         start, stop = self.used, self.used + count
         if i + 2 > len(self.offsets):

@@ -19,11 +19,11 @@ from .syntax import Var, assign, call, dtype_expr, load, number, store, tuple_ex
 
 __all__ = ["BLOCKS", "SMALLEST", "give_back", "leased", "place_buffers"]
 
-#: From how many bytes on a result is worth a place; smaller ones get memory that was used a moment ago anyway.
+#: The least size in bytes for a buffer here: below it the allocator returns memory that is still in the cache.
 SMALLEST = 32768
 _ALIGNMENT = 64
 
-#: The blocks nobody uses now.  Programs take and give back at its end, which threads may do at the same time.
+#: The free blocks.  Programs pop and append at the end, both atomic, so threads need no lock.
 BLOCKS: list[Any] = []
 
 
@@ -45,7 +45,7 @@ def give_back(blocks: list[Any], block: Any) -> None:
 
 # ------------------------------------------------------------------------------------------------ places
 def place_buffers(function: FunctionCode, buffers: list[Var], lease: str, release: str) -> None:
-    """Defines the buffers at the start of the function, as parts of one block; those in use at a time lie apart."""
+    """Defines the buffers at the start of the function, as parts of one block; those live at once do not overlap."""
     if not buffers:
         return
     spans = _spans(function.body, {var.root() for var in buffers})
@@ -81,7 +81,7 @@ def _spans(body: list[Node], roots: set[Var]) -> dict[Var, tuple[int, int]]:
 
 
 def _lowest(size: int, taken: list[tuple[int, int]]) -> int:
-    """The lowest place for so many bytes between those that are taken."""
+    """The lowest offset at which `size` bytes fit between the ranges taken (first fit)."""
     offset = 0
     for start, end in sorted(taken):
         if offset + size <= start:

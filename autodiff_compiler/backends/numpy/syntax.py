@@ -30,10 +30,10 @@ _numbers = itertools.count()
 class Var:
     """A variable of a generated function: its type, and the set of variables that it may alias.
 
-    `foreign` (kept at the root of the set of sharers): bytes that are not ours to overwrite, as those of arguments.
-    `states` (likewise): the arguments in the set that are states, which their next versions alone may overwrite.
-    `ordered`: the array's dimensions lie in memory in C order, so far as is known yet, and so do those of what is
-    computed from it; `whole`: and it is contiguous.  `joined`: several statements may assign it.
+    `foreign` (kept at the root of the alias set): bytes that the program must not overwrite, as those of arguments.
+    `states` (likewise): the arguments in the set that are states, which only their next versions may overwrite.
+    `ordered`: the array is in C order, so far as is known yet, and so is what is computed from it; `whole`: and it is
+    contiguous.  `joined`: several statements may assign it.
     `hint`: the name the user's program suggests; `fallback`: one for where it suggests none.
     """
 
@@ -55,7 +55,7 @@ class Var:
         self.ordered, self.whole, self.joined = True, True, joined
         #: Variables laid out like this one, and whether they are views of it.
         self._followers: list[tuple[Var, bool]] = []
-        #: The variable whose bytes this one shows, if it is a view of one.
+        #: The variable that this one is a view of, if it is a view.
         self.base: Var | None = None
         self._root: Var | None = None
         self._named_by: Var | None = None
@@ -125,7 +125,7 @@ class Var:
         return self.name
 
     def lose_order(self) -> None:
-        """The array may be in another order than C, and with it those that take its order over."""
+        """The array may not be in C order, nor those whose layout follows it."""
         stack = [self]
         while stack:
             here = stack.pop()

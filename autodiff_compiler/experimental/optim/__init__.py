@@ -1,4 +1,4 @@
-"""Optimizers with arguments as PyTorch's, and the schedulers that change their rates between epochs."""
+"""Optimizers with PyTorch's arguments, and schedulers that change their learning rates between epochs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adam and its kin."""
+"""Adam and its variants."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _BETAS = (0.9, 0.999)
 
 
 class _Means(Optimizer):
-    """What Adam and its kin share."""
+    """The base of Adam and its variants: moments and bias corrections."""
 
     exp_avg: Any
     exp_avg_sq: Any
     _counter = "step_t"
 
     def means(self, i: int, g: Any, betas: tuple[float, float]) -> tuple[Any, Any]:
-        """Brings the running means of the gradient and of its square up to date, and returns them."""
+        """Updates the running means of the gradient and of its square, and returns them."""
         m = self.running_mean(self.exp_avg[i], betas[0], g)
         return m, self.running_mean(self.exp_avg_sq[i], betas[1], ops.square(g))
 
@@ -178,7 +178,7 @@ class NAdam(_Means):
         beta1, t, rise = group["betas"][0], self.step_count(), group["momentum_decay"]
         weight = beta1 * (1.0 - 0.5 * 0.96 ** (t * rise))
         following = beta1 * (1.0 - 0.5 * 0.96 ** ((t + 1.0) * rise))
-        # All elements are the same: a Tensor of the Parameter's shape keeps its dtype and its place in a checkpoint.
+        # All elements are equal; the shape is that of the Parameter, as in MindSpore's checkpoints.
         product = self.kept(self.mu_product[i], self.mu_product[i] * weight)
         direction = following * m / (1.0 - product * following) + (1.0 - weight) * g / (1.0 - product)
         return ops.assign(p, ops.cast(p - group["lr"] * direction / (ops.sqrt(v / second) + group["eps"]), p.dtype))

@@ -100,7 +100,7 @@ class LRScheduler:
 
 
 class _Factors(LRScheduler):
-    """Schedulers that multiply: `ratio` is the change from the epoch before, `share` that from the beginning.
+    """Multiplicative schedulers: `ratio` is the factor to the epoch before, `share` that to the beginning.
 
     A step multiplies the present rate, so that schedulers can be chained; a jump to an epoch takes the share.
     """
@@ -342,7 +342,7 @@ class CosineAnnealingLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The rates of all groups in epoch `last_epoch`."""
         epoch, low = self.last_epoch, self.eta_min
-        # From the lowest point the change is no multiple of what is left, which is nothing.
+        # At the lowest point the rate is eta_min, so the next one is not a multiple of the difference, 0.
         lowest = (epoch - 1.0 - self.T_max) % (2 * self.T_max) == 0
         before = ops.where(lowest, 2.0, 1.0 + ops.cos(math.pi * (epoch - 1.0) / self.T_max))
         change = (1.0 + ops.cos(math.pi * epoch / self.T_max)) / before

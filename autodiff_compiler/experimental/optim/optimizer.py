@@ -1,4 +1,4 @@
-"""The base of optimizers whose settings stand in `param_groups`, where schedulers change them."""
+"""The base class of optimizers with `param_groups`, in which schedulers change the settings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Optimizer(KeptState, Cell):
     [0.75]
     """
 
-    #: What the Parameter is called that counts the steps, from 1; None where no formula needs it.
+    #: The name of the Parameter that counts the steps, from 1; None where no formula needs it.
     _counter: Any = None
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:

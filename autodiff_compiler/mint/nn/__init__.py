@@ -1,4 +1,4 @@
-"""MindSpore's `mint.nn`: what has the same arguments as in `nn`, and `functional`."""
+"""MindSpore's `mint.nn`: the Cells that have the same arguments as in `nn`, and `functional`."""
 
 from __future__ import annotations
 

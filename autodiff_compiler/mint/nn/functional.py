@@ -91,7 +91,7 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
-    """The mean of every window; `divisor_override` is what the sum is divided by instead."""
+    """The mean of every window; `divisor_override` replaces the number of elements."""
     stride = kernel_size if stride is None else stride
     return ops.avg_pool2d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override or 0)
 
@@ -107,7 +107,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """Channels brought to mean 0 and variance 1, then scaled and shifted."""
+    """Batch normalization per channel, times weight plus bias."""
     weight = ops.ones_like(running_mean) if weight is None else weight
     bias = ops.zeros_like(running_mean) if bias is None else bias
     return ops.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
@@ -130,7 +130,7 @@ def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any
 
 
 def _default(input: Any, dim: int | None) -> int:
-    """PyTorch's dimension where none is given: the first of Tensors with 0, 1 or 3, else the second."""
+    """PyTorch's default dimension: 0 for Tensors of 0, 1 or 3 dimensions, else 1."""
     return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
 
 
@@ -140,12 +140,12 @@ def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> A
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
-    """x, times a slope where it is negative."""
+    """x where it is positive, else negative_slope * x."""
     return ops.leaky_relu(input, negative_slope)
 
 
 def elu(input: Any, alpha: float = 1.0) -> Any:
-    """x, or alpha * (exp(x) - 1) where it is negative."""
+    """x where it is positive, else alpha * (exp(x) - 1)."""
     return ops.where(ops.gt(input, 0), input, ops.mul(ops.expm1(ops.minimum(input, ops.zeros_like(input))), alpha))
 
 
@@ -155,12 +155,12 @@ def glu(input: Any, dim: int = -1) -> Any:
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
-    """x, but not below one number nor above another."""
+    """x clamped to [min_val, max_val]."""
     return ops.hardtanh(input, min_val, max_val)
 
 
 def relu6(input: Any) -> Any:
-    """x, but not below 0 nor above 6."""
+    """x clamped to [0, 6]."""
     return ops.relu6(input)
 
 
@@ -175,28 +175,28 @@ def logsigmoid(input: Any) -> Any:
 
 
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
-    """1 at each index and else 0, as int64; by default as many classes as the indices need."""
+    """1 at each index, else 0 (int64), along a new last dimension; by default with max(index) + 1 classes."""
     depth = int(ops.amax(tensor)) + 1 if num_classes == -1 else num_classes
     return ops.cast(ops.one_hot(tensor, depth, 1, 0), int64)
 
 
 def pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
-    """Elements before and after: pairs from the last dimension on; "constant", "reflect", "replicate" or "circular"."""
+    """Padding by pairs of widths from the last dimension on; "constant", "reflect", "replicate" or "circular"."""
     return ops.pad(input, pad, mode, value)
 
 
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
-    """The cross entropy of probabilities."""
+    """Binary cross entropy of probabilities."""
     return ops.binary_cross_entropy(input, target, weight, reduction)
 
 
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
 ) -> Any:
-    """The cross entropy of the sigmoids of numbers."""
+    """Binary cross entropy of sigmoid(input), without overflow."""
     return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
 
 
 def nll_loss(input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> Any:
-    """The negative of the logarithms of probabilities at the targets."""
+    """Negative log-likelihood: minus the log-probabilities [N, C, ...] at the targets [N, ...]."""
     return ops.nll_loss(input, target, weight, ignore_index, reduction)

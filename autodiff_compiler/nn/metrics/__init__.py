@@ -1,4 +1,4 @@
-"""Metrics of predictions: NumPy objects that gather batches with `update` and tell with `eval`."""
+"""Metrics of predictions: NumPy objects that accumulate batches with `update` and return the value with `eval`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all metrics share: objects that gather batches with `update` and tell with `eval`."""
+"""The base classes of metrics."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Metric:
 
     @property
     def indexes(self) -> list[int] | None:
-        """Which inputs of `update` count, in their order; None: all as they come."""
+        """The positions of the inputs of `update` that are used, in this order; None: all."""
         return self._indexes
 
     def set_indexes(self, indexes: Sequence[int]) -> Metric:
@@ -59,15 +59,15 @@ class Metric:
         return self
 
     def clear(self) -> None:
-        """Forgets what was gathered."""
+        """Forgets the batches accumulated so far."""
         raise NotImplementedError(f"{type(self).__name__} has no `clear`")
 
     def update(self, *inputs: Any) -> None:
-        """Gathers a batch."""
+        """Accumulates a batch."""
         raise NotImplementedError(f"{type(self).__name__} has no `update`")
 
     def eval(self) -> Any:
-        """The value for all that was gathered."""
+        """The value for all batches since `clear`."""
         raise NotImplementedError(f"{type(self).__name__} has no `eval`")
 
     def _convert_data(self, data: Any) -> Array:

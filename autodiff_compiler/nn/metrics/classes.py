@@ -1,4 +1,4 @@
-"""How well classes are predicted."""
+"""Classification metrics: accuracy, precision, recall, F-scores, top-k accuracy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-class _OfClasses(Metric):
+class _ClassificationMetric(Metric):
     """Predictions [N, C, ...] against classes [N, ...] or one-hot codes; or sets of labels as zeros and ones."""
 
     def __init__(self, eval_type: str = "classification") -> None:
@@ -49,7 +49,7 @@ class _OfClasses(Metric):
         return predicted, y
 
     def _codes(self, inputs: tuple[Any, ...]) -> tuple[Array, Array]:
-        """Predictions and labels as zeros and ones: [places, classes], or for sets of labels [classes, places]."""
+        """Predictions and labels as zeros and ones: [samples, classes], or for sets of labels [classes, samples]."""
         predicted, y = self._checked(inputs)
         if self._type == "multilabel":
             return tuple([v.swapaxes(0, 1).reshape(self._class_num, -1) for v in (predicted, y)])  # type: ignore[return-value]
@@ -59,7 +59,7 @@ class _OfClasses(Metric):
         return each[predicted.argmax(1).reshape(-1)], each[y.astype(int).reshape(-1)]
 
 
-class Accuracy(_OfClasses, Averaged):
+class Accuracy(_ClassificationMetric, Averaged):
     """The part of the samples whose most probable class (or whose set of labels) is right.
 
     >>> from autodiff_compiler import Tensor
@@ -85,8 +85,8 @@ class Accuracy(_OfClasses, Averaged):
         self._count += right.size
 
 
-class _PerClass(_OfClasses):
-    """True positives divided by some number, per class; for sets of labels per place."""
+class _PerClass(_ClassificationMetric):
+    """True positives divided by some number, per class; for sets of labels per sample."""
 
     def clear(self) -> None:
         super().clear()
@@ -135,7 +135,7 @@ class Recall(_PerClass):
         return found
 
 
-class Fbeta(_OfClasses):
+class Fbeta(_ClassificationMetric):
     """(1 + beta^2) * precision * recall / (beta^2 * precision + recall) per class."""
 
     def __init__(self, beta: float) -> None:

@@ -1,4 +1,4 @@
-"""Which classes are taken for which, and numbers made of that."""
+"""The confusion matrix, and metrics computed from it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _ratio(part: Any, whole: Any) -> Array:
 
 
 def _rates(tp: Array, fp: Array, tn: Array, fn: Array) -> tuple[Array, Array, Array, Array]:
-    """True positives of the positive, true negatives of the negative; of those predicted so."""
+    """Sensitivity, specificity, and the predictive values of positives and negatives."""
     return _ratio(tp, tp + fn), _ratio(tn, tn + fp), _ratio(tp, tp + fp), _ratio(tn, tn + fn)
 
 
@@ -83,7 +83,7 @@ def _matthews(tp: Array, fp: Array, tn: Array, fn: Array) -> Array:
     return _ratio(tp * tn - fp * fn, np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))
 
 
-#: What is made of the counts of true and false positives and negatives.
+#: Metrics of the counts of true and false positives and negatives, by name.
 _NUMBERS: dict[str, Any] = {
     "tpr": lambda tp, fp, tn, fn: _ratio(tp, tp + fn),
     "tnr": lambda tp, fp, tn, fn: _ratio(tn, tn + fp),
@@ -131,10 +131,10 @@ _NAMES = {name: name for name in _NUMBERS} | {
 
 
 class ConfusionMatrixMetric(Metric):
-    """A number made of how many places are truly and falsely positive and negative, like "sensitivity" or "f1 score".
+    """A metric of the counts of true and false positives and negatives, like "sensitivity" or "f1 score".
 
     `update` takes predictions and labels of zeros and ones, [N, C, ...]; without `skip_channel` the first of several
-    channels counts not.  The number is made of the sums of the counts over all batches, an array of one element; with
+    channels is left out.  The number is made of the sums of the counts over all batches, an array of one element; with
     `calculation_method` of the counts of every sample and channel first.  Then `decrease` ("mean", "sum", or only over
     "_batch" or "_channel", or "none") reduces these, without those that are nan, and the value is their mean over the
     batches, weighted with how many there were.

@@ -1,4 +1,4 @@
-"""Curves of a decision over all thresholds, and the area below them."""
+"""ROC curves, and the area under a curve."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _curve(scores: Array, positives: Array) -> tuple[Array, Array, Array]:
 
 
 def auc(x: Array, y: Array, reorder: bool = False) -> float:
-    """The area below a curve of points by the trapezoidal rule; `reorder` sorts the points by x first.
+    """The area under a curve of points by the trapezoidal rule; `reorder` sorts the points by x first.
 
     TypeError: no arrays.  ValueError: arrays of other shapes than [N], fewer than two points, x that goes both ways.
 

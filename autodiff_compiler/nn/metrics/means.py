@@ -53,7 +53,7 @@ class MSE(_Error):
 
 
 class Perplexity(Averaged):
-    """exp of the mean of -log p of the labels, given probabilities [..., classes]; `ignore_label` counts not."""
+    """exp of the mean of -log p of the labels, given probabilities [..., classes]; `ignore_label` is left out."""
 
     def __init__(self, ignore_label: int | None = None) -> None:
         self.ignore_label = None if ignore_label is None else integer("ignore_label", ignore_label)

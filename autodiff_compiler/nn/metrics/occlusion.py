@@ -1,4 +1,4 @@
-"""Which parts of an image a prediction hangs on."""
+"""Occlusion sensitivity: which parts of an image a prediction depends on."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["OcclusionSensitivity"]
 
 
 class OcclusionSensitivity(Metric):
-    """How much the score of a label falls where a part of the image is covered.
+    """The score of a label when the surroundings of each position of the image are covered.
 
     `update` takes a network (a Cell), one image [1, ...] and its label.  A cube of elements from `margin` before to
-    less than `margin` after each place is set to `pad_val`; `n_batch` such images are computed at a time.  `b_box`
-    (least and greatest place of each dimension, negative for all) restricts the places.
+    less than `margin` after each position is set to `pad_val`; `n_batch` such images are computed at a time. `b_box`
+    (first and last position along each dimension, negative for all) restricts the positions.
 
     >>> from autodiff_compiler import nn
     >>> metric = OcclusionSensitivity(margin=1)
@@ -73,7 +73,7 @@ class OcclusionSensitivity(Metric):
             yield part
 
     def _box(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The first place, and how many there are in each dimension."""
+        """The first position, and the number of positions along each dimension."""
         if self.b_box is None:
             return (0,) * len(shape), shape
         if len(self.b_box) != 2 * len(shape):

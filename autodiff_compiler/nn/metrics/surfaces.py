@@ -1,4 +1,4 @@
-"""Distances between the surfaces of bodies in two images."""
+"""Distances between the surfaces of segmented objects in two images."""
 
 from __future__ import annotations
 

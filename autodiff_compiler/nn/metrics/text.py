@@ -1,4 +1,4 @@
-"""Comparing sentences."""
+"""The BLEU score of translations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["BleuScore"]
 
 
 class BleuScore(Metric):
-    """How much translations share with references: BLEU, K. Papineni and others (2002).
+    """The similarity of translations to references: BLEU, K. Papineni and others (2002).
 
     `update` takes sentences (lists of words) and for each its references (a list of sentences).  The score is the
     geometric mean, over the lengths up to `n_gram`, of the part of the words in a row that stand in a reference too,
@@ -57,7 +57,7 @@ class BleuScore(Metric):
                     counts[len(row) - 1] += count
 
     def _rows(self, words: Sequence[Any]) -> Counter[tuple[Any, ...]]:
-        """How often each row of up to `n_gram` words stands in a sentence."""
+        """The counts of the n-grams, up to `n_gram` words, of a sentence."""
         return Counter(tuple(words[i : i + n]) for n in range(1, self.n_gram + 1) for i in range(len(words) - n + 1))
 
     def eval(self) -> Any:

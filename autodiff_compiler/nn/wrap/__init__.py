@@ -1,4 +1,4 @@
-"""Cells around a network: with its loss, with its gradient, with a whole step of training."""
+"""Cells that wrap a network: with its loss, its gradient, or a whole training step."""
 
 from __future__ import annotations
 

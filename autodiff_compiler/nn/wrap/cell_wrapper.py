@@ -20,7 +20,7 @@ from ..cell import Cell
 __all__ = ["ForwardValueAndGrad", "TrainOneStepCell", "WithEvalCell", "WithGradCell", "WithLossCell"]
 
 
-class _Around(Cell):
+class _NetworkWrapper(Cell):
     """A Cell around a network, of the same level of mixed precision."""
 
     def __init__(self, network: Any) -> None:
@@ -30,7 +30,7 @@ class _Around(Cell):
             self._amp_level = level
 
 
-class WithLossCell(_Around):
+class WithLossCell(_NetworkWrapper):
     """``WithLossCell(backbone, loss_fn)(data, label)``: the loss of the network's output, a Tensor.
 
     >>> from autodiff_compiler import Tensor, nn
@@ -51,7 +51,7 @@ class WithLossCell(_Around):
         return self._backbone
 
 
-class WithEvalCell(_Around):
+class WithEvalCell(_NetworkWrapper):
     """``WithEvalCell(network, loss_fn)(data, label)``: the loss, the network's output and the label, for metrics.
 
     With `add_cast_fp32` output and label are float32 first.  TypeError: it is no bool.
@@ -74,7 +74,7 @@ class WithEvalCell(_Around):
         return self._loss_fn(outputs, label), outputs, label
 
 
-class WithGradCell(_Around):
+class WithGradCell(_NetworkWrapper):
     """The gradients by all trained Parameters of a network, whose output or whose `loss_fn` of it is the loss.
 
     `sens` is the cotangent of the loss; None: one.
@@ -103,7 +103,7 @@ class _WithValue(GradOperation):
     _with_value = True
 
 
-class ForwardValueAndGrad(_Around):
+class ForwardValueAndGrad(_NetworkWrapper):
     """The output of a network (a Cell or a function) and the gradients of it; the network runs once.
 
     The gradients are those by the first input; by all inputs (a tuple) with `get_all`; by the `weights` with
@@ -143,7 +143,7 @@ class ForwardValueAndGrad(_Around):
         return self._value_and_grad(self.network)(*inputs)
 
 
-class TrainOneStepCell(_Around):
+class TrainOneStepCell(_NetworkWrapper):
     """``TrainOneStepCell(network, optimizer)(*inputs)``: the network's loss, after one step of the optimizer.
 
     The network, its gradient and the update are one program in GRAPH_MODE; the network runs once in both modes.  `sens`
@@ -167,7 +167,7 @@ class TrainOneStepCell(_Around):
             raise ValueError("`sens`, the cotangent of the loss, must not be 0: every gradient would be 0")
         self.network, self.optimizer = network, optimizer
         if not type(self).construct.__module__.startswith(__name__.rpartition(".")[0]):
-            network.set_grad()  # a user's step calls the network and then its gradient; these run it once anyway
+            network.set_grad()  # a user's `construct` calls the network, then its gradient: one tape serves both
         self.weights = optimizer.parameters
         self.grad = GradOperation(get_by_list=True, sens_param=True)
         self.grad_no_sens = GradOperation(get_by_list=True)
@@ -175,7 +175,7 @@ class TrainOneStepCell(_Around):
         self.sens = 1.0 if sens is None else sens
         self.return_grad = return_grad
         self.weights_name = [p.name for p in self.weights]
-        #: What several processes would do with their gradients.
+        #: Where several processes would combine their gradients.
         self.grad_reducer = Identity()
         self.reducer_flag = False
 

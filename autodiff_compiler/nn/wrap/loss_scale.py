@@ -1,4 +1,4 @@
-"""A step of training with a scaled loss, left out when gradients overflow, and the Cells that adapt the scale."""
+"""A training step with loss scaling, skipped when gradients overflow, and the Cells that adapt the scale."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         elif scale_sense.shape not in ((), (1,)):
             raise ValueError(f"the shape of `scale_sense` must be () or (1,), not {scale_sense.shape}")
         self.scale_sense = _state(scale_sense, scale_sense.dtype, "scale_sense")
-        # What subclasses written for MindSpore find in their base class.
+        # Attributes that subclasses written for MindSpore use.
         self.hyper_map, self.base = ops.HyperMap(), Tensor(1.0, float32)
         self.reduce_sum, self.less_equal, self.is_distributed = ops.ReduceSum(), ops.LessEqual(), False
 

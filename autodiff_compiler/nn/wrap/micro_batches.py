@@ -1,4 +1,4 @@
-"""A network that is given its batch in parts."""
+"""Gradient accumulation: a network that gets its batch in parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..cell import Cell
 __all__ = ["GradAccumulationCell", "MicroBatchInterleaved"]
 
 
-class _InParts(Cell):
+class _MicroBatched(Cell):
     """The sum of what the network returns for equal parts of its inputs along the first dimension."""
 
     def __init__(self, network: Any, parts: int) -> None:
@@ -32,7 +32,7 @@ class _InParts(Cell):
         return found
 
 
-class GradAccumulationCell(_InParts):
+class GradAccumulationCell(_MicroBatched):
     """The sum of a network's losses for `micro_size` equal parts of the batch, whose gradients add up.
 
     TypeError, ValueError: no Cell, no count.  ShapeError: a batch that cannot be divided.
@@ -47,7 +47,7 @@ class GradAccumulationCell(_InParts):
         super().__init__(network, micro_size)
 
 
-class MicroBatchInterleaved(_InParts):
+class MicroBatchInterleaved(_MicroBatched):
     """The sum of what a network returns for `interleave_num` equal parts of the batch, as in `GradAccumulationCell`.
 
     MindSpore computes the parts so that one is sent between devices while another is computed; here they come in turn.

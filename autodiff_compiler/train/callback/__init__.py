@@ -1,4 +1,4 @@
-"""What `train.Model` calls while it trains and evaluates."""
+"""Callbacks of `train.Model`."""
 
 from __future__ import annotations
 

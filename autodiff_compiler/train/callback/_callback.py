@@ -1,4 +1,4 @@
-"""What callbacks of `train.Model` are: their base class, the context that they get, and how they are called in turn."""
+"""The base class of callbacks, the context that they get, and the manager that calls several in turn."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class CallbackManager(Callback):
         self._entered = ExitStack()
 
     def __enter__(self) -> Self:
-        with ExitStack() as entered:  # should one fail, those before it are left again
+        with ExitStack() as entered:  # if one raises, those entered before it are exited
             targets = [(callback, entered.enter_context(callback)) for callback in self.callbacks]
             self.callbacks = [target if isinstance(target, Callback) else callback for callback, target in targets]
             self._entered = entered.pop_all()
@@ -181,7 +181,7 @@ class InternalCallbackParam(dict[str, Any]):
 
 
 class RunContext:
-    """What a callback is told about a run, and how it asks for the end of it.
+    """The state of a run, for its callbacks, which may also request the end of it.
 
     ``original_args()`` is a dict with attributes.  It holds, from the beginning: `mode` ("train" or "eval"), `network`,
     `batch_num` (the batches of an epoch; while they are not known yet, those so far), `cur_step_num` (steps so far,
@@ -208,7 +208,7 @@ class RunContext:
         self._stop_requested = False
 
     def original_args(self) -> Any:
-        """What the context holds."""
+        """The contents of the context."""
         return self._original_args
 
     def request_stop(self) -> None:
@@ -221,7 +221,7 @@ class RunContext:
 
 
 class SoFar(int):
-    """A number of batches that may still grow: a dataset that does not know its size has its first epoch."""
+    """A number of batches that may still grow: in the first epoch of a dataset that does not know its size."""
 
 
 def loss_of(outputs: Any) -> Any:
@@ -232,7 +232,7 @@ def loss_of(outputs: Any) -> Any:
 
 
 def step_in_epoch(args: Any) -> int:
-    """Which step of its epoch the step of now is, from 1."""
+    """The number of the current step in its epoch, from 1."""
     return int((args["cur_step_num"] - 1) % args["batch_num"] + 1)
 
 

@@ -1,4 +1,4 @@
-"""`ModelCheckpoint`: files of the Parameters while a network is trained, and which of them are kept."""
+"""`ModelCheckpoint`: checkpoints during training, and the removal of old ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BREAKPOINT = "_breakpoint"
 
 
 class CheckpointConfig:
-    """When `ModelCheckpoint` saves, what, and how many of its files it keeps.
+    """The settings of `ModelCheckpoint`: when it saves, what, and how many files it keeps.
 
     It saves every `save_checkpoint_steps` steps, or without these when `save_checkpoint_seconds` have passed; and at
     the end.  The newest `keep_checkpoint_max` files stay; without this limit (0), of those of the last
@@ -109,7 +109,7 @@ class CheckpointConfig:
 
 
 def _appended(info: Any) -> dict[str, Any] | None:
-    """What is saved beside the Parameters, by name."""
+    """The values saved beside the Parameters, by name."""
     if info is None or info == []:
         return None
     if not isinstance(info, list):
@@ -195,7 +195,7 @@ class ModelCheckpoint(Callback):
         super().on_train_begin(run_context)
 
     def step_end(self, run_context: RunContext) -> None:
-        """Saves if it is time."""
+        """Saves if a checkpoint is due."""
         args = run_context.original_args()
         if self._prefix_of is not None:
             self._prefix = _checked(self._prefix_of(args))
@@ -248,7 +248,7 @@ class ModelCheckpoint(Callback):
         return now
 
     def _clear(self, written: str, now: float) -> None:
-        """Removes the files that are too many."""
+        """Removes the files beyond the limit."""
         older = sorted((path for path in self._files() if path != written), key=_age)
         most, minutes = self._config.keep_checkpoint_max, self._config.keep_checkpoint_per_n_minutes
         if most:
@@ -287,7 +287,7 @@ def _checked(prefix: Any) -> str:
 
 
 def _made(directory: Any) -> str:
-    """The absolute path of a folder, which is made if it is missing."""
+    """The absolute path of a folder, created if it is missing."""
     if not isinstance(directory, str | os.PathLike) or not os.fspath(directory):
         raise TypeError(f"`directory` is the path of a folder, not {directory!r}")
     path = os.path.realpath(directory)
@@ -296,7 +296,7 @@ def _made(directory: Any) -> str:
 
 
 def _age(path: str) -> tuple[int, list[int]]:
-    """Sorts files by their times; those of one time by the numbers in their names."""
+    """The sort key of files: their times, then the numbers in their names."""
     return os.stat(path).st_mtime_ns, [int(number) for number in re.findall(r"\d+", os.path.basename(path))]
 
 

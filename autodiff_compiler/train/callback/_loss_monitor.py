@@ -49,7 +49,7 @@ class LossMonitor(Callback):
         self._bar.close()
 
     def step_end(self, run_context: RunContext) -> None:
-        """Looks at the loss, and prints it if it is time."""
+        """Checks the loss, and prints it every `per_print_times` steps."""
         args = run_context.original_args()
         epoch, step, loss = args.get("cur_epoch_num", 1), step_in_epoch(args), loss_of(args["net_outputs"])
         if isinstance(loss, float) and not math.isfinite(loss):
@@ -89,12 +89,12 @@ class _Bar:
         return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM", "") != "dumb"
 
     def draw(self, epoch: int, step: int, steps: int | None, loss: Any) -> None:
-        """Draws the line if it is time; after the last step the cursor stands in the next one."""
+        """Draws the line if the last drawing is old enough; after the last step the cursor moves to the next one."""
         last, now = step == steps, time.monotonic()
         if not last and now - self._drawn_at < _PAUSE:
             return
         self._drawn_at = now
-        shown = f"{loss:<12.6g}" if isinstance(loss, float) else loss  # of one width, so that the bar is, too
+        shown = f"{loss:<12.6g}" if isinstance(loss, float) else loss  # padded, so that the bar keeps its width
         before, after = f"epoch {epoch}", f"{step}/{steps}, loss is {shown}" if steps else f"{step}, loss is {shown}"
         columns = shutil.get_terminal_size().columns - 1
         width = min(_WIDEST_BAR, columns - len(before) - len(after) - 4)

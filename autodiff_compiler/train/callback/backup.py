@@ -1,4 +1,4 @@
-"""`BackupAndRestore`: a training that was broken off goes on where the last epoch ended."""
+"""`BackupAndRestore`: an interrupted training resumes from its last saved epoch."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["BackupAndRestore"]
 
 
 class BackupAndRestore(Callback):
-    """Saves the Parameters of the training every `save_freq` epochs in ``backup.ckpt``, and loads them at the begin.
+    """Saves the Parameters of the training every `save_freq` epochs in ``backup.ckpt``, and loads them at the start.
 
-    So a training that was broken off goes on with its last saved state when it is started again; the epochs count from
-    their beginning.  At the end of a training the file is removed if `delete_checkpoint` says so.
+    So an interrupted training resumes from its last saved state when it is started again; epochs are counted from 1
+    again.  At the end of a training the file is removed if `delete_checkpoint` is True.
 
     TypeError, ValueError: no path; a `save_freq` that is neither "epoch" nor a positive int; no bool.
 
@@ -51,7 +51,7 @@ class BackupAndRestore(Callback):
             load_checkpoint(self.backup_file, net=run_context.original_args()["train_network"])
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Saves the file, if it is time."""
+        """Saves the file every `save_freq` epochs."""
         args: Any = run_context.original_args()
         if args["cur_epoch_num"] % self.save_freq == 0:
             save_checkpoint(args["train_network"], self.backup_file)

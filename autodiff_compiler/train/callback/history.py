@@ -1,4 +1,4 @@
-"""Callbacks that keep what happened, or hand it on."""
+"""`History`, which records the epochs of a run, and `LambdaCallback`, made of functions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ._callback import Callback, RunContext
 __all__ = ["History", "LambdaCallback"]
 
 
-class _Shown(np.float32):
-    """A float32 whose lists are printed with its digits only, as they are where MindSpore runs (NumPy 1)."""
+class _ShortRepr(np.float32):
+    """A float32 whose `repr` is its digits only, as with NumPy 1, which MindSpore uses."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -48,7 +48,7 @@ class History(Callback):
         self.epoch = {"epoch": []}
 
     def epoch_end(self, run_context: RunContext) -> None:
-        """Keeps what an epoch gave."""
+        """Records the output and the metrics of an epoch."""
         args = run_context.original_args()
         if self.epoch is None:
             self.epoch = {"epoch": []}
@@ -58,7 +58,7 @@ class History(Callback):
             output = output[0]
         if isinstance(output, Tensor):
             mean = np.mean(output.asnumpy())
-            output = _Shown(mean) if mean.dtype == np.float32 else mean.item()
+            output = _ShortRepr(mean) if mean.dtype == np.float32 else mean.item()
         for name, value in {"net_output": output, **(args.get("metrics") or {})}.items():
             self.history.setdefault(name, []).append(value)
 

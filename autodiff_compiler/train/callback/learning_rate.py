@@ -1,4 +1,4 @@
-"""`LearningRateScheduler`: a function decides about the learning rate after every step."""
+"""`LearningRateScheduler`: the learning rate as a function of the rate before and the step."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LearningRateScheduler(Callback):
         self.learning_rate_function = learning_rate_function
 
     def step_end(self, run_context: RunContext) -> None:
-        """Asks the function."""
+        """Sets the rate that the function returns."""
         args = run_context.original_args()
         rate = optimizer_of(args, "LearningRateScheduler").learning_rate
         if not isinstance(rate, Parameter) or rate.ndim > 0:

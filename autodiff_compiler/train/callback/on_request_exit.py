@@ -1,4 +1,4 @@
-"""`OnRequestExit`: a run that is asked to end does so after its step, and its state is saved."""
+"""`OnRequestExit`: ends a run gracefully on a signal, after its step, and saves the state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._callback import Callback, RunContext, warn
 
 __all__ = ["OnRequestExit"]
 
-#: What a file says that asks for the end.
+#: The key in a JSON file that requests the end.
 _KEY = "GracefulExit"
 
 
@@ -93,7 +93,7 @@ class OnRequestExit(Callback):
             with open(self.config_file, encoding="utf-8") as file:
                 try:
                     said = json.load(file)
-                except ValueError:  # half written, perhaps; it is read again after the next step
+                except ValueError:  # perhaps half written: read again after the next step
                     said = None
             self.exit = self.exit or (isinstance(said, dict) and said.get(_KEY) == 1)
         if self.exit:
@@ -104,11 +104,11 @@ class OnRequestExit(Callback):
         self._begin(run_context.original_args()["train_network"], self.train_name)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """Ends the training if it was asked for."""
+        """Ends the training if that was requested."""
         self._step_end(run_context)
 
     def on_train_end(self, run_context: RunContext) -> None:
-        """Saves the state of a training that was asked to end."""
+        """Saves the state if the end was requested."""
         if self.exit and self.save_ckpt:
             save_checkpoint(run_context.original_args()["train_network"], self.train_name)
 
@@ -117,10 +117,10 @@ class OnRequestExit(Callback):
         self._begin(run_context.original_args()["eval_network"], self.eval_name, self.train_name)
 
     def on_eval_step_end(self, run_context: RunContext) -> None:
-        """Ends the evaluation if it was asked for."""
+        """Ends the evaluation if that was requested."""
         self._step_end(run_context)
 
     def on_eval_end(self, run_context: RunContext) -> None:
-        """Saves the state of an evaluation that was asked to end."""
+        """Saves the state if the end was requested."""
         if self.exit and self.save_ckpt:
             save_checkpoint(run_context.original_args()["eval_network"], self.eval_name)

@@ -1,4 +1,4 @@
-"""Callbacks that watch a value from epoch to epoch, and act when it no longer becomes better."""
+"""Callbacks that monitor a value over the epochs and act when it no longer improves."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ._callback import Callback, RunContext, loss_of, optimizer_of, warn
 
 __all__ = ["EarlyStopping", "ReduceLROnPlateau"]
 
-#: What is better when it is smaller; of all else more is better.
+#: The metrics to minimise; all others are maximised.
 _SMALLER = {
     "eval_loss", "hausdorff_distance", "loss", "mae", "mean_surface_distance", "mse", "perplexity",
     "root_mean_square_distance",
 }  # fmt: skip
 
 
-class _Watching(Callback):
-    """A callback that knows the best value of a monitor so far."""
+class _MonitorCallback(Callback):
+    """The base of both: a callback that tracks the best value of a monitor."""
 
     def __init__(self, monitor: Any, mode: Any, min_delta: Any, patience: Any, verbose: Any) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class _Watching(Callback):
         return bool(value < best - self.min_delta if self._falls else value > best + self.min_delta)
 
     def _value(self, args: Any) -> float | None:
-        """The value of now; None, and a warning (once in a run), if the run does not have it."""
+        """The present value; None, and a warning (once in a run), if the run does not have it."""
         if self.monitor == "loss":
             value, known = loss_of(args.get("net_outputs")), {"loss"}
         else:
@@ -65,8 +65,8 @@ class _Watching(Callback):
         return float(value)
 
 
-class EarlyStopping(_Watching):
-    """Ends the training when a value has not become better for `patience` epochs.
+class EarlyStopping(_MonitorCallback):
+    """Ends the training when a value has not improved for `patience` epochs.
 
     `monitor` is "loss", the loss of the last step; in `Model.fit` also "eval_loss", the mean loss of the evaluation, or
     the name of a metric.  An epoch is better when it beats the best one by more than `min_delta`, and `baseline` too if
@@ -138,8 +138,8 @@ class EarlyStopping(_Watching):
             print(f"Epoch {self.stopped_epoch:05d}: early stopping", flush=True)
 
 
-class ReduceLROnPlateau(_Watching):
-    """Multiplies the learning rate by `factor` when a value has not become better for `patience` epochs.
+class ReduceLROnPlateau(_MonitorCallback):
+    """Multiplies the learning rate by `factor` when a value has not improved for `patience` epochs.
 
     `monitor`, `mode` and `min_delta` are those of `EarlyStopping`.  After that, `cooldown` epochs do not count; the
     rate does not fall below `min_lr`.
