@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from ...ir.core import Block, Op, Value
 from ...ir.walk import free_values
@@ -39,7 +40,9 @@ def most_alive(low: Lowering) -> int:
     a carry this version until its last use, the next one from where it is written.  Scratch memory of a kernel counts
     at its step.
     """
-    return low.frame_start + _Liveness(low).entry()
+    if low.alive is None:
+        low.alive = low.frame_start + _Liveness(low).entry()
+    return low.alive
 
 
 class _Liveness:
@@ -107,7 +110,7 @@ class _Liveness:
             return _NONE
         if name in _SAME and getattr(self.low.env.get(op.operands[0]), "roots", None) == operand.roots:
             return self.places(op.operands[0])
-        self._sizes[x] = aligned(max(r.nbytes for r in roots))
+        self._sizes[x] = aligned(max(map(attrgetter("nbytes"), roots)))
         return frozenset([x])
 
     def _leaves(self, root: Buffer) -> bool:

@@ -72,6 +72,8 @@ class Lowering(BufferPlan):
         self.room_uses = 0
         #: where buffers begin in the frame, where it ends, and where without guards
         self.frame_start = self.frame_bytes = self.planned = 0
+        #: what `liveness` found, once it was asked
+        self.alive: int | None = None
         for i, out in enumerate(self.outs):
             self.results.setdefault(self._before_reshapes(out), i)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Set
 from itertools import chain
+from operator import itemgetter
 
 from ..codegen.values import Buffer, with_joins
 
@@ -79,8 +80,9 @@ def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, i
     holding = {b: _Slot(b, spans) for b in mine}
     in_order = sorted(mine, key=lambda b: b.first)
     _share_results(in_order, holding)
+    over = {b: _steps_over(b) for b in mine}
     for new in in_order:
-        _write_over(new, holding)
+        _write_over(new, over, holding)
     _share_results(in_order, holding)
     placed: list[_Slot] = []
     for slot in sorted(dict.fromkeys(holding.values()), key=lambda s: -s.size):
@@ -98,7 +100,7 @@ def _share_results(buffers: list[Buffer], holding: dict[Buffer, _Slot]) -> None:
             by_result.setdefault(joined, []).append(buffer)
     for together in by_result.values():
         slots: list[_Slot] = []
-        for slot in dict.fromkeys(holding[b] for b in together):
+        for slot in dict.fromkeys(map(holding.__getitem__, together)):
             slots = [into for into in slots if into.refused < _TRIES]
             for into in slots if slot.refused < _TRIES else ():
                 if into.size == slot.size and slot.refused < _TRIES:
@@ -111,23 +113,30 @@ def _share_results(buffers: list[Buffer], holding: dict[Buffer, _Slot]) -> None:
                 slots.append(slot)
 
 
-def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
-    """Gives a buffer the bytes of one that is read for the last time at the steps that write it, one in each arm."""
+def _steps_over(new: Buffer) -> dict[Buffer, set[int]]:
+    """By what a buffer may be written over, the steps at which it may."""
     steps: dict[Buffer, set[int]] = {}
     for old, tick in new.over:
         steps.setdefault(old, set()).add(tick)
-    begins = {first for first, _ in new.spans} | new.fills
+    return steps
+
+
+def _write_over(new: Buffer, written: dict[Buffer, dict[Buffer, set[int]]], holding: dict[Buffer, _Slot]) -> None:
+    """Gives a buffer the bytes of one that is read for the last time at the steps that write it, one in each arm."""
+    begins = _begins(new)
     tried = {holding[new]}
     # First those in which the same results of `if`s may lie: others may want the rest.
     joins = set(new.joins)
-    for old, ticks in sorted(steps.items(), key=lambda item: -len(joins.intersection(item[0].joins))):
+    for old, ticks in sorted(written[new].items(), key=lambda item: -len(joins.intersection(item[0].joins))):
         if old not in holding or holding[old] in tried or old.nbytes != new.nbytes:
             continue
         if len(tried) > _TRIES:
             return
         over = ticks & begins & _ends(old, holding[old])
-        back = {tick for buffer, tick in old.over if buffer is new} & _ends(new, holding[new])
-        if over and holding[old].takes(holding[new], over, back & ({first for first, _ in old.spans} | old.fills)):
+        under = written[old].get(new)
+        if under:
+            under = under & _begins(old) & _ends(new, holding[new])
+        if over and holding[old].takes(holding[new], over, under or frozenset()):
             for buffer in holding[new].buffers:
                 holding[buffer] = holding[old]
             if len(new.spans) == len(over):
@@ -135,6 +144,11 @@ def _write_over(new: Buffer, holding: dict[Buffer, _Slot]) -> None:
             tried.add(holding[old])
         elif over:
             tried.add(holding[old])
+
+
+def _begins(buffer: Buffer) -> set[int]:
+    """The steps that write a buffer that held nothing."""
+    return {first for first, _ in buffer.spans} | buffer.fills
 
 
 def _ends(buffer: Buffer, slot: _Slot) -> set[int]:
@@ -151,7 +165,7 @@ def _union(
         return spans, []
     # only those between the first and the last that are added change
     begin = bisect_left(spans, added[0][0], key=lambda span: span[1])
-    end = bisect_right(spans, max(last for _, last in added), key=lambda span: span[0])
+    end = bisect_right(spans, max(added, key=itemgetter(1))[1], key=lambda span: span[0])
     merged: list[tuple[int, int]] = []
     twice: list[tuple[int, int]] = []
     for first, last in sorted([*spans[begin:end], *added]):
