@@ -213,7 +213,8 @@ class Program:
             seeded = tuple([j for j in parts.results if cotangents[j] is not None])
             seeds: list[Tensor] = [cotangents[j] for j in seeded]  # type: ignore[misc]
             whole = asked is active and not any(map(tracked, aliases)) and not any(map(tracked, seeds))
-            if not whole or not self._fits(parts, active, seeded):
+            fits = seeded == parts.split.seeds or parts.zeros_do.get(seeded)
+            if not (whole and (fits or self._fits(parts, active, seeded))):
                 by_input = self._pulled_again(asked, seeded, [*aliases, *seeds], calls)
                 return [by_input.get(i) for i in active]
             if len(seeded) != len(parts.split.seeds):
@@ -224,7 +225,9 @@ class Program:
             with self._noting() if parts.writes else _NOTHING:
                 results = [wrap(a) for a in parts.backward(*kept, *[s._data for s in seeds], *read)]
             self._commit(parts.writes, results[len(results) - len(parts.writes) :])
-            by_input = _present(parts.split.cotangents, results, parts.masks)
+            by_input = dict(zip(parts.split.cotangents, results, strict=False))
+            if parts.masks:
+                _drop_absent(by_input, results, parts.masks)
             return [by_input.get(i) for i in active]
 
         for t in inputs:
@@ -241,18 +244,19 @@ class Program:
         with HostCalls(calls), self._noting():
             results = program([*given, *[self._states[name] for name in opt.inputs]])
         self._commit(opt.outputs, results[len(results) - len(opt.outputs) :])
-        present = _present(asked, results, masks)
-        return {i: g for i, g in present.items() if i in reached}
+        by_input = {i: g for i, g in zip(asked, results, strict=False) if i in reached}
+        _drop_absent(by_input, results, masks)
+        return by_input
 
     def _fits(self, parts: _Parts, active: tuple[int, ...], seeded: tuple[int, ...]) -> bool:
-        """Whether a backward part gives the derivative by cotangents of just these results, perhaps with some zeros.
+        """Whether a backward part gives the derivative by cotangents of just these results, with zeros for its others.
 
         If not, the next call is recorded with the parts for these; after the second time again with those for all.
         """
-        if parts.split.seeds == seeded or parts.zeros_will_do(seeded):
-            return True
-        self._seeded[active] = None if active in self._seeded else seeded
-        return False
+        fits: bool = parts.fitted_with_zeros(seeded)
+        if not fits:
+            self._seeded[active] = None if active in self._seeded else seeded
+        return fits
 
     @contextmanager
     def _noting(self) -> Iterator[None]:
@@ -386,17 +390,18 @@ class _Parts:
         )
         # A derivative of a derivative is zero where the function is linear: nothing to tell anybody.
         self.linked |= any(op.defn.name in EXPANDED for function in front for op in ops_of(function.body))
-        self._zeros: dict[tuple[int, ...], bool] = {}
+        #: whether `backward` may be given zeros for all results but these
+        self.zeros_do: dict[tuple[int, ...], bool] = {}
 
     @deep
-    def zeros_will_do(self, seeded: tuple[int, ...]) -> bool:
-        """Whether `backward` may be given zeros for the results that are not in `seeded`."""
-        if not set(self.split.seeds).issuperset(seeded):
-            return False
-        if seeded not in self._zeros:
+    def fitted_with_zeros(self, seeded: tuple[int, ...]) -> bool:
+        """Whether `backward` may be given zeros for all results but `seeded`."""
+        if seeded not in self.zeros_do:
             missing = [j for j in self.split.seeds if j not in seeded]
-            self._zeros[seeded] = zeros_will_do(self._adjoint, self._active, seeded, missing, self._hooks)
-        return self._zeros[seeded]
+            known = len(missing) + len(seeded) == len(self.split.seeds)
+            known = known and zeros_will_do(self._adjoint, self._active, seeded, missing, self._hooks)
+            self.zeros_do[seeded] = known
+        return self.zeros_do[seeded]
 
 
 def _without_constant_masks(backward: Module, made: Split) -> list[tuple[int, int]]:
@@ -412,13 +417,11 @@ def _without_constant_masks(backward: Module, made: Split) -> list[tuple[int, in
     ]
 
 
-def _present(inputs: Sequence[int], results: Sequence[Tensor], masks: Sequence[tuple[int, int]]) -> dict[int, Tensor]:
-    """The cotangents that a backward pass produced, by input: not those whose mask is false."""
-    by_input = dict(zip(inputs, results, strict=False))
+def _drop_absent(by_input: dict[int, Tensor], results: Sequence[Tensor], masks: Sequence[tuple[int, int]]) -> None:
+    """Drops the cotangents that a backward pass did not produce: those whose mask is false."""
     for i, k in masks:
         if not np.asarray(results[k]._data):
             del by_input[i]
-    return by_input
 
 
 def _residual(residual: Residual, arrays: list[Any], found: tuple[Any, ...], n: int) -> Any:
