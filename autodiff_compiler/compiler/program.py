@@ -176,6 +176,8 @@ class Program:
                         return self._recorded(tensors, active, parts)
                     for i in active:  # here their trace ends
                         holders.lost |= tensors[i]._node.mask
+                        if parts.of_derivative:
+                            holders.inner |= tensors[i]._node.mask & state.active
             arrays = [t._data for t in tensors]
             if self._silent is not None:
                 found = self._silent(*arrays)
@@ -388,8 +390,8 @@ class _Parts:
         self.linked = self.acts or bool(
             made.cotangents or active_values(body, [body.args[i] for i in active], body.outs)
         )
-        # A derivative of a derivative is zero where the function is linear: nothing to tell anybody.
-        self.linked |= any(op.defn.name in EXPANDED for function in front for op in ops_of(function.body))
+        #: whether it takes derivatives: that of one is zero where the function is linear, which is nothing to tell
+        self.of_derivative = any(op.defn.name in EXPANDED for function in front for op in ops_of(function.body))
         #: whether `backward` may be given zeros for all results but these
         self.zeros_do: dict[tuple[int, ...], bool] = {}
 

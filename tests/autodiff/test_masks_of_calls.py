@@ -208,6 +208,19 @@ def test_hooks_see_no_cotangent_where_there_is_none(jit):
     assert seen == [1]
 
 
+def test_hooks_before_the_call_in_forward_mode(jit):
+    """d/dx (x * 3x + sin x): the pullback of a call that is linear in the cotangent does not depend on it."""
+    called = jit(lambda a, b: a * b + ops.sin(a))
+
+    def f(x):
+        y = x * 1
+        y.register_hook(lambda g: g * 1)
+        return called(y, x * 3)
+
+    assert np.isclose(float(ms.jvp(f, f64(2.0), f64(1.0))[1]), 12 + np.cos(2))
+    assert np.isclose(float(ms.jacfwd(f)(f64(2.0))), 12 + np.cos(2))
+
+
 def test_rules_of_users_are_not_asked(jit):
     called, asked = jit(an_arm), []
 
