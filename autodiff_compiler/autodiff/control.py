@@ -19,7 +19,7 @@ from ..ir.walk import Cloner, effect_of, free_values
 from ..primitives.container import Undef
 from ..primitives.control import COUNT, If, Scan
 from .accumulate import added_into, readers, summed, zeros_like
-from .cotangent_masks import MASK, Masks, any_of, either, finest, has_upstream, or_zeros, spread
+from .cotangent_masks import MASK, Masks, any_of, either, finest, one_mask, or_zeros, spread
 from .remat import choose, prune, residual_name, take_over
 from .reverse import STRUCTURED, Cotangents, Rule, Shares, Sweep, adjoint
 
@@ -49,8 +49,8 @@ def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: M
     captured = list(dict.fromkeys(v for _, cotangents in arms for v in cotangents.pending))
     if not captured:
         return ()
-    given = {v: [_produced(cotangents, v) for _, cotangents in arms] for v in captured}
-    known, told = _masks_of_arms(op.operands[0], given)
+    given = {v: [cotangents.given(v) for _, cotangents in arms] for v in captured}
+    known, told = _masks_of_arms(sweep, op.operands[0], given)
     for i, (arm, cotangents) in enumerate(arms):
         found = [spread(arm, given[v][i], finest(given[v]), v) for v in told]
         arm.ret(*[cotangents.pop_share(v) for v in captured], *found)
@@ -62,26 +62,19 @@ def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: M
     return [(v, g, known.get(v)) for v, g in zip(captured, results, strict=False)]
 
 
-def _masks_of_arms(condition: Value, given: dict[Value, list[bool | Value]]) -> tuple[dict[Value, Value], list[Value]]:
+def _masks_of_arms(
+    sweep: Sweep, condition: Value, given: dict[Value, list[bool | Value]]
+) -> tuple[dict[Value, Value], list[Value]]:
     """The masks of cotangents that one arm produces, and the values whose masks the arms must yield."""
     known, told = {}, []
     for v, (then, other) in given.items():
-        if (then is True and other is True) or not has_upstream(v):
+        if (then is True and other is True) or not sweep.has_upstream(v):
             continue
         if isinstance(then, bool) and isinstance(other, bool):
             known[v] = condition if then else F.logical_not(condition)
         else:
             told.append(v)
     return known, told
-
-
-def _produced(cotangents: Cotangents, v: Value) -> bool | Value:
-    """Whether a block produces a cotangent of a value: True, False or its mask."""
-    return cotangents.masks.get(v, v in cotangents.pending)
-
-
-def _one_mask(builder: Builder, given: bool | Value) -> Value:
-    return any_of(builder, given) if isinstance(given, Value) else builder.const(given, MASK)
 
 
 def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
@@ -220,8 +213,8 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks:
         if carry in arriving:
             of_mask = None
             if carry in carried_masks:
-                first = _one_mask(builder, g is not None if mask is None else mask)
-                of_mask = _Carry(carried_masks[carry], first, _one_mask(trip, _produced(cotangents, carry)), init)
+                first = one_mask(builder, g is not None if mask is None else mask)
+                of_mask = _Carry(carried_masks[carry], first, one_mask(trip, cotangents.given(carry)), init)
             start = zeros_like(builder, final) if g is None else g
             carries.append(_Carry(arriving[carry], start, cotangents.pop_or_zero(carry), init, of_mask))
     elems = [(xs, cotangents.pop(x), x) for xs, x in zip(loop.sequences, loop.elems, strict=True)]
@@ -344,7 +337,7 @@ def _sums(sweep: Sweep, builder: Builder, cotangents: Cotangents, known: Iterabl
         total = summed(trip, arg, g) if total is None else total
         sweep.provenance.part(v, total)
         of_mask = None
-        if v in cotangents.masks and has_upstream(v):
+        if v in cotangents.masks and sweep.has_upstream(v):
             so_far = Value(MASK, trip.block, 0)
             with trip:
                 either_trip = F.logical_or(so_far, any_of(trip, cotangents.masks[v]))

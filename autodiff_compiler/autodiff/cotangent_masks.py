@@ -27,16 +27,11 @@ from ..primitives.control import COUNT, If, Scan
 from .accumulate import zeros_like
 from .activity import holds_floats
 
-__all__ = ["MASK", "MaskedRuns", "Masks", "any_of", "either", "finest", "has_upstream", "joined", "or_zeros", "spread"]
+__all__ = ["MASK", "MaskedRuns", "Masks", "any_of", "either", "finest", "joined", "one_mask", "or_zeros", "spread"]
 
 MASK = tensor(bool_, ())
 #: The masks of several cotangents.
 Masks: TypeAlias = Sequence[Value | None]
-
-
-def has_upstream(x: Value) -> bool:
-    """Whether the sweep goes on behind `x`, so that the mask of its cotangent matters: not behind an argument."""
-    return x.op is not None or (x.block is not None and x.block.parent is not None)
 
 
 # --------------------------------------------------------------------------------------------------- ops under masks
@@ -203,6 +198,11 @@ def any_of(builder: Builder, mask: Value) -> Value:
     with builder:
         operands = (F.seq_len(mask), builder.const(False, MASK), mask)
         return builder.emit_op(Scan, operands, (1, False), (trip.block,)).results[0]
+
+
+def one_mask(builder: Builder, mask: bool | Value) -> Value:
+    """The mask as one bool; a Python bool is known while compiling."""
+    return any_of(builder, mask) if isinstance(mask, Value) else builder.const(mask, MASK)
 
 
 def finest(masks: Iterable[bool | Value]) -> Type:

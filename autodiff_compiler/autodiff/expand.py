@@ -14,6 +14,7 @@ from ..source import Loc, place_looked_at
 from .accumulate import filled
 from .activity import active_values, differentiable
 from .batch import batched
+from .cotangent_masks import one_mask
 from .forward import Forward
 from .provenance import Provenance, hint, order_of
 from .remat import prune
@@ -115,13 +116,13 @@ class _Expander(Cloner):
 
     def _grad(self, op: Op, builder: Builder, operands: tuple[Value, ...], place: Loc | None) -> Sequence[Value]:
         block, n = builder.block, len(builder.block.args)
-        wrt, seeds, states, forward = op.attrs
+        wrt, seeds, states, forward, masked = op.attrs
         assert not states, "state is lifted before derivatives are expanded"
         if forward:
             return self._tangents(block, operands, wrt, seeds, place)
         builder.loc = None if op.loc is None else op.loc.tagged("adjoint")
         given = _ones(builder, block.outs) if seeds is None else dict(zip(seeds, operands[n:], strict=True))
-        cotangents = self._differentiated(block, builder, wrt, given, place)
+        cotangents = self._differentiated(block, builder, wrt, given, place, masked)
         block.outs = [*block.outs, *cotangents]
         prune(block, builder.module, block.outs)
         return splice(block, self.builder.block, dict(zip(block.args, operands[:n], strict=True)))
@@ -161,26 +162,37 @@ class _Expander(Cloner):
         return [*outs, *(sweep.tangent_or_zero(block.outs[j]) for j in seeds)]
 
     def _differentiated(
-        self, block: Block, builder: Builder, wrt: Sequence[int], given: dict[int, Value], place: Loc | None
+        self,
+        block: Block,
+        builder: Builder,
+        wrt: Sequence[int],
+        given: dict[int, Value],
+        place: Loc | None,
+        masked: Sequence[int] = (),
     ) -> list[Value]:
-        """Emits the adjoint of a block with `builder`; returns the cotangents of the arguments `wrt`."""
+        """Emits the adjoint of a block, behind its ops or aside.
+
+        Returns the cotangents of the arguments `wrt`, and the masks of those of the arguments `masked`.
+        """
         args = [block.args[i] for i in wrt]
         active = active_values(block, args, [block.outs[j] for j in given])
         _warn_of_zero(builder.module, active, args, place)
-        sweep = Sweep(active, self.functions.call, Provenance(active, order_of(block)))
+        ends = [block.args[i] for i in masked]
+        sweep = Sweep(active, self.functions.call, Provenance(active, order_of(block)), masked=ends)
         cotangents = Cotangents(sweep, builder)
         for j, seed in given.items():
             cotangents.add(block.outs[j], seed)
         loc = builder.loc
         adjoint(sweep, builder, list(block.ops), cotangents)
         builder.loc = loc
+        masks = [one_mask(builder, cotangents.given(x)) for x in ends]
         results = []
         for x in args:
             results.append(cotangents.pop_or_zero(x))
             if results[-1].name is None:
                 results[-1].name = sweep.provenance.hint(x)
         sweep.provenance.finish()
-        return results
+        return results + masks
 
 
 def _warn_of_zero(module: Module, active: Collection[Value], args: Sequence[Value], place: Loc | None) -> None:

@@ -8,7 +8,7 @@ structured ops, so the derivative of a derivative is this same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -44,6 +44,12 @@ class Sweep:
     provenance: Provenance
     #: results of adjoint loops that begin as zeros, and to which every trip adds
     sums: set[Value] = field(default_factory=set)
+    #: the arguments of what is differentiated whose masks are wanted, too
+    masked: Collection[Value] = ()
+
+    def has_upstream(self, x: Value) -> bool:
+        """Whether a mask of the cotangent of `x` matters: at most arguments of what is differentiated none does."""
+        return x.op is not None or (x.block is not None and x.block.parent is not None) or x in self.masked
 
 
 class Cotangents:
@@ -101,6 +107,10 @@ class Cotangents:
             g = self.runs.seen(under or self.builder, x, g)
             self.uses.whole(x, g)
         return g
+
+    def given(self, x: Value) -> bool | Value:
+        """Whether the block produces a cotangent of `x`: True, False or its mask."""
+        return self.masks.get(x, x in self.pending)
 
     def pop_masks(self, xs: Sequence[Value]) -> Masks:
         return [self.masks.pop(x, None) for x in xs] if self.masks else [None] * len(xs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from ..errors import NotDifferentiableError
 from ..ir.build import Builder
@@ -13,13 +13,14 @@ from ..ir.types import Type
 from ..ir.walk import clone_function, free_values, reachable
 from ..primitives.control import Call
 from ..source import Loc
+from .accumulate import readers
 from .activity import active_values, differentiable, holds_floats
-from .cotangent_masks import Masks, either
+from .cotangent_masks import MASK, Masks
 from .provenance import Provenance, order_of
 from .remat import choose, prune, take_over
 from .reverse import Cotangents, Shares, Sweep, adjoint
 
-__all__ = ["Residual", "Split", "VjpFunctions", "drop_unreachable", "split"]
+__all__ = ["Residual", "Split", "VjpFunctions", "drop_unreachable", "split", "zeros_will_do"]
 
 
 class Residual(NamedTuple):
@@ -38,9 +39,9 @@ class Residual(NamedTuple):
 class _Vjp:
     """A function that also returns residuals, and the function from residuals and cotangents to cotangents.
 
-    `forward` returns the original results, then the residuals of kind "residual".  `backward` takes `residuals`, then
-    the cotangents of the results `seeds`; it returns the cotangents of the arguments `cotangents` (of the others asked
-    for, the cotangent is zero whatever the inputs).
+    `forward` returns the original results, then the residuals of kind "residual".  `backward` takes `residuals`, the
+    cotangents of the results `seeds` and the masks of those that have one; it returns the cotangents of the arguments
+    `cotangents` (of the others asked for, the cotangent is zero whatever the inputs), and then masks.
     """
 
     forward: str
@@ -48,6 +49,12 @@ class _Vjp:
     residuals: tuple[Residual, ...]
     seeds: tuple[int, ...]
     cotangents: tuple[int, ...]
+    #: for each of `cotangents` the number of the result that is its mask; None if it is there whatever the inputs
+    masks: tuple[int | None, ...]
+
+
+#: A function, its arguments differentiated by, the results that have a cotangent, and the types of the masks of these.
+_Key: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...], tuple[Type | None, ...]]
 
 
 class VjpFunctions:
@@ -58,14 +65,22 @@ class VjpFunctions:
 
     def __init__(self, module: Module, hooks: bool = True) -> None:
         self.module, self.hooks = module, hooks
-        self._made: dict[tuple[str, tuple[int, ...], tuple[int, ...]], _Vjp | None] = {}
+        self._made: dict[_Key, _Vjp | None] = {}
 
-    def of(self, name: str, wrt: Sequence[int], seeds: Sequence[int], loc: Loc | None = None) -> _Vjp:
+    def of(
+        self,
+        name: str,
+        wrt: Sequence[int],
+        seeds: Sequence[int],
+        masks: Sequence[Type | None] | None = None,
+        loc: Loc | None = None,
+    ) -> _Vjp:
         """The functions for the cotangents of the arguments `wrt`, given those of the results `seeds`.
 
-        The function itself stays as it is.  Raises NotDifferentiableError if it calls itself.
+        `masks` are the types of the masks of the latter; if not told, none has one.  The function itself stays as it
+        is.  Raises NotDifferentiableError if it calls itself.
         """
-        key = (name, tuple(wrt), tuple(seeds))
+        key = (name, tuple(wrt), tuple(seeds), (None,) * len(seeds) if masks is None else tuple(masks))
         if key in self._made:
             made = self._made[key]
             if made is None:
@@ -73,7 +88,7 @@ class VjpFunctions:
             return made
         self._made[key] = None
         try:
-            self._made[key] = made = self._make(self.module.functions[name], key[1], key[2])
+            self._made[key] = made = self._make(self.module.functions[name], *key[1:])
         finally:
             if self._made[key] is None:
                 del self._made[key]
@@ -84,7 +99,9 @@ class VjpFunctions:
         fn, states = op.attrs
         wrt = tuple(i for i, x in enumerate(op.operands) if x in sweep.active)
         seeds = tuple(j for j, g in enumerate(gs) if g is not None)
-        made = self.of(fn.removeprefix("@"), wrt, seeds, op.loc)
+        arriving = [masks[j] for j in seeds]
+        types = [None if mask is None else mask.type for mask in arriving]
+        made = self.of(fn.removeprefix("@"), wrt, seeds, types, op.loc)
         if not made.cotangents:
             return ()
         op.attrs = ("@" + made.forward, states)
@@ -94,37 +111,43 @@ class VjpFunctions:
                 residuals.append(op.add_result(type, name))
             else:
                 residuals.append(op.operands[number] if kind == "arg" else op.results[number])
-        seeded = [g for g in gs if g is not None]
+        seeded = [g for g in [*gs, *arriving] if g is not None]
         results = builder.emit_op(Call, [*residuals, *seeded], ("@" + made.backward, states)).results
-        mask = either(gs, masks)
-        return [(op.operands[i], r, mask) for i, r in zip(made.cotangents, results, strict=True)]
+        leaving = [None if k is None else results[k] for k in made.masks]
+        return [(op.operands[i], r, m) for i, r, m in zip(made.cotangents, results, leaving, strict=False)]
 
-    def _make(self, function: Function, wrt: tuple[int, ...], seeds: tuple[int, ...]) -> _Vjp:
+    def _make(
+        self, function: Function, wrt: tuple[int, ...], seeds: tuple[int, ...], masks: tuple[Type | None, ...]
+    ) -> _Vjp:
         module = self.module
         forward = clone_function(function, module)
         body = forward.body
         original = list(body.outs)
         active = active_values(body, [body.args[i] for i in wrt], [body.outs[j] for j in seeds], self.hooks)
         builder = Builder(Block(), module=module)
-        sweep = Sweep(active, self.call, Provenance(active, order_of(body)))
+        sweep = Sweep(active, self.call, Provenance(active, order_of(body)), masked=[body.args[i] for i in wrt])
         cotangents = Cotangents(sweep, builder)
-        arriving = []
-        for j in seeds:
-            arriving.append(Value(original[j].type, builder.block, 0, sweep.provenance.hint(original[j])))
-            cotangents.add(original[j], arriving[-1])
+        hints = [sweep.provenance.hint(original[j]) for j in seeds]
+        arriving = [Value(original[j].type, builder.block, 0, hint) for j, hint in zip(seeds, hints, strict=True)]
+        of_seeds = [None if type is None else Value(type, builder.block, 0) for type in masks]
+        for j, g, mask in zip(seeds, arriving, of_seeds, strict=True):
+            cotangents.add(original[j], g, mask)
         adjoint(sweep, builder, list(body.ops), cotangents)
         found = {i: cotangents.pop(body.args[i]) for i in wrt}
         sweep.provenance.finish()
         present = {i: g for i, g in found.items() if g is not None}
-        backward = builder.ret(*present.values())
+        leaving = [cotangents.masks.get(body.args[i]) for i in present]
+        distinct = list(dict.fromkeys(mask for mask in leaving if mask is not None))
+        numbers = [None if mask is None else len(present) + distinct.index(mask) for mask in leaving]
+        backward = builder.ret(*present.values(), *distinct)
         prune(backward, module, backward.outs)
-        residuals = _save(forward, original, backward, arriving)
+        residuals = _save(forward, original, backward, [*arriving, *(mask for mask in of_seeds if mask is not None)])
         forward.name = module.fresh_name(f"{function.name}.fwd")
         module.add(forward)
         name = module.fresh_name(f"{function.name}.bwd")
         loc = None if function.loc is None else function.loc.tagged("adjoint")
         module.add(Function(name, backward, loc))
-        return _Vjp(forward.name, name, residuals, seeds, tuple(present))
+        return _Vjp(forward.name, name, residuals, seeds, tuple(present), tuple(numbers))
 
 
 def _save(forward: Function, original: list[Value], backward: Block, arriving: list[Value]) -> tuple[Residual, ...]:
@@ -160,7 +183,7 @@ class Split:
 
     `forward` returns the original results, then the residuals of kind "residual".  `backward` takes the values
     described by `residuals`, then the cotangents of the results numbered `seeds`, and returns the cotangents of the
-    arguments numbered `cotangents`; of any other argument the cotangent is zero.
+    arguments numbered `cotangents`, then masks; of any other argument the cotangent is zero.
     """
 
     forward: Module
@@ -168,6 +191,8 @@ class Split:
     residuals: tuple[Residual, ...]
     seeds: tuple[int, ...]
     cotangents: tuple[int, ...]
+    #: for each of `cotangents` the number of the result that is its mask; None if it is there whatever the inputs
+    masks: tuple[int | None, ...]
 
 
 def split(module: Module, wrt: Sequence[int], hooks: bool = True, seeds: Sequence[int] | None = None) -> Split:
@@ -187,7 +212,21 @@ def split(module: Module, wrt: Sequence[int], hooks: bool = True, seeds: Sequenc
         seeds = [j for j, v in enumerate(entry.outs) if seeded(v.type)]
     made = VjpFunctions(work, hooks).of(entry.name, wrt, seeds)
     forward, backward = (_part(work, name) for name in (made.forward, made.backward))
-    return Split(forward, backward, made.residuals, made.seeds, made.cotangents)
+    return Split(forward, backward, made.residuals, made.seeds, made.cotangents, made.masks)
+
+
+def zeros_will_do(
+    module: Module, wrt: Sequence[int], given: Sequence[int], missing: Sequence[int], hooks: bool
+) -> bool:
+    """Whether cotangents of zeros for the results `missing` change nothing, where those of `given` are there.
+
+    They do where a derivative is behind them alone: it may be infinite, or a user's rule.
+    """
+    work = module.like(dict(module.functions))
+    masks = [None] * len(given) + [MASK] * len(missing)
+    made = VjpFunctions(work, hooks).of(work.entry.name, wrt, [*given, *missing], masks)
+    backward = work.functions[made.backward].body
+    return readers(backward).keys().isdisjoint(backward.args[-len(missing) :])
 
 
 def _part(module: Module, name: str) -> Module:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import progress
 from ..autodiff.activity import active_values
-from ..autodiff.vjp_functions import Residual, Split, split
+from ..autodiff.vjp_functions import Residual, Split, split, zeros_will_do
 from ..backends.base import Executable, SilentExecutable
 from ..depth import deep
 from ..eager.tape import Selective, record, thread, tracked
@@ -26,7 +26,7 @@ from ..ir.walk import Cloner, ops_of
 from ..locks import Lock, importing
 from ..no_memory import is_refusal
 from ..passes.effect_analysis import effects_of
-from ..primitives.autodiff import EXPANDED, OF_USERS
+from ..primitives.autodiff import EXPANDED
 from ..runtime.commits import Commit, noting, sees_state
 from ..runtime.host import HostCalls
 from ..runtime.storage import SHARED, holders
@@ -79,7 +79,9 @@ class Program:
         self._pure: Callable[..., tuple[Any, ...]] | None = None
         #: the function itself, once compiled, of one that gives no warnings
         self._silent: Callable[..., tuple[Any, ...]] | None = None
-        self._splits: dict[tuple[int, ...], _Parts] = {}
+        self._splits: dict[tuple[tuple[int, ...], tuple[int, ...] | None], _Parts] = {}
+        #: by the tracked inputs: the results that cotangents came back for, if not for all and the derivative differs
+        self._seeded: dict[tuple[int, ...], tuple[int, ...] | None] = {}
         self._pullbacks: dict[tuple[tuple[int, ...], tuple[int, ...]], _Pullback] = {}
 
     @property
@@ -174,6 +176,8 @@ class Program:
                         return self._recorded(tensors, active, parts)
                     for i in active:  # here their trace ends
                         holders.lost |= tensors[i]._node.mask
+                        if parts.of_derivative:
+                            holders.inner |= tensors[i]._node.mask & state.active
             arrays = [t._data for t in tensors]
             if self._silent is not None:
                 found = self._silent(*arrays)
@@ -205,35 +209,56 @@ class Program:
         aliases = [wrap(t._data, t._node) for t in inputs]
 
         def pullback(cotangents: list[Tensor | None], wanted: tuple[bool, ...]) -> Sequence[Tensor | None]:
-            asked, seeded = active, parts.split.seeds
+            asked = active
             if parts.acts and not all(wanted):  # users' rules on the way to the others must not run
                 asked = tuple([i for i, one in zip(active, wanted, strict=True) if one])
-            if parts.edited:  # nor those on the way from results that nothing came back to
-                seeded = tuple([j for j in seeded if cotangents[j] is not None])
-            seeds = [_seed(cotangents[j], found[j]) for j in seeded]
-            whole = asked is active and len(seeded) == len(parts.split.seeds)
-            if not whole or any(map(tracked, aliases)) or any(map(tracked, seeds)):
-                program, reached = self._pullback(asked, seeded)
-                opt = program.stages.opt
-                with HostCalls(calls), self._noting():
-                    results = program([*aliases, *seeds, *[self._states[name] for name in opt.inputs]])
-                self._commit(opt.outputs, results[len(asked) :])
-                by_input = {i: g for i, g in zip(asked, results, strict=False) if i in reached}
+            seeded = tuple([j for j in parts.results if cotangents[j] is not None])
+            seeds: list[Tensor] = [cotangents[j] for j in seeded]  # type: ignore[misc]
+            whole = asked is active and not any(map(tracked, aliases)) and not any(map(tracked, seeds))
+            fits = seeded == parts.split.seeds or parts.zeros_do.get(seeded)
+            if not (whole and (fits or self._fits(parts, active, seeded))):
+                by_input = self._pulled_again(asked, seeded, [*aliases, *seeds], calls)
                 return [by_input.get(i) for i in active]
+            if len(seeded) != len(parts.split.seeds):
+                seeds = [_seed(cotangents[j], found[j]) for j in parts.split.seeds]
             read = [self._states[name]._data for name in parts.reads]
             if self.bring is not None:
                 self.bring(parts.backward, seeds)
             with self._noting() if parts.writes else _NOTHING:
-                found_grads = parts.backward(*kept, *[s._data for s in seeds], *read)
-            grads = [wrap(a) for a in found_grads]
-            by_input = dict(zip(parts.split.cotangents, grads, strict=False))
-            self._commit(parts.writes, grads[len(by_input) :])
+                results = [wrap(a) for a in parts.backward(*kept, *[s._data for s in seeds], *read)]
+            self._commit(parts.writes, results[len(results) - len(parts.writes) :])
+            by_input = dict(zip(parts.split.cotangents, results, strict=False))
+            if parts.masks:
+                _drop_absent(by_input, results, parts.masks)
             return [by_input.get(i) for i in active]
 
         for t in inputs:
             t._held |= SHARED  # the residuals may be the inputs' own buffers
         record(operands, results, pullback, Selective)
         return results
+
+    def _pulled_again(
+        self, asked: tuple[int, ...], seeded: tuple[int, ...], given: Sequence[Tensor], calls: HostCalls
+    ) -> dict[int, Tensor]:
+        """The cotangents of the inputs `asked` by the program of a pullback, which runs on inputs and cotangents."""
+        program, reached, masks = self._pullback(asked, seeded)
+        opt = program.stages.opt
+        with HostCalls(calls), self._noting():
+            results = program([*given, *[self._states[name] for name in opt.inputs]])
+        self._commit(opt.outputs, results[len(results) - len(opt.outputs) :])
+        by_input = {i: g for i, g in zip(asked, results, strict=False) if i in reached}
+        _drop_absent(by_input, results, masks)
+        return by_input
+
+    def _fits(self, parts: _Parts, active: tuple[int, ...], seeded: tuple[int, ...]) -> bool:
+        """Whether a backward part gives the derivative by cotangents of just these results, with zeros for its others.
+
+        If not, the next call is recorded with the parts for these; after the second time again with those for all.
+        """
+        fits: bool = parts.fitted_with_zeros(seeded)
+        if not fits:
+            self._seeded[active] = None if active in self._seeded else seeded
+        return fits
 
     @contextmanager
     def _noting(self) -> Iterator[None]:
@@ -257,13 +282,16 @@ class Program:
         began = perf_counter_ns()
         with self._lock:
             waited(began)
-            if active not in self._splits:
+            seeds = self._seeded.get(active)
+            if (active, seeds) not in self._splits:
                 adjoint = self.stages.adjoint
+                hooks = any(i < self._hooked for i in active)
                 with compiling(), progress.shown(f"compiling the derivative of {adjoint.entry.name}"):
                     with stage("derivative", adjoint):
-                        parts = split(adjoint, active, hooks=any(i < self._hooked for i in active))
-                    self._splits[active] = _Parts(parts, adjoint.entry.body, active, self.front)
-            return self._splits[active]
+                        parts = split(adjoint, active, hooks, seeds)
+                    results = parts.seeds if seeds is None else self._splits[active, None].results
+                    self._splits[active, seeds] = _Parts(parts, results, adjoint, active, self.front, hooks)
+            return self._splits[active, seeds]
 
     def _pullback(self, active: tuple[int, ...], seeds: tuple[int, ...]) -> _Pullback:
         """The program from inputs and cotangents of the results `seeds` to the cotangents of the `active` inputs.
@@ -274,9 +302,13 @@ class Program:
             if (active, seeds) not in self._pullbacks:
                 adjoint, hooks = self.stages.adjoint, any(i < self._hooked for i in active)
                 with stage("derivative", adjoint):
-                    made = _pullback_module(adjoint, active, seeds, hooks)
-                    reached = split(adjoint, active, hooks, seeds).cotangents
-                self._pullbacks[active, seeds] = _Pullback(Program(made, self._states, self._hooked), reached)
+                    parts = split(adjoint, active, hooks, seeds)
+                    masked = tuple([i for i, k in zip(parts.cotangents, parts.masks, strict=True) if k is not None])
+                    made = _pullback_module(adjoint, active, seeds, masked, hooks)
+                masks = [(i, len(active) + k) for k, i in enumerate(masked)]
+                self._pullbacks[active, seeds] = _Pullback(
+                    Program(made, self._states, self._hooked), parts.cotangents, masks
+                )
             return self._pullbacks[active, seeds]
 
 
@@ -319,32 +351,79 @@ def _mark_shared(results: Sequence[Tensor]) -> None:
 
 
 class _Pullback(NamedTuple):
-    """The program of a pullback, and the numbers of the inputs that it gives a cotangent: the others have zeros."""
+    """The program of a pullback, and the numbers of the inputs that it gives a cotangent: the others have zeros.
+
+    `masks` are, for those that not every path gives one, the number of the input and of the result that is its mask.
+    """
 
     program: Program
     reached: tuple[int, ...]
+    masks: Sequence[tuple[int, int]]
 
 
 class _Parts:
     """Forward and backward executables of a recorded call."""
 
-    def __init__(self, made: Split, body: Block, active: Sequence[int], front: Module) -> None:
-        self.split = made
+    def __init__(
+        self,
+        made: Split,
+        results: tuple[int, ...],
+        adjoint: Module,
+        active: tuple[int, ...],
+        front: Module,
+        hooks: bool,
+    ) -> None:
+        self.split, self._adjoint, self._active, self._hooks = made, adjoint, active, hooks
+        #: the numbers of the results that may have a cotangent: `backward` may be that of some of them
+        self.results = results
+        body = adjoint.entry.body
         self.forward = built(optimise(made.forward))
         stages = optimise(made.backward)
+        #: the numbers of the inputs whose cotangent may be absent, and of the results that are the masks of these
+        self.masks = _without_constant_masks(stages.opt, made)
         self.backward, backward = built(stages), stages.opt
         #: states that users' backward blocks read and write: more arguments and results of `backward`
         self.reads, self.writes = backward.inputs, backward.outputs
         #: whether users see that `backward` runs
         self.acts = any(op.defn.effect is Effect.IO for function in made.backward for op in ops_of(function.body))
-        #: whether users' rules may be on the way: they make something of zeros
-        self.edited = any(op.defn.name in OF_USERS for function in front for op in ops_of(function.body))
         #: whether anything leads from the active inputs to the results
         self.linked = self.acts or bool(
             made.cotangents or active_values(body, [body.args[i] for i in active], body.outs)
         )
-        # A derivative of a derivative is zero where the function is linear: nothing to tell anybody.
-        self.linked |= any(op.defn.name in EXPANDED for function in front for op in ops_of(function.body))
+        #: whether it takes derivatives: that of one is zero where the function is linear, which is nothing to tell
+        self.of_derivative = any(op.defn.name in EXPANDED for function in front for op in ops_of(function.body))
+        #: whether `backward` may be given zeros for all results but these
+        self.zeros_do: dict[tuple[int, ...], bool] = {}
+
+    @deep
+    def fitted_with_zeros(self, seeded: tuple[int, ...]) -> bool:
+        """Whether `backward` may be given zeros for all results but `seeded`."""
+        if seeded not in self.zeros_do:
+            missing = [j for j in self.split.seeds if j not in seeded]
+            known = len(missing) + len(seeded) == len(self.split.seeds)
+            known = known and zeros_will_do(self._adjoint, self._active, seeded, missing, self._hooks)
+            self.zeros_do[seeded] = known
+        return self.zeros_do[seeded]
+
+
+def _without_constant_masks(backward: Module, made: Split) -> list[tuple[int, int]]:
+    """Takes masks that turned out to be true out of a backward part's results; the inputs with one, and its number."""
+    outs = backward.entry.body.outs
+    constant = [k for k in sorted({k for k in made.masks if k is not None}) if outs[k].constant is True]
+    for k in reversed(constant):
+        del outs[k]
+    return [
+        (i, k - sum(other < k for other in constant))
+        for i, k in zip(made.cotangents, made.masks, strict=True)
+        if k is not None and k not in constant
+    ]
+
+
+def _drop_absent(by_input: dict[int, Tensor], results: Sequence[Tensor], masks: Sequence[tuple[int, int]]) -> None:
+    """Drops the cotangents that a backward pass did not produce: those whose mask is false."""
+    for i, k in masks:
+        if not np.asarray(results[k]._data):
+            del by_input[i]
 
 
 def _residual(residual: Residual, arrays: list[Any], found: tuple[Any, ...], n: int) -> Any:
@@ -369,7 +448,9 @@ def _seed(g: Tensor | None, result: Any) -> Tensor:
     return wrap(np.zeros_like(result)) if g is None else g
 
 
-def _pullback_module(module: Module, active: tuple[int, ...], seeded: tuple[int, ...], hooks: bool) -> Module:
+def _pullback_module(
+    module: Module, active: tuple[int, ...], seeded: tuple[int, ...], masked: tuple[int, ...], hooks: bool
+) -> Module:
     entry = module.entry
     out = module.like({})
     out.inputs = out.outputs = ()
@@ -386,7 +467,7 @@ def _pullback_module(module: Module, active: tuple[int, ...], seeded: tuple[int,
             outs = cloner.clone_ops(entry.body)
             _leave_states(module, outs, inner)
         inner.ret(*outs)
-        op = builder.emit_op(REGISTRY["grad"], function.args, (active, seeded, (), False), (inner.block,))
+        op = builder.emit_op(REGISTRY["grad"], function.args, (active, seeded, (), False, masked), (inner.block,))
         builder.ret(*op.results[len(outs) :])
     out.functions = {function.name: function, **{k: v for k, v in module.functions.items() if k != entry.name}}
     return out

@@ -82,9 +82,12 @@ def _parts(x: Any) -> tuple[Any, ...] | None:
         return (x.__func__,)
     if isinstance(x, types.ModuleType):
         return ()
+    compiled_from = type(x).__dict__.get("__compiled_from__")
+    if compiled_from is not None:  # not what it was compiled to
+        return tuple([getattr(x, name) for name in compiled_from])
     if isinstance(x, type):
         return () if _of_library(x.__module__) else _of_class(x)
-    if not hasattr(x, "__dict__") or type(x).__module__ == "builtins":
+    if not isinstance(getattr(x, "__dict__", None), dict) or type(x).__module__ == "builtins":
         return None
     return (type(x), *_attributes(x))
 

@@ -9,6 +9,7 @@ from ..errors import ShapeError
 from ..ir.core import Block, Module
 from ..ir.primitive import Ints, Names, OptionalInts, Primitive
 from ..ir.types import Link, Size, TensorType, Type, link, tensor
+from .control import BOOL
 from .family import require
 
 #: The ops that `autodiff.expand` replaces.
@@ -39,11 +40,11 @@ class StopGradient(Primitive):
 
 
 class Grad(Primitive):
-    """``%outs..., %d... = grad %x..., %seeds... {wrt=[..], seeds=[..], wrt_states=[..]} body (%x...) {yield outs...}``.
+    """``%outs..., %d..., %m... = grad %x..., %seeds... {wrt=[..], seeds=[..], ...} body (%x...) {yield outs...}``.
 
     The body's results, then the cotangent of every operand listed in `wrt` and of every state in `wrt_states`.
     `seeds` lists the results that the trailing operands are cotangents of; with ``seeds=None`` every float result
-    is seeded with ones.
+    is seeded with ones.  Last comes, for every operand listed in `masks`, whether its cotangent was produced.
 
     With ``forward=True`` it is forward mode: the trailing operands are tangents of the operands in `wrt`, and the
     tangents of the results in `seeds` follow the results.
@@ -53,12 +54,19 @@ class Grad(Primitive):
     regions = ("body",)
     multiple = True
 
-    def infer(*operands: Type, wrt: Ints, seeds: OptionalInts = None, wrt_states: Names = (), forward: bool = False):
+    def infer(
+        *operands: Type,
+        wrt: Ints,
+        seeds: OptionalInts = None,
+        wrt_states: Names = (),
+        forward: bool = False,
+        masks: Ints = (),
+    ):
         raise TypeError("grad is inferred from its block")
 
     def infer_blocks(types: tuple[Type, ...], attrs, blocks: tuple[Block, ...], module: Module):
         (body,) = blocks
-        wrt, seeds, wrt_states, forward = attrs
+        wrt, seeds, wrt_states, forward, masks = attrs
         args = [v.type for v in body.args]
         require(args == list(types[: len(args)]), f"body of grad takes {args}, got {types}")
         given = list(types[len(args) :])
@@ -69,7 +77,7 @@ class Grad(Primitive):
             return *(v.type for v in body.outs), *wanted
         require(given == wanted, f"cotangents are {given}, the results seeded are {wanted}")
         states = tuple(module.states[name].type for name in wrt_states)
-        return *(v.type for v in body.outs), *(args[i] for i in wrt), *states
+        return *(v.type for v in body.outs), *(args[i] for i in wrt), *states, *(BOOL for _ in masks)
 
 
 class Linearize(Primitive):

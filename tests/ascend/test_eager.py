@@ -104,3 +104,16 @@ def test_numbers_keep_their_sign_and_type(device: Any) -> None:
         assert [(x / 0.0).item(), (x / -0.0).item()] == [np.inf, -np.inf]
         assert (Tensor([1, 2]) * 2).dtype == ms.int64
         assert (x * 2).dtype == ms.float32
+
+
+def test_an_argument_that_the_path_of_a_compiled_function_does_not_use(device: Any) -> None:
+    """Its mask comes from the device; d/dx (x * x) at 0, and d/dx log(x) at 0.5."""
+    with ascend(ascend_fallback="host"):
+        called = ms.jit(lambda y, x, c: y if c > 0 else x * x)
+        both = ms.jit(lambda x: (ops.log(x), x * x))
+        slope = ms.grad(lambda x, c: called(ops.log(x), x, c))
+        assert slope(Tensor(0.0), Tensor(0.0)).asnumpy() == 0
+        assert slope(Tensor(0.5), Tensor(1.0)).asnumpy() == pytest.approx(2, rel=1e-3)
+        assert ms.grad(lambda x, c: slope(x, c))(Tensor(0.0), Tensor(0.0)).asnumpy() == 2
+        for _ in range(2):
+            assert ms.grad(lambda x: both(x)[1])(Tensor(0.0)).asnumpy() == 0

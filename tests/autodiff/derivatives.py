@@ -52,7 +52,7 @@ def directions(function):
 def cotangents(builder, args, block, wrt, late):
     """The derivatives of a block with one scalar result: by a `grad`, or pulled in a branch after a `linearize`."""
     if not late:
-        return builder.emit_op(Grad, args, (wrt, None, (), False), (block,)).results[1:]
+        return builder.emit_op(Grad, args, (wrt, None, (), False, ()), (block,)).results[1:]
     link = builder.emit_op(Linearize, args, (wrt, (0,), ()), (block,)).results[-1]
     arms = [builder.nested(), builder.nested()]
     one = builder.const(1.0, block.outs[0].type)

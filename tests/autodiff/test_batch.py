@@ -270,7 +270,7 @@ def _per_example(module, which, derivative):
     if derivative:
         inner = body.nested(types)
         inner.ret(*inline(inner, entry.body, inner.block.args))
-        results = body.emit_op(REGISTRY["grad"], args, ((0, 1), None, (), False), (inner.block,)).results
+        results = body.emit_op(REGISTRY["grad"], args, ((0, 1), None, (), False, ()), (inner.block,)).results
     else:
         results = inline(body, entry.body, args)
     body.ret(*results)
@@ -287,7 +287,7 @@ def _gradient_of_sum(module):
     body = inner.nested([a.type for a in module.entry.args])
     body.ret(*inline(body, module.entry.body, body.block.args))
     inner.ret(*inner.emit_op(REGISTRY["vmap"], inner.block.args, (N,), (body.block,)).results)
-    op = builder.emit_op(REGISTRY["grad"], builder.block.args, ((0, 1), None, (), False), (inner.block,))
+    op = builder.emit_op(REGISTRY["grad"], builder.block.args, ((0, 1), None, (), False, ()), (inner.block,))
     builder.ret(*op.results)
     return builder.module.like({"main": Function("main", builder.block)})
 
@@ -320,6 +320,6 @@ def _alone(module, derivative):
     builder = Builder(Block(types), module=Module())
     inner = builder.nested(types)
     inner.ret(*inline(inner, module.entry.body, inner.block.args))
-    op = builder.emit_op(REGISTRY["grad"], builder.block.args, ((0, 1), None, (), False), (inner.block,))
+    op = builder.emit_op(REGISTRY["grad"], builder.block.args, ((0, 1), None, (), False, ()), (inner.block,))
     builder.ret(*op.results)
     return builder.module.like({"main": Function("main", builder.block)})

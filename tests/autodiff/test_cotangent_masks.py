@@ -344,3 +344,43 @@ func @f(%x: f64[], %c: i64[], %n: i64[]) -> (f64[]) {
 @pytest.mark.parametrize(("x", "c", "n", "expected"), [(0.0, 0, 3, 4), (0.0, 0, 0, 1), (0.5, 2, 3, 4 + 2 * 2)])
 def test_a_sequence_has_a_mask_for_each_element(x, c, n, expected):
     assert run(expanded(parsed(SEQUENCE)), x, c, n) == [expected]
+
+
+CALLS = """
+func @f(%x: f64[], %c: bool[]) -> (f64[]) {
+  %0: f64[], %1: f64[] = grad %x {wrt=[0]} body (%x_1: f64[]) {
+    %y: f64[] = log %x_1
+    %u: f64[], %v: f64[] = call @both %y, %x_1, %c
+    %r: f64[] = if %c then {
+      yield %u
+    } else {
+      yield %v
+    }
+    yield %r
+  }
+  return %1
+}
+
+func @both(%y: f64[], %x: f64[], %c: bool[]) -> (f64[], f64[]) {
+  %l: f64[] = log %x
+  %u: f64[] = mul %l, %l
+  %v: f64[] = if %c then {
+    yield %y
+  } else {
+    %s: f64[] = mul %x, %x
+    yield %s
+  }
+  return %u, %v
+}
+"""
+
+
+@pytest.mark.parametrize(("x", "c", "expected"), [(0.0, False, 0), (3.0, False, 6), (np.e, True, 2 / np.e)])
+def test_functions_take_the_masks_of_their_results_and_return_those_of_their_arguments(x, c, expected):
+    """Of `both` one result is used; its `%l` and the `%y` of the caller have infinite derivatives at 0."""
+    assert np.isclose(float(run(expanded(parsed(CALLS)), x, c)[0]), expected)
+    told = CALLS.replace("{wrt=[0]}", "{wrt=[0], masks=[0]}").replace(
+        "%1: f64[] = grad", "%1: f64[], %m: bool[] = grad"
+    )
+    told = told.replace("return %1", "return %1, %m").replace("-> (f64[]) {", "-> (f64[], bool[]) {", 1)
+    assert run(expanded(parsed(told)), x, c)[1] == True  # noqa: E712  (a NumPy bool)

@@ -91,7 +91,7 @@ def _compiled_jvp(defn, operands, floats, attrs, us):
     with inner:
         outs = _list(getattr(F, defn.name)(*inner.block.args, **attrs))
     inner.ret(*outs)
-    grad_attrs = (tuple(floats), tuple(range(len(outs))), (), True)
+    grad_attrs = (tuple(floats), tuple(range(len(outs))), (), True, ())
     op = builder.emit_op(REGISTRY["grad"], args, grad_attrs, (inner.block,))
     builder.ret(*op.results)
     module.add(Function("main", builder.block))
@@ -320,6 +320,6 @@ def _tangent(module, along):
     inner.ret(*inline(inner, module.entry.body, inner.block.args))
     directions = [builder.const(u, t) for u, t in zip(along, types)]
     operands = (*builder.block.args, *directions)
-    op = builder.emit_op(REGISTRY["grad"], operands, ((0, 1), (0,), (), True), (inner.block,))
+    op = builder.emit_op(REGISTRY["grad"], operands, ((0, 1), (0,), (), True, ()), (inner.block,))
     builder.ret(op.results[1])
     return builder.module.like({"main": Function("main", builder.block)})

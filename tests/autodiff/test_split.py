@@ -26,7 +26,10 @@ def gradients(parts, args, seeds):
     original = len(results) - extra
     place = {"arg": list(args), "out": results[:original], "residual": results[original:]}
     found = run(parts.backward, *[place[r.kind][r.number] for r in parts.residuals], *seeds)
-    return results[:original], dict(zip(parts.cotangents, found, strict=True))
+    for g, mask in zip(found, parts.masks, strict=False):
+        assert mask is None or found[mask] or not np.any(g)
+    assert len(found) == len(parts.cotangents) + len({mask for mask in parts.masks if mask is not None})
+    return results[:original], dict(zip(parts.cotangents, found, strict=False))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

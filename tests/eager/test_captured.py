@@ -117,3 +117,28 @@ def test_other_values_the_second_time_are_an_error():
 
     with pytest.raises(ms.GradientError, match="other values the second time"):
         ms.grad(f)(X)
+
+
+def test_compiled_functions_run_again():
+    """What they captured is looked at, not what they were compiled to."""
+    net = Counter()
+    called = ms.jit(lambda x: net(x) * x)
+    for runs in (2, 3):
+        net.count.set_data(Tensor([1.0]))
+        assert ms.grad(lambda x: ms.recompute(called, x))(X).tolist() == [4.0]
+        assert net.count.tolist() == [2.0], runs
+    slope = ms.grad(lambda x: x * x * x)
+    assert ms.grad(lambda x: ms.recompute(slope, x))(X).tolist() == [6.0]
+
+
+def test_foreign_objects_whose_attributes_are_no_dict():
+    class Library:
+        __slots__ = ()
+
+        @property
+        def __dict__(self):
+            return [("f", 1)]
+
+    library = Library()
+    assert snapshot([library]) is None
+    assert ms.grad(lambda x: ms.recompute(lambda v: v * v if library else v, x))(X).tolist() == [2.0]

@@ -142,9 +142,8 @@ class _Grower:
         body = self.inner(b, known, depth, [VECTOR, SCALAR], [SCALAR])
         seeds = self.draw(st.sampled_from([None, (0,)]))
         operands = [self.pick(known, VECTOR), self.pick(known, SCALAR)] + [self.pick(known, SCALAR)] * bool(seeds)
-        return self.structured(
-            b, "grad", operands, ((0,), seeds, self.draw(st.sampled_from([(), ("w",)])), False), body
-        )
+        states, masks = self.draw(st.sampled_from([(), ("w",)])), self.draw(st.sampled_from([(), (0,)]))
+        return self.structured(b, "grad", operands, ((0,), seeds, states, False, masks), body)
 
     def custom_vjp(self, b: Builder, known: list[Value], depth: int) -> Any:
         fwd = self.inner(b, known, depth, [VECTOR], [SCALAR])

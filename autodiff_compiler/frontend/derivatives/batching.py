@@ -157,7 +157,7 @@ def _carried(
     lw: DerivativeContext, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]
 ) -> tuple[Any, list[Value]]:
     """The result of a pure function and its tangents for all directions, carried along with the values."""
-    attrs = (tuple(range(len(wrt))), tuple(carrying), (), True)
+    attrs = (tuple(range(len(wrt))), tuple(carrying), (), True, ())
 
     def run(tangents: Sequence[Value]) -> Sequence[Value]:
         return emit_derivative(lw, "grad", (*traced.operands, *tangents), attrs, (traced.block,)).results

@@ -41,7 +41,7 @@ def differentiate(
     of_weights = _of_weights(lw, weights)
     seeds, seed_values = _seeds(lw, traced, of_weights, select, sens)
     states = tuple([w.name for w in of_weights])
-    attrs = (tuple(range(len(positions))), seeds, states, False)
+    attrs = (tuple(range(len(positions))), seeds, states, False, ())
     op = emit_derivative(lw, "grad", (*traced.operands, *seed_values), attrs, (traced.block,))
     n, k = traced.count, len(positions)
     bare = _bare_numbers(lw, traced, positions)
@@ -108,7 +108,7 @@ def push_forward(
         if t.type is not x.type:
             raise GradientError(f"the tangent of an argument {x.type} is {t.type}")
     carrying = traced.carrying()
-    attrs = (tuple(range(len(positions))), tuple(carrying), (), True)
+    attrs = (tuple(range(len(positions))), tuple(carrying), (), True, ())
     op = emit_derivative(lw, "grad", (*traced.operands, *given), attrs, (traced.block,))
     n = traced.count
     by_out = dict(zip(carrying, op.results[n:], strict=True))
