@@ -13,24 +13,9 @@ from ...runtime.host import checked_results
 from ...runtime.text import tensor_repr
 from .kernels import print_call
 from .lower import LOWERINGS, Lowering
-from .program import Branch, Node
-from .syntax import Var, assign, attribute, call, constant, load, store, subscript, tuple_expr
+from .syntax import Var, assign, attribute, call, constant, store, subscript, tuple_expr
 
 __all__: list[str] = []
-
-
-def array(low: Lowering, value: Value) -> ast.expr:
-    """The value for host code: an ndarray even without dimensions."""
-    tree = low.value(value)
-    operand = low.env[value]
-    if isinstance(operand, Var):
-        operand.set_foreign()  # they may keep it
-    return call("np.asarray", tree) if isinstance(value.type, TensorType) and value.type.shape == () else tree
-
-
-def host(low: Lowering, name: str) -> ast.expr:
-    low.code.uses_callables = True
-    return subscript(load("CALLABLES"), constant(name.removeprefix("@")))
 
 
 def print_(low: Lowering, op: Op) -> None:
@@ -39,38 +24,27 @@ def print_(low: Lowering, op: Op) -> None:
 
 def _printed_value(low: Lowering, value: Value, way: str) -> ast.expr:
     if way == "number":
-        return call(attribute(low.value(value), "item"))
+        return call(attribute(low.tree(value), "item"))
     if way == "array":
-        return array(low, value)
+        return low.array(value)
     if way == "scalar":
-        return subscript(array(low, value), tuple_expr([]))
+        return subscript(low.array(value), tuple_expr([]))
     if way == "repr":
         assert isinstance(value.type, TensorType)
-        return call(low.support.include(tensor_repr), array(low, value), constant(str(value.type.dtype)))
-    return low.value(value)
+        return call(low.support.include(tensor_repr), low.array(value), constant(str(value.type.dtype)))
+    return low.tree(value)
 
 
 def raise_(low: Lowering, op: Op) -> None:
-    made = call(host(low, op.attr("exception")), *(array(low, v) for v in op.operands))
-    low.run(ast.Raise(exc=made, cause=None))
-
-
-def assert_(low: Lowering, op: Op) -> None:
-    condition, *operands = op.operands
-    failed: list[Node] = []
-    with low.into(failed):
-        made = call(host(low, op.attr("exception")), *(array(low, v) for v in operands))
-        low.run(ast.Raise(exc=made, cause=None))
-    test = ast.UnaryOp(op=ast.Not(), operand=low.value(condition))
-    low.block.append(Branch(test, (failed, []), low.loc))
+    low.fail(op, op.operands)
 
 
 def host_call(low: Lowering, op: Op) -> None:
-    fn = low.code.module.callables.get(op.attr("fn").removeprefix("@"))
+    fn = low.module.callables.get(op.attr("fn").removeprefix("@"))
     if isinstance(fn, Commit) and not fn.lasting:
         low.commits.append(op)
         return
-    made = call(host(low, op.attr("fn")), *(array(low, v) for v in op.operands))
+    made = call(low.host(op.attr("fn")), *(low.array(v) for v in op.operands))
     if not op.results:
         low.run(ast.Expr(value=made))
         return
@@ -92,7 +66,7 @@ def host_call(low: Lowering, op: Op) -> None:
 def call_(low: Lowering, op: Op) -> None:
     """A function of the module.  It never overwrites its arguments and may return them: see `Lowering.link`."""
     callee = op.attr("fn").removeprefix("@")
-    arguments = [low.value(x) for x in op.operands]
+    arguments = [low.tree(x) for x in op.operands]
     targets = [low.target(r) for r in op.results]
     for var in targets:
         var.lose_order()
@@ -105,4 +79,4 @@ def call_(low: Lowering, op: Op) -> None:
         low.run(ast.Expr(value=tree))
 
 
-LOWERINGS.update({"print": print_, "raise": raise_, "assert": assert_, "host_call": host_call, "call": call_})
+LOWERINGS.update({"print": print_, "raise": raise_, "host_call": host_call, "call": call_})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import io
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import astunparse
@@ -20,27 +20,37 @@ from ...ir.types import TensorType, Type
 
 __all__ = [
     "Var", "assign", "attribute", "call", "constant", "dotted", "dtype_expr", "literal", "load", "none", "number",
-    "printed", "store", "subscript", "tuple_expr", "variables",
+    "printed", "store", "subscript", "targets_of", "tuple_expr", "variables",
 ]  # fmt: skip
 
 
 _numbers = itertools.count()
 
 
-class Var:
+class Var(str):
     """A variable of a generated function: its type, and the set of variables that it may alias.
 
+    It is a text, so that a tree can be printed, to see how long it is, before variables have names.
     `foreign` (kept at the root of the set of sharers): bytes that are not ours to overwrite, as those of arguments.
     `states` (likewise): the arguments in the set that are states, which their next versions alone may overwrite.
     `ordered`: the array's dimensions lie in memory in C order, so far as is known yet, and so do those of what is
     computed from it; `whole`: and it is contiguous.  `joined`: several statements may assign it.
-    `hint`: the name the user's program suggests; `fallback`: one for where it suggests none.
+    `hint`: the name the user's program suggests; `fallback`: one for where it suggests none.  `fixed`: its name is its
+    hint.
     """
+
+    number: int
 
     __slots__ = (
         "_followers", "_foreign", "_name", "_named_by", "_root", "_states",
-        "base", "fallback", "hint", "joined", "nbytes", "number", "ordered", "type", "whole",
+        "base", "fallback", "fixed", "hint", "joined", "nbytes", "number", "ordered", "type", "whole",
     )  # fmt: skip
+
+    def __new__(cls, type: Type | None, hint: str | None = None, *, fallback: str = "t", **_: bool) -> Var:
+        number = next(_numbers)
+        self = super().__new__(cls, f"{hint or fallback}@{number}")
+        self.number = number
+        return self
 
     def __init__(
         self,
@@ -50,9 +60,11 @@ class Var:
         fallback: str = "t",
         foreign: bool = False,
         joined: bool = False,
+        fixed: bool = False,
     ) -> None:
+        self.nbytes = size_of(type)
         self.type, self.hint, self.fallback, self._name = type, hint, fallback, ""
-        self.ordered, self.whole, self.joined = True, True, joined
+        self.ordered, self.whole, self.joined, self.fixed = True, True, joined, fixed
         #: Variables laid out like this one, and whether they are views of it.
         self._followers: list[tuple[Var, bool]] = []
         #: The variable whose bytes this one shows, if it is a view of one.
@@ -61,8 +73,6 @@ class Var:
         self._named_by: Var | None = None
         self._foreign = foreign
         self._states: frozenset[Var] = frozenset()
-        self.number = next(_numbers)
-        self.nbytes = size_of(type)
 
     def root(self) -> Var:
         """The representative of the alias set."""
@@ -150,9 +160,6 @@ class Var:
         elif view and not other.whole:
             self.become_part()
 
-    def __repr__(self) -> str:
-        return f"<{self.name or self.namesake().hint or '_'}: {self.type!r}>"
-
 
 def size_of(type: Type | None) -> int:
     """The bytes of an array of that type; 0 where it may be no array (but a NumPy scalar) or its size is symbolic."""
@@ -168,11 +175,16 @@ def size_of(type: Type | None) -> int:
 
 # ------------------------------------------------------------------------------------------------ expressions
 def load(var: Var | str) -> ast.expr:
-    return ast.Name(id=var, ctx=ast.Load())  # type: ignore[arg-type]
+    return ast.Name(id=var, ctx=ast.Load())
 
 
 def store(var: Var | str) -> ast.Name:
-    return ast.Name(id=var, ctx=ast.Store())  # type: ignore[arg-type]
+    return ast.Name(id=var, ctx=ast.Store())
+
+
+def targets_of(vars: Sequence[Var]) -> ast.expr:
+    """What an assignment to one or several variables has on its left."""
+    return store(vars[0]) if len(vars) == 1 else tuple_expr(map(store, vars), stored=True)
 
 
 def attribute(value: ast.expr, name: str) -> ast.expr:

@@ -22,7 +22,7 @@ from ...ir.types import TensorType
 from . import readable
 
 __all__ = [
-    "FORMULAS", "Written", "as_argument", "formula_of", "kernel_tree", "length", "plain_number",
+    "FORMULAS", "Written", "as_argument", "formula_of", "kernel_tree", "length", "negated", "plain_number",
     "single_axes", "slice_index", "splat_tree",
 ]  # fmt: skip
 
@@ -246,6 +246,14 @@ def _slice(op: Op, x: ast.expr) -> ast.expr:
 
 
 _TREES: dict[str, Any] = {"slice": _slice, "transpose": _transpose, "reshape": _reshape, "cast": _cast}
+
+
+def negated(tree: ast.expr, times: int = 1) -> ast.expr:
+    """The negation of a condition; `times` 2: the condition itself, with `np.logical_not` spelt ``not``."""
+    inner = tree.args[0] if isinstance(tree, ast.Call) and ast.unparse(tree.func) == "np.logical_not" else None
+    if times == 2:
+        return tree if inner is None else ast.UnaryOp(op=ast.Not(), operand=negated(inner, 2))
+    return ast.UnaryOp(op=ast.Not(), operand=tree) if inner is None else negated(inner, 2)
 
 
 def single_axes(op: Op) -> set[int]:
