@@ -204,13 +204,14 @@ def _free_names(fn: Callable[..., Any]) -> dict[str, Any]:
     return {**known, **inspect.getclosurevars(fn).nonlocals}
 
 
-def _loaded(code: types.CodeType) -> set[str]:
+@functools.lru_cache(maxsize=1024)  # disassembling was an eighth of a compilation
+def _loaded(code: types.CodeType) -> frozenset[str]:
     """The global names that code reads; `getclosurevars` would add names of attributes and miss comprehensions."""
     found = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             found |= _loaded(inner)
-    return found
+    return frozenset(found)
 
 
 def _public_path(value: Any) -> str | None:

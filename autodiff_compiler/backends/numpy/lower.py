@@ -322,37 +322,25 @@ class Lowering(Writer):
         operands = [self.env[x] for x in op.operands]
         out = op.results[0]
         assert isinstance(out.type, TensorType)
-        leaves = []
-        for i, (x, operand) in enumerate(zip(op.operands, operands, strict=True)):
+        shapes = []
+        for x, operand in zip(op.operands, operands, strict=True):
             shape = operand.source.type.shape if isinstance(operand, Stretched) else x.shape  # type: ignore[union-attr]
-            splat = operand if isinstance(operand, Splat) else None
-            leaves.append(Leaf(i, x.dtype, () if splat else shape, splat))
+            shapes.append((shape, operand if isinstance(operand, Splat) else None))
             self.support.dtype(x.dtype)
-        root = fm.trace_formula(op, leaves, attributes(op))
+
+        def stretch(at: int) -> None:
+            whole, var = operands[at], Var(tensor(op.operands[at].dtype, out.shape))
+            self.copy(var, Splat(whole.value, whole.dtype, out.shape) if isinstance(whole, Splat) else whole)
+            operands[at] = var
+
+        root = fm.trace_whole(op, shapes, attributes(op), stretch)
         if isinstance(root, Leaf):
             self.copy(self.target(out), operands[root.index])
             return
         if not isinstance(root, Applied) or root.dtype is not out.dtype:
             raise InternalCompilerError(f"the formula of {op.defn.name} makes {root!r}, not {out.type}", loc=op.loc)
-        if root.shape != out.type.shape:
-            self._unabsorb(operands, leaves, out.type)
-            root = fm.trace_formula(op, leaves, attributes(op))
         trees: dict[Applied, ast.expr] = {}
         self._apply(root, trees, operands, self.target(out, op.defn.name))
-
-    def _unabsorb(self, operands: list[Operand], leaves: list[Leaf], type: TensorType) -> None:
-        """All operands together are smaller than the result: one of them is stretched here."""
-        for i, operand in enumerate(operands):
-            if not isinstance(operand, Splat):
-                assert isinstance(operand, Stretched)
-                var = Var(operand.type, None)
-                self.copy(var, operand)
-                operands[i], leaves[i].shape = var, type.shape
-                return
-        operand = operands[0]
-        var = Var(type, None)
-        self.copy(var, Splat(operand.value, operand.dtype, type.shape))  # type: ignore[union-attr]
-        operands[0], leaves[0].shape, leaves[0].splat = var, type.shape, None
 
     def _apply(self, root: Applied, trees: dict[Applied, ast.expr], operands: list[Operand], target: Var) -> None:
         """Statements for the calls below `root`, then ``target = ...``; calls used once and small ones stay nested."""

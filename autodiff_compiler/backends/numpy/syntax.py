@@ -19,12 +19,14 @@ from ...dtypes import DType, from_numpy
 from ...ir.types import TensorType, Type
 
 __all__ = [
-    "Var", "assign", "attribute", "call", "constant", "dotted", "dtype_expr", "literal", "load", "none", "number",
-    "printed", "store", "subscript", "targets_of", "tuple_expr", "variables",
+    "Var", "array_tree", "assign", "attribute", "call", "constant", "dotted", "dtype_expr", "literal", "load", "none",
+    "number", "printed", "store", "subscript", "targets_of", "tuple_expr", "variables",
 ]  # fmt: skip
 
 
 _numbers = itertools.count()
+#: The largest array, in elements, that is written into the text.
+_SMALL = 64
 
 
 class Var(str):
@@ -40,20 +42,31 @@ class Var(str):
     """
 
     number: int
+    type: Type | None
+    nbytes: int
+    hint: str | None
+    fallback: str
+    fixed: bool
+    joined: bool
+    ordered: bool
+    whole: bool
+    #: The variable whose bytes this one shows, if it is a view of one.
+    base: Var | None
+    #: Variables laid out like this one, and whether they are views of it.
+    _followers: list[tuple[Var, bool]]
+    _foreign: bool
+    _name: str
+    _named_by: Var | None
+    _root: Var | None
+    _states: frozenset[Var]
 
     __slots__ = (
         "_followers", "_foreign", "_name", "_named_by", "_root", "_states",
         "base", "fallback", "fixed", "hint", "joined", "nbytes", "number", "ordered", "type", "whole",
     )  # fmt: skip
 
-    def __new__(cls, type: Type | None, hint: str | None = None, *, fallback: str = "t", **_: bool) -> Var:
-        number = next(_numbers)
-        self = super().__new__(cls, f"{hint or fallback}@{number}")
-        self.number = number
-        return self
-
-    def __init__(
-        self,
+    def __new__(
+        cls,
         type: Type | None,
         hint: str | None = None,
         *,
@@ -61,18 +74,15 @@ class Var(str):
         foreign: bool = False,
         joined: bool = False,
         fixed: bool = False,
-    ) -> None:
-        self.nbytes = size_of(type)
-        self.type, self.hint, self.fallback, self._name = type, hint, fallback, ""
-        self.ordered, self.whole, self.joined, self.fixed = True, True, joined, fixed
-        #: Variables laid out like this one, and whether they are views of it.
-        self._followers: list[tuple[Var, bool]] = []
-        #: The variable whose bytes this one shows, if it is a view of one.
-        self.base: Var | None = None
-        self._root: Var | None = None
-        self._named_by: Var | None = None
-        self._foreign = foreign
-        self._states: frozenset[Var] = frozenset()
+    ) -> Var:
+        number = next(_numbers)
+        self = str.__new__(cls, f"{hint or fallback}@{number}")
+        self.number, self.type, self.nbytes = number, type, size_of(type)
+        self.hint, self.fallback, self.fixed = hint, fallback, fixed
+        self.joined, self.ordered, self.whole = joined, True, True
+        self.base = self._root = self._named_by = None
+        self._followers, self._foreign, self._name, self._states = [], foreign, "", frozenset()
+        return self
 
     def root(self) -> Var:
         """The representative of the alias set."""
@@ -272,6 +282,19 @@ def literal(value: Any) -> ast.expr | None:
             return None
         return tuple_expr(elems) if isinstance(value, tuple) else ast.List(elts=elems, ctx=ast.Load())  # type: ignore[arg-type]
     return None
+
+
+def array_tree(array: Any) -> ast.expr | None:
+    """A small array as an expression; None for a larger one."""
+    if array.size > _SMALL:
+        return None
+    dtype = from_numpy(array.dtype)
+    content = literal((array.astype(np.float32) if dtype.name == "bfloat16" else array).tolist())
+    if content is None:
+        return None
+    typed = () if dtype.name in ("float64", "int64", "bool") and array.size else (dtype_expr(dtype),)
+    tree = call("np.array", content, *typed)
+    return tree if array.size else call(attribute(tree, "reshape"), tuple_expr(map(number, array.shape)))
 
 
 def variables(node: ast.AST) -> Iterator[tuple[Var, bool]]:

@@ -362,14 +362,11 @@ class Lowering(Writer):
 
     def formula(self, op: Op) -> None:
         operands = [self.written(x) for x in op.operands]
-        type = op.results[0].type
-        assert isinstance(type, TensorType)
-        tree, shape = formula_of(op, operands, self._part)
-        if shape != type.shape:  # the operands are smaller than the result
-            at = next((i for i, w in enumerate(operands) if w.splat is None), 0)
-            operands[at] = Written(self.tree(op.operands[at]), type.shape)
-            tree, _ = formula_of(op, operands, self._part)
-        self.define(op.results[0], tree)
+
+        def stretch(at: int) -> None:
+            operands[at] = Written(self.tree(op.operands[at]), op.results[0].shape)
+
+        self.define(op.results[0], formula_of(op, operands, stretch, self._part))
 
     def _part(self, tree: ast.expr) -> ast.expr:
         """A variable for a part of a formula that is used twice."""

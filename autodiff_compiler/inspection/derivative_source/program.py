@@ -20,9 +20,9 @@ from ...backends.numpy.kernels import Support
 from ...backends.numpy.program import Loop, Node, Step, nodes_of, trees_of
 from ...backends.numpy.syntax import (
     Var,
+    array_tree,
     assign,
     call,
-    dtype_expr,
     literal,
     load,
     store,
@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Ends", "python_of", "python_of_module"]
 
-#: The largest constant, in elements, that is written into the text.
-_SMALL = 64
 _TAKEN = {*keyword.kwlist, *dir(builtins), "np", "scipy", "ml_dtypes", "math", "sys"} - {"_"}
 
 
@@ -209,7 +207,7 @@ class _Text:
     def _given(self, hint: str, array: Any, fallback: str) -> str:
         """The name of an array that the text holds or gets as an argument."""
         base = spelt(hint) if re.match(r"[A-Za-z_]", hint) else fallback
-        if array.size <= _SMALL and (written := _array(array, self.support)) is not None:
+        if (written := self._array(array)) is not None:
             name = self._fresh(base.upper())
             self.arrays += wrapped(f"{name} = {ast.unparse(written)}", 0)
             return name
@@ -217,6 +215,13 @@ class _Text:
         self.given[name] = array
         self.defaults.append(name)
         return name
+
+    def _array(self, array: Any) -> ast.expr | None:
+        """A small array as an expression."""
+        written = array_tree(array)
+        if written is not None:
+            self.support.dtype(from_numpy(array.dtype))
+        return written
 
     def _fresh(self, base: str) -> str:
         base = name = escape.name(base)
@@ -331,7 +336,7 @@ class _Text:
         if type(template) is Shared:
             return self._returned(template.tensor, results, inputs)
         if type(template) is Copied:
-            written = _array(np.asarray(template.array), self.support)
+            written = self._array(np.asarray(template.array))
             return written if written is not None else load(self._given("result", template.array, "result"))
         if type(template) is State:
             return load(self._given(template.source.name, _content(template.source), "parameter"))
@@ -408,19 +413,6 @@ def _stored(target: ast.expr, value: ast.expr) -> Step:
 def _content(state: Any) -> Any:
     found = state.asnumpy() if hasattr(state, "asnumpy") else state
     return np.array(found)
-
-
-def _array(array: Any, support: Support) -> ast.expr | None:
-    """A small array as an expression."""
-    if array.size > _SMALL or array.dtype.name == "bfloat16":
-        return None
-    dtype = from_numpy(array.dtype)
-    support.dtype(dtype)
-    content = literal(array.tolist())
-    if content is None:
-        return None
-    typed = () if dtype.name in ("float64", "int64", "bool") and array.size else (dtype_expr(dtype),)
-    return call("np.array", content, *typed)
 
 
 def _short_names(names: list[str]) -> dict[str, str]:
