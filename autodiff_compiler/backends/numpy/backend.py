@@ -25,7 +25,7 @@ from ..op_by_op import peak, pieces_of
 from ..stacks import Stacks
 from ..target import Target
 from ..timed import Times
-from . import effects, loops  # noqa: F401  (they enter how they lower ops)
+from . import calls, loops  # noqa: F401  (they enter how they lower ops)
 from .instrumentation import Timer
 from .lower import LOWERINGS, UNDEF, Lowering, Stretched
 from .module_code import ModuleCode

@@ -1,4 +1,4 @@
-"""Branches, loops and assertions as statements, in both styles.
+"""Branches, loops, exceptions and prints as statements, in both styles.
 
 A carry is one variable that the body assigns again.  A residual is stored as soon as it exists.
 """
@@ -8,16 +8,18 @@ from __future__ import annotations
 import ast
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...ir.core import Block, Op, Value
 from ...ir.loops import Carry
 from ..loop_plan import LoopPlan
+from .kernels import print_call
 from .program import Exit, Loop, Node, Step
 from .syntax import Var, assign, constant, number, store, variables
 from .writer import Writer
 
-__all__ = ["LoopWriter", "write_assert", "write_if"]
+__all__ = ["SHARED", "LoopWriter"]
 
 #: Ops that are inlined into their consumers, so that their operands stay live until there.
 _LATE = {"broadcast_to", "tuple_make"}
@@ -42,12 +44,26 @@ def write_if(low: Writer, op: Op) -> None:
     low.join(op, test, results, arms)
 
 
+def write_raise(low: Writer, op: Op) -> None:
+    low.fail(op, op.operands)
+
+
+def write_print(low: Writer, op: Op) -> None:
+    low.run(ast.Expr(value=print_call(op, low.support, low.printed)))
+
+
 def write_assert(low: Writer, op: Op) -> None:
     condition, *operands = op.operands
     test = ast.UnaryOp(op=ast.Not(), operand=low.tree(condition))
     with low.into([]) as failing:
         low.fail(op, operands)
     low.branch(test, failing, [])
+
+
+#: How both styles write these ops.
+SHARED: dict[str, Callable[[Any, Op], None]] = {
+    "if": write_if, "raise": write_raise, "assert": write_assert, "print": write_print,
+}  # fmt: skip
 
 
 class LoopWriter(ABC):

@@ -401,11 +401,8 @@ class _Inliner:
         return literal(value)
 
 
-def print_call(op: Op, support: Support, shown: Callable[[Value, str], ast.expr], *, methods: bool = False) -> ast.Call:
-    """``print(...)`` as the op `print` has it; `shown` gives an operand for the way in which it is printed.
-
-    With `methods` a form is written ``"...".format(x)``, else ``str.format("...", x)``.
-    """
+def print_call(op: Op, support: Support, shown: Callable[[Value, str], ast.expr]) -> ast.Call:
+    """``print(...)`` as the op `print` has it; `shown` gives an operand for the way in which it is printed."""
     ways = op.attr("ways")
 
     def part(what: Any) -> ast.expr:
@@ -413,10 +410,7 @@ def print_call(op: Op, support: Support, shown: Callable[[Value, str], ast.expr]
             return constant(what)
         if isinstance(what, tuple | list):
             form, *arguments = what
-            trees = [*map(part, arguments)]
-            if methods:
-                return call(attribute(constant(form), "format"), *trees)
-            return call("str.format", constant(form), *trees)
+            return call(attribute(constant(form), "format"), *map(part, arguments))
         return shown(op.operands[what], ways[what] if ways else "str")
 
     parts = [part(what) for what in op.attr("parts")]

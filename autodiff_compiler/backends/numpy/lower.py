@@ -18,8 +18,9 @@ from ...ir.core import Block, Function, Op, Value
 from ...ir.primitive import Effect
 from ...ir.types import Seq, TensorType, TupleType, seq, tensor
 from ...runtime.commits import sees_state
+from ...runtime.text import tensor_repr
 from . import formula as fm
-from .control import write_assert, write_if
+from .control import SHARED
 from .formula import Applied, Leaf, Splat
 from .kernels import attributes, kernel_expression, overwriting_kernel, result_call, starts_from_copy, widened
 from .module_code import ModuleCode
@@ -295,6 +296,16 @@ class Lowering(Writer):
         scalar = isinstance(value.type, TensorType) and value.type.shape == ()
         return call("np.asarray", tree) if scalar else tree
 
+    def printed(self, value: Value, way: str) -> ast.expr:
+        if way == "array":
+            return self.array(value)
+        if way == "scalar":
+            return subscript(self.array(value), tuple_expr([]))
+        if way == "repr":
+            assert isinstance(value.type, TensorType)
+            return call(self.support.include(tensor_repr), self.array(value), constant(str(value.type.dtype)))
+        return super().printed(value, way)
+
     def fail(self, op: Op, operands: Sequence[Value]) -> None:
         made = call(self.host(op.attr("exception")), *(self.array(v) for v in operands))
         self.run(ast.Raise(exc=made, cause=None))
@@ -503,9 +514,9 @@ class Lowering(Writer):
         self.copy(self.target(op.results[0]), self.env[op.operands[0]])
 
 
-#: How ops are lowered that are more than a formula or a kernel; `loops` and `effects` enter theirs.
+#: How ops are lowered that are more than a formula or a kernel; `loops` and `calls` enter theirs.
 LOWERINGS: dict[str, Callable[[Lowering, Op], None]] = {
-    "if": write_if, "assert": write_assert,
+    **SHARED,
     "const": Lowering.const, "undef": Lowering.undef, "tuple_make": Lowering.tuple_make,
     "tuple_get": Lowering.tuple_get, "seq_len": Lowering.seq_len, "seq_add": Lowering.seq_add,
     "to_seq": Lowering.same, "from_seq": Lowering.same,

@@ -17,7 +17,7 @@ from ...ir.walk import uses
 from ...source import Loc
 from .kernels import Support
 from .program import Branch, Node, Step
-from .syntax import Var, call, none, number
+from .syntax import Var, attribute, call, none, number
 
 __all__ = ["Writer"]
 
@@ -140,6 +140,11 @@ class Writer(ABC):
     @abstractmethod
     def join(self, op: Op, test: ast.expr, results: list[Var], arms: Sequence[list[Node]]) -> None:
         """The branch of an `if` whose arms assign the results."""
+
+    def printed(self, value: Value, way: str) -> ast.expr:
+        """What `print` is given for a value that is printed that way; see `kernels.print_call`."""
+        tree = self.tree(value)
+        return call(attribute(tree, "item")) if way == "number" else tree
 
     @abstractmethod
     def fail(self, op: Op, operands: Sequence[Value]) -> None:

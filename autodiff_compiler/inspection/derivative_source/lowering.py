@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from ...backends.numpy.control import write_assert, write_if
+from ...backends.numpy.control import SHARED
 from ...backends.numpy.formula import Splat
 from ...backends.numpy.kernels import Support, widened
 from ...backends.numpy.program import Node, Step, Try
@@ -35,7 +35,7 @@ from ...runtime.commits import Commit
 from .expressions import FORMULAS, Written, formula_of, kernel_tree, length, negated, plain_number, splat_tree
 from .hints import Hints
 
-__all__ = ["SPECIAL", "Lowering", "Writes"]
+__all__ = ["SPECIAL", "Lowering"]
 
 #: A write-back: targets and values; for a target that cannot be named, the op that noted it.
 Writes: TypeAlias = list[tuple[ast.expr | None, ast.expr | Op]]
@@ -338,6 +338,9 @@ class Lowering(Writer):
     def refuse(self, op: Op) -> None:
         raise unsupported(op, "there is no NumPy for it")
 
+    def printed(self, value: Value, way: str) -> ast.expr:
+        return call("repr", self.tree(value)) if way == "repr" else super().printed(value, way)
+
     def fail(self, op: Op, operands: Sequence[Value]) -> None:
         """Writes back what an exception must leave written, and raises it."""
         made = self.module.callables.get(op.attr("exception").removeprefix("@"))
@@ -444,6 +447,19 @@ class Lowering(Writer):
         for result, var in zip(op.results, made, strict=True):
             self.bind(result, var)
 
+    def host_call(self, op: Op) -> None:
+        """Notes the write-back for an exception in the next op, or in any later one."""
+        name = op.attr("fn").removeprefix("@")
+        commit = self.module.callables.get(name)
+        if not isinstance(commit, Commit):
+            raise unsupported(op, f"it calls the Python function {name}")
+        targets = self.noted(commit)
+        noted: Writes = [(None, op)] if targets is None else [(t, self.tree(op.operands[n])) for t, n in targets]
+        if commit.lasting:
+            self.lasting = [*self.lasting, *noted]
+        else:
+            self.writes = [*self.writes, *noted]
+
 
 def _logic(test: ast.expr, results: list[Var], arms: Sequence[list[Node]]) -> ast.expr | None:
     """``test and other`` or ``test or other``, where a branch is no more than that."""
@@ -503,9 +519,10 @@ def _shape(type: TensorType) -> ast.expr:
     return tree
 
 
-#: How ops are written that are more than a formula or a kernel; `control`, `effects` and `places` enter theirs.
+#: How ops are written that are more than a formula or a kernel; `control` and `places` enter theirs.
 SPECIAL: dict[str, Callable[[Lowering, Op], None]] = {
-    "if": write_if, "assert": write_assert,
+    **SHARED,
     "const": Lowering.const, "undef": Lowering.undef, "broadcast_to": Lowering.broadcast_to,
     "tuple_make": Lowering.tuple_make, "tuple_get": Lowering.tuple_get, "call": Lowering.call,
+    "host_call": Lowering.host_call,
 }  # fmt: skip

@@ -40,7 +40,7 @@ from ...ir.types import tensor
 from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of
 from ...runtime.commits import Commit
-from . import control, effects, places  # noqa: F401  (they enter how they write ops)
+from . import control, places  # noqa: F401  (they enter how they write ops)
 from .aliasing import Results, simultaneous, writes_arguments
 from .hints import Hints, spelt
 from .layout import WIDTH, Layout, docstring, quoted, wrapped
@@ -181,10 +181,11 @@ class _Text:
 
     # ------------------------------------------------------------------------------------------- functions
     def _function(self, function: Function) -> _Unnamed:
-        """A function that others call: it returns a tuple."""
+        """A function that others call: it returns its result, or a tuple of several."""
         arguments = [Var(None, spelt(a.name or "x")) for a in function.args]
         low = self._lowered(function, [load(v) for v in arguments])
-        returned = tuple_expr([low.tree(v) for v in function.outs])
+        trees = [low.tree(v) for v in function.outs]
+        returned = trees[0] if len(trees) == 1 else tuple_expr(trees)
         body = [*low.body, Step(ast.Return(value=returned), None)]
         return _Unnamed(function, self.functions[function.name], arguments, [], body)
 

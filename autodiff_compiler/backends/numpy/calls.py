@@ -1,42 +1,18 @@
-"""Lowers ops with effects: `print`, exceptions, host calls, calls of functions."""
+"""Lowers calls: of host functions, of functions of the module."""
 
 from __future__ import annotations
 
 import ast
-import functools
 
 from ...errors import InternalCompilerError
-from ...ir.core import Op, Value
+from ...ir.core import Op
 from ...ir.types import TensorType
 from ...runtime.commits import Commit
 from ...runtime.host import checked_results
-from ...runtime.text import tensor_repr
-from .kernels import print_call
 from .lower import LOWERINGS, Lowering
-from .syntax import Var, assign, attribute, call, constant, store, subscript, tuple_expr
+from .syntax import Var, assign, call, constant, store, tuple_expr
 
 __all__: list[str] = []
-
-
-def print_(low: Lowering, op: Op) -> None:
-    low.run(ast.Expr(value=print_call(op, low.support, functools.partial(_printed_value, low))))
-
-
-def _printed_value(low: Lowering, value: Value, way: str) -> ast.expr:
-    if way == "number":
-        return call(attribute(low.tree(value), "item"))
-    if way == "array":
-        return low.array(value)
-    if way == "scalar":
-        return subscript(low.array(value), tuple_expr([]))
-    if way == "repr":
-        assert isinstance(value.type, TensorType)
-        return call(low.support.include(tensor_repr), low.array(value), constant(str(value.type.dtype)))
-    return low.tree(value)
-
-
-def raise_(low: Lowering, op: Op) -> None:
-    low.fail(op, op.operands)
 
 
 def host_call(low: Lowering, op: Op) -> None:
@@ -79,4 +55,4 @@ def call_(low: Lowering, op: Op) -> None:
         low.run(ast.Expr(value=tree))
 
 
-LOWERINGS.update({"print": print_, "raise": raise_, "host_call": host_call, "call": call_})
+LOWERINGS.update({"host_call": host_call, "call": call_})
