@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..ir.core import Block, Module, Op, Value
+from ..ir.loops import Loop, known_trips
 from ..ir.types import Seq
 from ..ir.walk import callee_of
-from ..primitives.control import known_trips
 from ..primitives.flops import bytes_of_type
 
 __all__ = ["Bytes", "Stacks"]
@@ -71,21 +71,22 @@ class Stacks:
             return Bytes()
         name = op.defn.name
         if name == "if":
-            return _either([self._made_in(block, index) for block in op.blocks])
+            return _either([self._made_in(block, block.outs[index]) for block in op.blocks])
         callee = self._callee(op)
         if callee is not None:
             self._calls.append(callee)
-            found = self._made_in(self.module.functions[callee].body, index)
+            body = self.module.functions[callee].body
+            found = self._made_in(body, body.outs[index])
             self._calls.pop()
             return found
         if name not in ("scan", "while"):
             shown = [y for y in op.operands if isinstance(y.type, Seq)]
             return self.of(shown[0]) if shown else Bytes()
-        first = _carries(op)
-        if index < first:  # a carry: the next version replaces the last one
+        loop = Loop(op)
+        made = next((out for out, result in loop.collected if result is x), None)
+        if made is None:  # a carry: the next version replaces the last one
             return Bytes()
-        inside = self._made_in(op.blocks[-1], index - (name == "while"))
-        return (Bytes(self._element(x)) + inside).in_trips(known_trips(op))
+        return (Bytes(self._element(x)) + self._made_in(loop.body, made)).in_trips(loop.trips)
 
     def whole(self) -> Bytes:
         """The most bytes at a time, if each loop runs once in each trip of those around it."""
@@ -111,21 +112,14 @@ class Stacks:
                 found += inside.in_trips(known_trips(op)) if kept else inside
         return found
 
-    def _made_in(self, block: Block, index: int) -> Bytes:
-        """The bytes of a sequence that a block yields, if it is made there."""
-        x = block.outs[index]
+    def _made_in(self, block: Block, x: Value) -> Bytes:
+        """What a sequence that a block yields holds, if it is made there."""
         return self.of(x) if isinstance(x.type, Seq) and x.block is block else Bytes()
 
     def _callee(self, op: Op) -> str | None:
         """The callee, unless it is recursive and being counted already."""
         name = callee_of(op)
         return None if name in self._calls else name
-
-
-def _carries(op: Op) -> int:
-    """The index of the first result of a loop that is no carry (nor count)."""
-    carries: int = op.attr("carries") if op.defn.name == "scan" else 1 + len(op.operands)
-    return carries
 
 
 def _element(x: Value) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ..backends.base import Piece, Work
 from ..ir.core import Op
-from ..primitives.control import known_trips
+from ..ir.loops import known_trips
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
 from .estimate import Model, Seconds, model_of

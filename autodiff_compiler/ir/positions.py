@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .core import Block, Module, Op, Value
+from .loops import Loop
 from .printer import Unbound
 from .types import Seq, TensorType
 from .verify import VerifyError
@@ -91,7 +92,7 @@ class _Trace:
             return [] if callee is None else [callee.outs[x.index]]
         if name in ("scan", "while"):
             k = x.index - (name == "while")
-            return [op.blocks[-1].outs[k], *_inits(op)[k : k + 1]] if k >= 0 else []
+            return [op.blocks[-1].outs[k], *[carry.init for carry in Loop(op).carries[k : k + 1]]] if k >= 0 else []
         if name == "cast" or op.defn.view is not None or name in _HANDS_ON:
             at = 0 if op.defn.view is None else op.defn.operand_names.index(op.defn.view)
             return [op.operands[at]] if _is_whole(op.operands[at]) else []
@@ -103,18 +104,11 @@ class _Trace:
         if op is None:
             named = next((f.name for f in self.module.functions.values() if f.body is block), "")
             return [call.operands[x.index] for call in self.calls.get(named, ())]
-        if op.defn.name == "while":
-            return [op.operands[x.index], op.blocks[-1].outs[x.index]]
-        if op.defn.name == "scan" and x.index:
-            k = x.index - 1
-            carried = [block.outs[k]] if k < op.attr("carries") else []
-            return [op.operands[x.index], *carried]
-        return []
-
-
-def _inits(op: Op) -> tuple[Value, ...]:
-    """What the carries of a loop start from."""
-    return op.operands if op.defn.name == "while" else op.operands[1 : 1 + op.attr("carries")]
+        if op.defn.name not in ("scan", "while"):
+            return []
+        loop = Loop(op)
+        given = [(carry.init, carry.next) for carry in loop.carries if x in carry.args]
+        return [*given[0]] if given else [sequence for sequence, arg in loop.elements if arg is x]
 
 
 def _is_whole(x: Value) -> bool:

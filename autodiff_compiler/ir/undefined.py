@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from .core import Block, Function, Module, Op, Value
+from .loops import Loop, known_trips
 from .walk import ops_of
 
 __all__ = ["misread", "undefined_values"]
@@ -118,22 +119,15 @@ def _handed_on(op: Op, module: Module) -> Iterator[_Way]:
 
 
 def _through_loop(op: Op) -> Iterator[_Way]:
-    body, runs = op.blocks[-1], _surely_runs(op)
-    if op.defn.name == "while":
-        inits, args, results = op.operands, body.args, op.results[1:]
-    else:
-        k = op.attr("carries")
-        inits, args, results = op.operands[1 : 1 + k], body.args[1:], op.results
-    for i, (init, end) in enumerate(zip(inits, body.outs, strict=False)):
-        for source, place in ((init, op.parent), (end, body)):
-            if op.defn.name == "while":
-                yield source, op.blocks[0].args[i], place
-                yield source, args[i], None
-            else:
-                yield source, args[i], place
-        yield end, results[i], body
+    loop, runs = Loop(op), _surely_runs(op)
+    for carry in loop.carries:
+        for source, place in ((carry.init, op.parent), (carry.next, loop.body)):
+            *later, first = carry.args  # first: in the block that a trip begins with
+            yield source, first, place
+            yield from ((source, arg, None) for arg in later)
+        yield carry.next, carry.result, loop.body
         if not runs:
-            yield init, results[i], op.parent
+            yield carry.init, carry.result, op.parent
 
 
 def _raises(block: Block) -> bool:
@@ -144,8 +138,7 @@ def _raises(block: Block) -> bool:
 def _surely_runs(loop: Op) -> bool:
     """Whether a loop is known to make a trip."""
     if loop.defn.name == "scan":
-        count = loop.operands[0].constant
-        return count is not None and count > 0
+        return bool(known_trips(loop))
     cond = loop.blocks[0]
     return _known(cond.outs[0], dict(zip(cond.args, loop.operands, strict=True))) is True
 

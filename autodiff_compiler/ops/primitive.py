@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..config import check_device
-from ..dtypes import DType, bool_, dtype_of, float64, int64
+from ..dtypes import dtype_of
 from ..eager.custom import constant_of, custom
 from ..errors import NotDifferentiableError, UnsupportedCallError, users_frames
 from ..runtime import epoch
 from ..runtime.host import TensorSpec, checked, filled, spec_leaves
+from ..runtime.mutable import NUMBER_DTYPE
 from ..runtime.rules import bound
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import replaced
@@ -33,7 +34,6 @@ __all__ = [
 
 #: The package's own operators by name.
 OPERATORS: dict[str, Any] = {}
-_NUMBERS: dict[type, DType] = {bool: bool_, int: int64, float: float64}
 
 
 class Primitive:
@@ -304,7 +304,7 @@ def _of_parts(x: Any, described: Callable[[Any], dict[str, Any]]) -> dict[str, A
     if isinstance(x, tuple | list):
         inner = [described(part) for part in x]
         return {key: tuple([d[key] for d in inner]) for key in ("shape", "dtype", "value")}
-    return {"shape": [], "dtype": _NUMBERS.get(type(x), type(x)), "value": x}
+    return {"shape": [], "dtype": NUMBER_DTYPE.get(type(x), type(x)), "value": x}
 
 
 def _as_specs(shape: Any, dtype: Any) -> Any:
@@ -354,7 +354,7 @@ class _Hosted:
         def described(x: Any) -> dict[str, Any]:
             if lw.is_tensor(x):
                 return {"shape": list(x.type.shape), "dtype": x.type.dtype, "value": None}
-            number = _NUMBERS.get(getattr(x, "kind", None))  # type: ignore[arg-type]  # a number known at run time
+            number = NUMBER_DTYPE.get(getattr(x, "kind", None))  # type: ignore[arg-type]  # a number known at run time
             return _of_parts(x, described) if number is None else {"shape": [], "dtype": number, "value": None}
 
         promise = primitive._promise(args, described)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..dtypes import bool_, int64
 from ..errors import ShapeError
-from ..ir.core import Block, Module, Op
+from ..ir.core import Block, Module
 from ..ir.primitive import Names, Primitive
 from ..ir.types import Seq, TensorType, Type, seq, tensor
 from .family import require, require_dtype
@@ -87,12 +87,6 @@ class Scan(Primitive):
         outs = [v.type for v in body.outs]
         require(outs[:k] == list(carries), f"body of scan changes the carries: {outs[:k]}, expected {list(carries)}")
         return *carries, *(seq(t) for t in outs[k:])
-
-
-def known_trips(op: Op) -> int | None:
-    """How many trips a loop has, where that is known before it runs; None of other ops, too."""
-    count = op.operands[0].constant if op.defn.name == "scan" else None
-    return None if count is None else max(0, int(count))
 
 
 class Call(Primitive):

@@ -20,6 +20,7 @@ from autodiff_compiler.errors import UnsupportedCallError
 from autodiff_compiler.inspection.derivative_source import PythonSource, python_of_module, readable
 from autodiff_compiler.inspection.samples import forward, samples_of
 from autodiff_compiler.ir.primitive import REGISTRY
+from autodiff_compiler.ir.text import parse_module
 
 RNG = np.random.default_rng(5)
 
@@ -452,6 +453,36 @@ def test_control_flow_is_written_as_statements():
         "d_a = d_x + d_a",
         "return d_a",
     ]
+
+
+#: A function that calls itself and has one result.
+RECURSIVE = """
+func @f(%n: i64[]) -> (i64[]) {
+  %r: i64[] = call %n {fn="@g"}
+  return %r
+}
+func @g(%n: i64[]) -> (i64[]) {
+  %zero: i64[] = const {value=0}
+  %one: i64[] = const {value=1}
+  %p: bool[] = greater %n, %zero
+  %r: i64[] = if %p then {
+    %m: i64[] = sub %n, %one
+    %q: i64[] = call %m {fn="@g"}
+    %t: i64[] = add %q, %n
+    yield %t
+  } else {
+    yield %zero
+  }
+  return %r
+}
+"""
+
+
+def test_a_function_with_one_result_gives_that():
+    source = python_of_module(parse_module(RECURSIVE))
+    (total,) = source.function(np.array(4))
+    assert (np.shape(total), total) == ((), 4 + 3 + 2 + 1)
+    assert "return r" in source
 
 
 def test_it_runs_without_the_package(tmp_path):

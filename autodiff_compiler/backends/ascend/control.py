@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...ir.core import Block, Op
+from ...ir.core import Block, Op, Value
 from ...ir.types import Seq, TensorType, TupleType, Type, tensor
+from ...primitives.control import COUNT
+from ..loop_plan import LoopPlan
 from .emit import Ref
 from .launch import Number, Placed, launch
 from .lower import Lowering, control
@@ -34,21 +37,23 @@ def _if(low: Lowering, op: Op) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ loops
-def _carries(low: Lowering, op: Op, inits: Any, loc: str) -> list[Operand]:
-    """Names for the carries, bound to the initial values."""
-    carries = [low.fresh(v.type, v.name) for v in inits]
-    low.bind(carries, [low.settled(low.env[v], loc) for v in inits])
+def _carries(low: Lowering, loop: LoopPlan, loc: str) -> list[Operand]:
+    """Names for the carries, which mean the initial values at first."""
+    carries = [low.fresh(c.init.type, c.init.name) for c in loop.carries]
+    low.bind(carries, [low.settled(low.env[c.init], loc) for c in loop.carries])
+    for carry, operand in zip(loop.carries, carries, strict=True):
+        low.env.update(dict.fromkeys(carry.args, operand))
     return carries
 
 
-def _body(low: Lowering, block: Block, carries: list[Operand], loc: str) -> tuple[list[Any], list[Operand]]:
+def _body(low: Lowering, loop: LoopPlan, carries: list[Operand], loc: str) -> tuple[list[Any], list[Operand]]:
     """The steps of a trip and its residuals, under names that outlive the next values of the carries."""
-    saved = [low.fresh(v.type, v.name) for v in block.outs[len(carries) :]]
+    saved = [low.fresh(out.type, out.name) for out, _ in loop.collected]
 
     def write() -> None:
-        low.block(block)
-        outs = [low.settled(low.env[v], loc) for v in block.outs]
-        low.bind([*saved, *carries], [*outs[len(carries) :], *outs[: len(carries)]])
+        low.block(loop.body)
+        nexts = [low.settled(low.env[c.next], loc) for c in loop.carries]
+        low.bind([*saved, *carries], [*(low.settled(low.env[v], loc) for v, _ in loop.collected), *nexts])
 
     return low.nested(write), saved
 
@@ -60,11 +65,10 @@ def _number(run: Run, ref: Ref, number: int) -> None:
 
 @control("while")
 def _while(low: Lowering, op: Op) -> None:
-    cond, body = op.blocks
-    loc = str(op.loc or "")
-    carries = _carries(low, op, op.operands, loc)
-    low.env.update(zip(cond.args, carries, strict=True))
-    low.env.update(zip(body.args, carries, strict=True))
+    loop, loc = LoopPlan(op, low.uses), str(op.loc or "")
+    cond = loop.cond
+    assert cond is not None
+    carries = _carries(low, loop, loc)
     tests: list[Ref] = []
 
     def test() -> None:
@@ -72,11 +76,11 @@ def _while(low: Lowering, op: Op) -> None:
         tests.append(low.whole(low.ref(cond.outs[0]), loc))
 
     cond_steps = low.nested(test)
-    body_steps, saved = _body(low, body, carries, loc)
-    count = low.fresh(op.results[0].type)
+    body_steps, saved = _body(low, loop, carries, loc)
+    count = low.fresh(loop.count.type)
     assert isinstance(count, Ref)
     sequences = [SeqKey() for _ in saved]
-    wanted = bool(low.uses.get(op.results[0]))
+    wanted = bool(low.uses.get(loop.count))
 
     def run(execute: Execute, run: Run) -> None:
         collected: list[list[Any]] = [[] for _ in saved]
@@ -93,58 +97,62 @@ def _while(low: Lowering, op: Op) -> None:
         if wanted:
             _number(run, count, trips)
 
-    results: list[Operand] = [count, *carries, *sequences]
-    _finish(low, op, run, [cond_steps, body_steps], results, [tests[0], *saved], loc)
+    made = {loop.count: count, **_results(loop, carries, sequences)}
+    _finish(low, made, run, [cond_steps, body_steps], [tests[0], *saved], loc)
 
 
 @control("scan")
 def _scan(low: Lowering, op: Op) -> None:
-    (body,), k, reverse = op.blocks, op.attr("carries"), op.attr("reverse")
-    loc = str(op.loc or "")
-    length, inits, xs = low.ref(op.operands[0]), op.operands[1 : 1 + k], op.operands[1 + k :]
-    carries = _carries(low, op, inits, loc)
-    index, *args = body.args
-    elements = [low.fresh(v.type, v.name) for v in args[k:]]
-    place = low.fresh(index.type)
-    assert isinstance(place, Ref)
-    low.env.update(zip(body.args, [place, *carries, *elements], strict=True))
-    steps, saved = _body(low, body, carries, loc)
-    sequences, wanted = [SeqKey() for _ in saved], bool(low.uses.get(index))
-    low.meanings += [(key, None) for e in elements for key in keys_of(e)]
-    read = [low.env[v] for v in xs]
+    loop, loc = LoopPlan(op, low.uses), str(op.loc or "")
+    length = low.ref(loop.count)
+    carries = _carries(low, loop, loc)
+    elements = {arg: low.fresh(arg.type, arg.name) for _, arg in loop.elements}
+    low.env.update(elements)
+    place = None
+    if loop.index is not None:
+        place = low.env[loop.index] = low.room(COUNT)
+    steps, saved = _body(low, loop, carries, loc)
+    sequences = [SeqKey() for _ in saved]
+    low.meanings += [(key, None) for e in elements.values() for key in keys_of(e)]
+    read = [low.env[xs] for xs, _ in loop.elements]
 
     def run(execute: Execute, run: Run) -> None:
         trips = max(int(length.number if length.number is not None else run.fetch(length)), 0)
         collected: list[list[Any]] = [[None] * trips for _ in saved]
         lists = [taken(run.frame, x) for x in read]
-        for i in reversed(range(trips)) if reverse else range(trips):
-            if wanted:
+        for i in reversed(range(trips)) if loop.reverse else range(trips):
+            if place is not None:
                 _number(run, place, i)
-            for x, items in zip(elements, lists, strict=True):
+            for x, items in zip(elements.values(), lists, strict=True):
                 given(run.frame, x, None if items is None else items[i])
             execute(steps, run)
             for items, x in zip(collected, saved, strict=True):
                 items[i] = taken(run.frame, x)
         run.frame.update(zip(sequences, collected, strict=True))
 
-    results: list[Operand] = [*carries, *sequences]
-    _finish(low, op, run, [steps], results, [length, *read, *saved], loc, [place, *elements])
+    inside = [*([place] if place is not None else []), *elements.values()]
+    _finish(low, _results(loop, carries, sequences), run, [steps], [length, *read, *saved], loc, inside)
+
+
+def _results(loop: LoopPlan, carries: list[Operand], sequences: list[SeqKey]) -> dict[Value, Operand]:
+    """What the results of a loop are."""
+    finals: dict[Value, Operand] = dict(zip((c.result for c in loop.carries), carries, strict=True))
+    return finals | dict(zip((result for _, result in loop.collected), sequences, strict=True))
 
 
 def _finish(
     low: Lowering,
-    op: Op,
+    made: Mapping[Value, Operand],
     run: Any,
     blocks: list[list[Any]],
-    results: list[Operand],
     reads: list[Operand],
     loc: str,
-    inside: list[Operand] | None = None,
+    inside: Sequence[Operand] = (),
 ) -> None:
-    """Appends the loop as a step; `inside`: values that it gives to its blocks."""
-    makes = [key for r in [*results, *(inside or ())] for key in keys_of(r)]
+    """The step that makes these values; `inside`: what it gives to its blocks."""
+    makes = [key for r in [*made.values(), *inside] for key in keys_of(r)]
     low.step(Loop(run, blocks, [key for r in reads for key in keys_of(r)], makes, loc))
-    low.env.update(zip(op.results, results, strict=True))
+    low.env.update(made)
 
 
 # ------------------------------------------------------------------------------------------------ sequences
@@ -156,7 +164,7 @@ def _seq_len(low: Lowering, op: Op) -> None:
     def run(execute: Execute, run: Run) -> None:
         _number(run, made, len(taken(run.frame, key) or ()))
 
-    _finish(low, op, run, [], [made], [key], "")
+    _finish(low, {op.results[0]: made}, run, [], [key], "")
 
 
 @control("to_seq")
@@ -201,7 +209,7 @@ def _seq_add(low: Lowering, op: Op) -> None:
             run.device.enter()
             run.frame[key] = _sum(run, type, taken(run.frame, a), taken(run.frame, b), str(op.loc or ""))
 
-    _finish(low, op, run, [], [key], [a, b], str(op.loc or ""))
+    _finish(low, {op.results[0]: key}, run, [], [a, b], str(op.loc or ""))
 
 
 def _sum(run: Run, type: Type, x: Any, y: Any, loc: str) -> Any:
@@ -232,4 +240,4 @@ def _without_overflow(low: Lowering, op: Op) -> None:
         overflowed = run.device.saturates and run.device.overflowed()
         run.store(np.logical_and(run.fetch(finite), not overflowed), made.buffer)
 
-    _finish(low, op, run, [], [made], [finite], str(op.loc or ""))
+    _finish(low, {op.results[0]: made}, run, [], [finite], str(op.loc or ""))

@@ -25,7 +25,7 @@ from ..op_by_op import peak, pieces_of
 from ..stacks import Stacks
 from ..target import Target
 from ..timed import Times
-from . import control, effects  # noqa: F401  (they enter how they lower ops)
+from . import calls, loops  # noqa: F401  (they enter how they lower ops)
 from .instrumentation import Timer
 from .lower import LOWERINGS, UNDEF, Lowering, Stretched
 from .module_code import ModuleCode
@@ -154,7 +154,7 @@ class NumpyBackend:
         """The results; those of the entry are arrays that belong to the caller alone, or states written in place."""
         given: set[Var] = set()
         for value in outs:
-            tree, var = low.value(value), _variable(low, value)
+            tree, var = low.tree(value), _variable(low, value)
             if low.out.is_entry and isinstance(value.type, TensorType) and low.env[value] is not UNDEF:
                 plain = tree
                 shown = var is not None and (var.foreign or var.root() in given or var.states - {states.get(var)})

@@ -18,7 +18,7 @@ from ...ir.core import Op
 from ...ir.types import Shape
 from .syntax import call, dtype_expr, number
 
-__all__ = ["Applied", "Leaf", "Splat", "argument_trees", "may_raise", "operator_tree", "trace_formula"]
+__all__ = ["Applied", "Leaf", "Splat", "argument_trees", "may_raise", "operator_tree", "trace_whole"]
 
 
 class Splat:
@@ -138,6 +138,31 @@ def trace_formula(op: Op, leaves: list[Leaf], attrs: dict[str, Any], formula: Ca
         return formula(_K, *leaves, **attrs)
     except Exception as error:
         raise InternalCompilerError(f"the formula of {op.defn.name} cannot be traced: {error}", loc=op.loc) from error
+
+
+def trace_whole(
+    op: Op,
+    operands: Sequence[tuple[Shape, Splat | None]],
+    attrs: dict[str, Any],
+    stretch: Callable[[int], None],
+    formula: Callable[..., Any] | None = None,
+) -> Any:
+    """The formula of an op for operands of these shapes, which NumPy stretches.
+
+    Where all of them together are smaller than the result, `stretch` makes one as large.
+    """
+    shape = op.results[0].shape
+    leaves = [
+        Leaf(i, x.dtype, () if splat else own, splat)
+        for i, (x, (own, splat)) in enumerate(zip(op.operands, operands, strict=True))
+    ]
+    root = trace_formula(op, leaves, attrs, formula)
+    if not isinstance(root, Applied) or root.shape == shape:
+        return root
+    at = next((i for i, leaf in enumerate(leaves) if leaf.splat is None), 0)
+    stretch(at)
+    leaves[at] = Leaf(at, op.operands[at].dtype, shape, None)
+    return trace_formula(op, leaves, attrs, formula)
 
 
 #: Functions that an operator spells shorter; on 0-d values the operator is also ten times as fast.

@@ -196,7 +196,7 @@ class _Writer:
         if isinstance(node, Branch):
             return [_Writer(self.timer, inner=True).written(arm) for arm in node.arms]
         assert isinstance(node, Loop)
-        if node.index is None and not isinstance(node.test, ast.Constant):  # a condition that runs once more
+        if not node.targets and not isinstance(node.test, ast.Constant):  # a condition that runs once more
             exit = Exit(node.test, node.loc)
             exit.ops = tuple(op for inner in piece.blocks[0] for op in inner.ops)
             node.body.insert(0, exit)

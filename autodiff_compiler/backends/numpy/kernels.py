@@ -204,13 +204,14 @@ def _free_names(fn: Callable[..., Any]) -> dict[str, Any]:
     return {**known, **inspect.getclosurevars(fn).nonlocals}
 
 
-def _loaded(code: types.CodeType) -> set[str]:
+@functools.lru_cache(maxsize=1024)  # disassembling was an eighth of a compilation
+def _loaded(code: types.CodeType) -> frozenset[str]:
     """The global names that code reads; `getclosurevars` would add names of attributes and miss comprehensions."""
     found = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             found |= _loaded(inner)
-    return found
+    return frozenset(found)
 
 
 def _public_path(value: Any) -> str | None:
@@ -400,11 +401,8 @@ class _Inliner:
         return literal(value)
 
 
-def print_call(op: Op, support: Support, shown: Callable[[Value, str], ast.expr], *, methods: bool = False) -> ast.Call:
-    """``print(...)`` as the op `print` has it; `shown` gives the expression of an operand for its print style.
-
-    With `methods` a form is written ``"...".format(x)``, else ``str.format("...", x)``.
-    """
+def print_call(op: Op, support: Support, shown: Callable[[Value, str], ast.expr]) -> ast.Call:
+    """``print(...)`` as the op `print` has it; `shown` gives an operand for the way in which it is printed."""
     ways = op.attr("ways")
 
     def part(what: Any) -> ast.expr:
@@ -412,10 +410,7 @@ def print_call(op: Op, support: Support, shown: Callable[[Value, str], ast.expr]
             return constant(what)
         if isinstance(what, tuple | list):
             form, *arguments = what
-            trees = [*map(part, arguments)]
-            if methods:
-                return call(attribute(constant(form), "format"), *trees)
-            return call("str.format", constant(form), *trees)
+            return call(attribute(constant(form), "format"), *map(part, arguments))
         return shown(op.operands[what], ways[what] if ways else "str")
 
     parts = [part(what) for what in op.attr("parts")]

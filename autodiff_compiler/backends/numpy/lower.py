@@ -7,8 +7,7 @@ Every value gets a variable, except three kinds that are absorbed into their con
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,16 +17,17 @@ from ...errors import InternalCompilerError
 from ...ir.core import Block, Function, Op, Value
 from ...ir.primitive import Effect
 from ...ir.types import Seq, TensorType, TupleType, seq, tensor
-from ...ir.walk import uses
 from ...runtime.commits import sees_state
-from ...source import Loc
+from ...runtime.text import tensor_repr
 from . import formula as fm
+from .control import SHARED
 from .formula import Applied, Leaf, Splat
 from .kernels import attributes, kernel_expression, overwriting_kernel, result_call, starts_from_copy, widened
 from .module_code import ModuleCode
 from .program import FunctionCode, Node, Step
 from .runtime import add_sequences, narrowed_results
 from .syntax import Var, assign, attribute, call, constant, dtype_expr, load, none, number, store, subscript, tuple_expr
+from .writer import Writer
 
 __all__ = ["LOWERINGS", "UNDEF", "Lowering", "Operand", "Pack", "Stretched"]
 
@@ -94,38 +94,25 @@ Absorbed: TypeAlias = Splat | Stretched | Pack | _Undef
 Operand: TypeAlias = Var | Absorbed
 
 
-class Lowering:
-    """Lowers one function: `env` says what each value is, `block` receives the statements."""
+class Lowering(Writer):
+    """Lowers one function: `env` says what each value is, `wanted` which variable a value is to be computed into."""
 
     def __init__(self, code: ModuleCode, function: Function, *, is_entry: bool) -> None:
-        self.code, self.function = code, function
-        self.support = code.support
+        super().__init__(code.module, function, code.support, code.undefined)
+        self.code, self.table = code, LOWERINGS
         self.env: dict[Value, Operand] = {}
-        self.uses = uses(function)
         self.wanted: dict[Value, Var] = {}
-        #: Called as soon as a value exists: they append it to the sequences that its loop collects.
-        self.pushes: dict[Value, list[Callable[[], None]]] = {}
         self.out = FunctionCode(code.names[function.name], [], function.loc, is_entry)
-        self.block: list[Node] = self.out.body
-        self.loc: Loc | None = function.loc
-        #: Pending commits: they run in the exception handler of the next op that can raise.
+        self.body = self.out.body
+        #: Commits to be noted if the next op that can raise does.
         self.commits: list[Op] = []
         #: Calls of other functions: callee, variables of the results, operands.
         self.calls: list[tuple[str, list[Var], list[Operand]]] = []
 
     # ------------------------------------------------------------------------------------------- statements
-    @contextmanager
-    def into(self, body: list[Node]) -> Iterator[list[Node]]:
-        """Statements go to `body` meanwhile."""
-        outer, self.block = self.block, body
-        try:
-            yield body
-        finally:
-            self.block = outer
-
     def run(self, statement: ast.stmt, out: ast.Call | None = None, elementwise: bool = False) -> Step:
         step = Step(statement, self.loc, out, elementwise)
-        self.block.append(step)
+        self.body.append(step)
         return step
 
     def target(self, value: Value, fallback: str = "t") -> Var:
@@ -135,6 +122,37 @@ class Lowering:
             var = Var(value.type, value.name, fallback=fallback)
         self.env[value] = var
         return var
+
+    def define(self, value: Value, tree: ast.expr) -> None:
+        self.run(assign(store(self.target(value)), tree))
+
+    def bind(self, value: Value, var: Var) -> None:
+        self.env[value] = var
+
+    def joined(self, value: Value) -> Var:
+        return Var(value.type, value.name, joined=True)
+
+    def prefer(self, value: Value, var: Var) -> None:
+        if isinstance(value.owner, Op) and value not in self.wanted:
+            self.wanted[value] = var
+
+    def give(self, var: Var, value: Value) -> None:
+        self.wanted.pop(value, None)
+        if self.env[value] is not var:
+            self.copy(var, self.env[value])
+
+    def give_together(self, pairs: Sequence[tuple[Var, Value]]) -> None:
+        trees = [self.tree(value) for _, value in pairs]
+        for var, value in pairs:
+            self.wanted.pop(value, None)
+            self.share(var, self.env[value])
+            self.order(var, [self.env[value]], view=True)
+        self.run(assign(tuple_expr((store(var) for var, _ in pairs), stored=True), tuple_expr(trees)))
+
+    def join(self, op: Op, test: ast.expr, results: list[Var], arms: Sequence[list[Node]]) -> None:
+        then, other = arms
+        self.branch(test, then, other)
+        self.env.update(zip(op.results, results, strict=True))
 
     def copy(self, var: Var, operand: Operand) -> None:
         """``var = operand``: the two may alias from now on."""
@@ -190,8 +208,7 @@ class Lowering:
             return tuple_expr(self.expr(e) for e in operand.elems)
         return none()
 
-    def value(self, value: Value) -> ast.expr:
-        """The value as an expression of its exact type."""
+    def tree(self, value: Value) -> ast.expr:
         return self.expr(self.env[value])
 
     def dims(self, shape: tuple[Any, ...]) -> list[ast.expr]:
@@ -223,20 +240,14 @@ class Lowering:
 
     # ------------------------------------------------------------------------------------------- ops
     def lower_block(self, block: Block) -> None:
-        for op in block.ops:
-            first = len(self.block)
-            self.loc = op.loc or self.loc
-            if self.commits and (op.defn.effect is Effect.IO or op.blocks or op.defn.name == "call"):
-                self._noting(op)
-            else:
-                self.lower(op)
-            if self.pushes:
-                for value in op.results:
-                    for push in self.pushes.pop(value, ()):
-                        push()
-            for node in self.block[first:]:
-                node.ops = node.ops or (op,)
+        super().lower_block(block)
         self._flush_commits()
+
+    def lower(self, op: Op) -> None:
+        if self.commits and (op.defn.effect is Effect.IO or op.blocks or op.defn.name == "call"):
+            self._noting(op)
+        else:
+            self.write(op)
 
     def _noting(self, op: Op) -> None:
         """Lowers an op that may raise inside a `try` whose handler runs the pending commits."""
@@ -244,7 +255,7 @@ class Lowering:
             self._flush_commits()
         commits, made = list(self.commits), list[Node]()
         with self.into(made):
-            self.lower(op)
+            self.write(op)
         if self.commits != commits:  # one more of them
             return
         self.commits.clear()
@@ -254,7 +265,7 @@ class Lowering:
                 handler = ast.ExceptHandler(type=load("BaseException"), name=None, body=[*notes, ast.Raise()])
                 statement = ast.Try(body=[node.node], handlers=[handler], orelse=[], finalbody=[])
                 node = Step(statement, node.loc)
-            self.block.append(node)
+            self.body.append(node)
 
     def _sees_state(self, op: Op) -> bool:
         name = op.attr("fn").removeprefix("@") if op.defn.name == "host_call" else None
@@ -269,23 +280,40 @@ class Lowering:
         self.commits.clear()
 
     def _commit(self, op: Op) -> ast.expr:
-        self.code.uses_callables = True
-        name = constant(op.attr("fn").removeprefix("@"))
-        return call(subscript(load("CALLABLES"), name), *(self.value(v) for v in op.operands))
+        return call(self.host(op.attr("fn")), *(self.tree(v) for v in op.operands))
 
-    def lower(self, op: Op) -> None:
-        name = op.defn.name
-        special = LOWERINGS.get(name)
-        if special is not None:
-            special(self, op)
-        elif op.defn.scalar is not None and op.defn.numpy is None:
-            self.formula(op)
-        elif op.defn.numpy is not None:
-            self.kernel(op)
-        else:
-            raise InternalCompilerError(
-                f"the NumPy backend cannot run {name}: a pass should have removed it", loc=op.loc, stage="code"
-            )
+    # ------------------------------------------------------------------------------------------- host code
+    def host(self, name: str) -> ast.expr:
+        """A function of the program that is called back."""
+        self.code.uses_callables = True
+        return subscript(load("CALLABLES"), constant(name.removeprefix("@")))
+
+    def array(self, value: Value) -> ast.expr:
+        """The value for host code: an ndarray even without dimensions."""
+        tree, operand = self.tree(value), self.env[value]
+        if isinstance(operand, Var):
+            operand.set_foreign()  # they may keep it
+        scalar = isinstance(value.type, TensorType) and value.type.shape == ()
+        return call("np.asarray", tree) if scalar else tree
+
+    def printed(self, value: Value, way: str) -> ast.expr:
+        if way == "array":
+            return self.array(value)
+        if way == "scalar":
+            return subscript(self.array(value), tuple_expr([]))
+        if way == "repr":
+            assert isinstance(value.type, TensorType)
+            return call(self.support.include(tensor_repr), self.array(value), constant(str(value.type.dtype)))
+        return super().printed(value, way)
+
+    def fail(self, op: Op, operands: Sequence[Value]) -> None:
+        made = call(self.host(op.attr("exception")), *(self.array(v) for v in operands))
+        self.run(ast.Raise(exc=made, cause=None))
+
+    def refuse(self, op: Op) -> None:
+        raise InternalCompilerError(
+            f"the NumPy backend cannot run {op.defn.name}: a pass should have removed it", loc=op.loc, stage="code"
+        )
 
     def link(self) -> None:
         """Notes the aliases of call results, once the callees are planned."""
@@ -305,37 +333,25 @@ class Lowering:
         operands = [self.env[x] for x in op.operands]
         out = op.results[0]
         assert isinstance(out.type, TensorType)
-        leaves = []
-        for i, (x, operand) in enumerate(zip(op.operands, operands, strict=True)):
+        shapes = []
+        for x, operand in zip(op.operands, operands, strict=True):
             shape = operand.source.type.shape if isinstance(operand, Stretched) else x.shape  # type: ignore[union-attr]
-            splat = operand if isinstance(operand, Splat) else None
-            leaves.append(Leaf(i, x.dtype, () if splat else shape, splat))
+            shapes.append((shape, operand if isinstance(operand, Splat) else None))
             self.support.dtype(x.dtype)
-        root = fm.trace_formula(op, leaves, attributes(op))
+
+        def stretch(at: int) -> None:
+            whole, var = operands[at], Var(tensor(op.operands[at].dtype, out.shape))
+            self.copy(var, Splat(whole.value, whole.dtype, out.shape) if isinstance(whole, Splat) else whole)
+            operands[at] = var
+
+        root = fm.trace_whole(op, shapes, attributes(op), stretch)
         if isinstance(root, Leaf):
             self.copy(self.target(out), operands[root.index])
             return
         if not isinstance(root, Applied) or root.dtype is not out.dtype:
             raise InternalCompilerError(f"the formula of {op.defn.name} makes {root!r}, not {out.type}", loc=op.loc)
-        if root.shape != out.type.shape:
-            self._unabsorb(operands, leaves, out.type)
-            root = fm.trace_formula(op, leaves, attributes(op))
         trees: dict[Applied, ast.expr] = {}
         self._apply(root, trees, operands, self.target(out, op.defn.name))
-
-    def _unabsorb(self, operands: list[Operand], leaves: list[Leaf], type: TensorType) -> None:
-        """Materialises one `broadcast_to` if all operands together broadcast to less than the result's shape."""
-        for i, operand in enumerate(operands):
-            if not isinstance(operand, Splat):
-                assert isinstance(operand, Stretched)
-                var = Var(operand.type, None)
-                self.copy(var, operand)
-                operands[i], leaves[i].shape = var, type.shape
-                return
-        operand = operands[0]
-        var = Var(type, None)
-        self.copy(var, Splat(operand.value, operand.dtype, type.shape))  # type: ignore[union-attr]
-        operands[0], leaves[0].shape, leaves[0].splat = var, type.shape, None
 
     def _apply(self, root: Applied, trees: dict[Applied, ast.expr], operands: list[Operand], target: Var) -> None:
         """Emits a statement per call below `root`, then ``target = ...``; small calls used once stay nested."""
@@ -479,34 +495,28 @@ class Lowering:
         self.run(assign(store(var), subscript(load(operand), constant(index))))
 
     def seq_len(self, op: Op) -> None:
-        tree, type = self.value(op.operands[0]), op.operands[0].type
+        tree, type = self.tree(op.operands[0]), op.operands[0].type
         while isinstance(type, Seq) and isinstance(type.elem, TupleType) and type.elem.elems:
             tree, type = subscript(tree, constant(0)), seq(type.elem.elems[0])
-        var = self.target(op.results[0])
-        length: ast.expr = call("len", tree)
-        if op.operands[0] in self.code.undefined:  # an undefined sequence is empty: its zero cotangent has a length
-            nothing = none()
-            test = ast.Compare(left=self.value(op.operands[0]), ops=[ast.Is()], comparators=[nothing])
-            length = ast.IfExp(test=test, body=number(0), orelse=length)
-        self.run(assign(store(var), call("np.int64", length)))
+        self.define(op.results[0], self.length(op.operands[0], tree))
 
     def seq_add(self, op: Op) -> None:
-        x, y = [self.value(v) for v in op.operands]
-        var = self.target(op.results[0])
+        x, y = [self.tree(v) for v in op.operands]
         elem = op.results[0].type.elem  # type: ignore[attr-defined]
         if isinstance(elem, TensorType):
             tree: ast.expr = ast.BinOp(left=x, op=ast.Add(), right=y)
         else:
             tree = call(self.support.include(add_sequences), x, y)
-        self.run(assign(store(var), tree))
+        self.define(op.results[0], tree)
 
     def same(self, op: Op) -> None:
         """A tensor as a sequence or back: the bytes are the same."""
         self.copy(self.target(op.results[0]), self.env[op.operands[0]])
 
 
-#: How ops are lowered that are more than a formula or a kernel; `control` and `effects` enter theirs.
+#: How ops are lowered that are more than a formula or a kernel; `loops` and `calls` enter theirs.
 LOWERINGS: dict[str, Callable[[Lowering, Op], None]] = {
+    **SHARED,
     "const": Lowering.const, "undef": Lowering.undef, "tuple_make": Lowering.tuple_make,
     "tuple_get": Lowering.tuple_get, "seq_len": Lowering.seq_len, "seq_add": Lowering.seq_add,
     "to_seq": Lowering.same, "from_seq": Lowering.same,

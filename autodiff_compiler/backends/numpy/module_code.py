@@ -13,12 +13,9 @@ from ...ir.types import Type
 from .instrumentation import Timer
 from .kernels import Support
 from .program import FunctionCode
-from .syntax import Var, attribute, call, constant, dtype_expr, literal, load, subscript
+from .syntax import Var, array_tree, attribute, call, constant, dtype_expr, load, subscript
 
 __all__ = ["ModuleCode"]
-
-#: Constants up to this many elements are written into the source.
-_SMALL = 64
 
 
 class ModuleCode:
@@ -52,12 +49,11 @@ class ModuleCode:
         return found[0]
 
     def _written(self, name: str, array: Any) -> ast.expr:
-        dtype = dtype_expr(from_numpy(array.dtype))
-        if array.size <= _SMALL:
-            text = literal(array.tolist() if array.dtype.name != "bfloat16" else array.astype(np.float32).tolist())
-            assert text is not None
-            return call(attribute(call("np.array", text, dtype), "reshape"), literal(array.shape) or text)
+        found = array_tree(array)
+        if found is not None:
+            return found
         self.arrays[name] = array
         stored = subscript(load("CONSTANTS"), constant(name))
         # The .npz format knows no bfloat16: it holds the bits.
-        return call(attribute(stored, "view"), dtype) if array.dtype.name == "bfloat16" else stored
+        bits = array.dtype.name == "bfloat16"
+        return call(attribute(stored, "view"), dtype_expr(from_numpy(array.dtype))) if bits else stored

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...source import Loc
-from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
+from .program import Branch, Exit, FunctionCode, Loop, Node, Step, Try, nodes_of
 from .syntax import Var, variables
 
 __all__ = ["nest_small"]
@@ -57,7 +57,7 @@ def _user(body: list[Node], i: int, step: Step) -> Step | Branch | Exit | None:
     """The node that uses the result, if the statement may move there."""
     (var,), needed = step.writes, set(step.reads)
     for node in body[i + 1 : i + 1 + _WINDOW]:
-        if isinstance(node, Loop):
+        if isinstance(node, Loop | Try):
             return None
         if var in node.reads:
             same_line = node.loc is step.loc or (node.loc and step.loc and _lines(node.loc) == _lines(step.loc))

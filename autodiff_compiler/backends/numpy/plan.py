@@ -108,17 +108,16 @@ class Liveness:
                 live.update(node.reads)
                 dies |= live - after
                 live |= after
-            else:
+            elif isinstance(node, Loop):
                 self._loop(node, live)
         return live
 
     def _loop(self, node: Loop, live: set[Var]) -> None:
         after = set(live)
         top = after | self.exposed(node.body)
-        if node.index is None:
+        if not node.targets:
             top.update(node.reads)
-        if node.index is not None:
-            top.discard(node.index)
+        top.difference_update(node.targets)
         dies = top - after
         self._loops.append((node, after, dies))
         before = self.run(node.body, set(top))
@@ -126,8 +125,7 @@ class Liveness:
         node.dies = sorted_vars(dies)
         live |= before
         live.update(node.reads)
-        if node.index is not None:
-            live.discard(node.index)
+        live.difference_update(node.targets)
 
     def exposed(self, body: list[Node]) -> set[Var]:
         """What a body reads before it assigns it."""
@@ -149,7 +147,7 @@ class Liveness:
                 reads |= then | other
                 writes = in_then & in_other
             elif isinstance(node, Loop):
-                reads |= self.exposed(node.body) - {node.index}
+                reads |= self.exposed(node.body).difference(node.targets)
             exposed |= reads - assigned
             assigned |= writes
         self._summaries[id(body)] = exposed, assigned
@@ -207,21 +205,18 @@ class _Walk:
             if isinstance(node, Step):
                 self._step(node)
             elif isinstance(node, Branch):
-                before = set(node.dies[0]), set(node.dies[1])
                 live = self.live
                 joined: set[Var] = set()
-                for arm, dies in zip(node.arms, before, strict=True):
+                for arm, dies in zip(node.arms, node.dies, strict=True):
                     self._restore(live)
                     self._nested(arm, dies)
                     joined |= self.live
                 self._restore(joined)
             elif isinstance(node, Loop):
-                if node.index is not None:
-                    self._born(node.index)
+                for var in node.targets:
+                    self._born(var)
                 self._nested(node.body, ())
-                if node.index is not None:
-                    self._kill(node.index)
-                for var in node.dies:
+                for var in (*node.targets, *node.dies):
                     self._kill(var)
 
     def _restore(self, live: set[Var]) -> None:
@@ -376,7 +371,7 @@ class _Deleter:
                 gone[v.namesake()] = v
         if not gone:
             return []
-        targets: list[ast.expr] = [ast.Name(id=v, ctx=ast.Del()) for v in gone.values()]  # type: ignore[arg-type]
+        targets: list[ast.expr] = [ast.Name(id=v, ctx=ast.Del()) for v in gone.values()]
         return [Step(ast.Delete(targets=targets), None)]
 
 

@@ -224,9 +224,10 @@ class _Writer:
                 self._line(depth + 1, "break", None)
             elif isinstance(node, Branch):
                 self._branch(node, depth)
-            else:
-                head = f"for {node.index} in {printed(node.test)}:" if node.index else f"while {printed(node.test)}:"
-                self._segment.note([(node.index, True)] if node.index else [])
+            elif isinstance(node, Loop):
+                targets = ", ".join(map(str, node.targets))
+                head = f"for {targets} in {printed(node.test)}:" if targets else f"while {printed(node.test)}:"
+                self._segment.note((var, True) for var in node.targets)
                 self._line(depth, head, node.loc)
                 self._body(node.body, depth + 1)
 
@@ -270,8 +271,8 @@ def _wrapped(tree: ast.expr) -> str:
 def _name_variables(function: FunctionCode, namer: Namer) -> None:
     """Names all variables of a function in the order of the text."""
 
-    def name(var: Var | None) -> None:
-        if var is not None and not var.name:
+    def name(var: Var) -> None:
+        if not var.name:
             var.name = namer.name(var.namesake().hint or var.namesake().fallback)
 
     for var in function.args:
@@ -281,7 +282,8 @@ def _name_variables(function: FunctionCode, namer: Namer) -> None:
             for var, _ in sorted(variables(node.node), key=lambda found: not found[1]):
                 name(var)
         elif isinstance(node, Loop):
-            name(node.index)
+            for var in node.targets:
+                name(var)
         if not isinstance(node, Step):
             for var in node.reads:
                 name(var)

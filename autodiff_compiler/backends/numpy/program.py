@@ -1,19 +1,20 @@
 """A generated function as statements, branches and loops, before it is text.
 
-The lowering makes it, the plan adds `out=` and `del`, the printer writes it.
+The lowering makes it, the plan adds `out=` and `del`, the printer writes it.  Readable source consists of the same
+statements: there names are given and lines wrapped instead.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from ...ir.core import Op
 from ...source import Loc
 from .syntax import Var, variables
 
-__all__ = ["Branch", "Exit", "FunctionCode", "Loop", "Node", "Step", "nodes_of"]
+__all__ = ["Branch", "Exit", "FunctionCode", "Loop", "Node", "Step", "Try", "nodes_of", "trees_of"]
 
 
 class Step:
@@ -40,6 +41,18 @@ class Step:
         self.donor: Var | None = None
         self.dies: list[Var] = []
 
+    @property
+    def value(self) -> ast.expr | None:
+        """What a variable is assigned, if the statement does that and no more."""
+        if isinstance(self.node, ast.Assign) and self.writes and isinstance(self.node.targets[0], ast.Name):
+            return self.node.value
+        return None
+
+    @property
+    def copied(self) -> Var | None:
+        """The variable that a variable is assigned."""
+        return self.reads[0] if isinstance(self.value, ast.Name) and self.reads else None
+
 
 class Branch:
     """``if test: ... else: ...``"""
@@ -55,12 +68,12 @@ class Branch:
 
 
 class Loop:
-    """``for index in count: ...``, or ``while test: ...`` where there is no index."""
+    """``for targets in test: ...``, or ``while test: ...`` where there are no targets."""
 
-    __slots__ = ("body", "dies", "index", "loc", "ops", "reads", "test")
+    __slots__ = ("body", "dies", "loc", "ops", "reads", "targets", "test")
 
-    def __init__(self, test: ast.expr, index: Var | None, body: list[Node], loc: Loc | None) -> None:
-        self.test, self.index, self.body, self.loc = test, index, body, loc
+    def __init__(self, test: ast.expr, targets: Sequence[Var], body: list[Node], loc: Loc | None) -> None:
+        self.test, self.targets, self.body, self.loc = test, list(targets), body, loc
         self.ops: tuple[Op, ...] = ()
         self.reads = [v for v, _ in variables(test)]
         #: Variables the loop needs until it ends.
@@ -78,7 +91,18 @@ class Exit:
         self.reads = [v for v, _ in variables(test)]
 
 
-Node: TypeAlias = Step | Branch | Loop | Exit
+class Try:
+    """``try: body``, ``except: leaving``, which raises again; in readable source only."""
+
+    __slots__ = ("body", "leaving", "loc", "ops", "reads")
+
+    def __init__(self, body: list[Node], leaving: list[Node], loc: Loc | None) -> None:
+        self.body, self.leaving, self.loc = body, leaving, loc
+        self.ops: tuple[Op, ...] = ()
+        self.reads: list[Var] = []
+
+
+Node: TypeAlias = Step | Branch | Loop | Exit | Try
 
 
 class FunctionCode:
@@ -104,3 +128,14 @@ def nodes_of(body: list[Node]) -> Iterator[Node]:
                 todo += arm[::-1]
         elif isinstance(node, Loop):
             todo += node.body[::-1]
+        elif isinstance(node, Try):
+            todo += [*node.body, *node.leaving][::-1]
+
+
+def trees_of(body: list[Node]) -> Iterator[ast.AST]:
+    """All expressions and statements of Python's."""
+    for node in nodes_of(body):
+        if isinstance(node, Step):
+            yield node.node
+        elif not isinstance(node, Try):
+            yield node.test

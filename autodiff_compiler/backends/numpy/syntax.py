@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import io
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import astunparse
@@ -19,50 +19,70 @@ from ...dtypes import DType, from_numpy
 from ...ir.types import TensorType, Type
 
 __all__ = [
-    "Var", "assign", "attribute", "call", "constant", "dotted", "dtype_expr", "literal", "load", "none", "number",
-    "printed", "store", "subscript", "tuple_expr", "variables",
+    "Var", "array_tree", "assign", "attribute", "call", "constant", "dotted", "dtype_expr", "literal", "load", "none",
+    "number", "printed", "store", "subscript", "targets_of", "tuple_expr", "variables",
 ]  # fmt: skip
 
 
 _numbers = itertools.count()
+#: The largest array, in elements, that is written into the text.
+_SMALL = 64
 
 
-class Var:
+class Var(str):
     """A variable of a generated function: its type, and the set of variables that it may alias.
 
+    It is a str, so that a tree can be printed, to see how long it is, before variables have names.
     `foreign` (kept at the root of the alias set): bytes that the program must not overwrite, as those of arguments.
     `states` (likewise): the arguments in the set that are states, which only their next versions may overwrite.
     `ordered`: the array is in C order, so far as is known yet, and so is what is computed from it; `whole`: and it is
     contiguous.  `joined`: several statements may assign it.
-    `hint`: the name the user's program suggests; `fallback`: one for where it suggests none.
+    `hint`: the name the user's program suggests; `fallback`: one for where it suggests none.  `fixed`: its name is its
+    hint.
     """
+
+    number: int
+    type: Type | None
+    nbytes: int
+    hint: str | None
+    fallback: str
+    fixed: bool
+    joined: bool
+    ordered: bool
+    whole: bool
+    #: The variable whose bytes this one shows, if it is a view of one.
+    base: Var | None
+    #: Variables laid out like this one, and whether they are views of it.
+    _followers: list[tuple[Var, bool]]
+    _foreign: bool
+    _name: str
+    _named_by: Var | None
+    _root: Var | None
+    _states: frozenset[Var]
 
     __slots__ = (
         "_followers", "_foreign", "_name", "_named_by", "_root", "_states",
-        "base", "fallback", "hint", "joined", "nbytes", "number", "ordered", "type", "whole",
+        "base", "fallback", "fixed", "hint", "joined", "nbytes", "number", "ordered", "type", "whole",
     )  # fmt: skip
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         type: Type | None,
         hint: str | None = None,
         *,
         fallback: str = "t",
         foreign: bool = False,
         joined: bool = False,
-    ) -> None:
-        self.type, self.hint, self.fallback, self._name = type, hint, fallback, ""
-        self.ordered, self.whole, self.joined = True, True, joined
-        #: Variables laid out like this one, and whether they are views of it.
-        self._followers: list[tuple[Var, bool]] = []
-        #: The variable that this one is a view of, if it is a view.
-        self.base: Var | None = None
-        self._root: Var | None = None
-        self._named_by: Var | None = None
-        self._foreign = foreign
-        self._states: frozenset[Var] = frozenset()
-        self.number = next(_numbers)
-        self.nbytes = size_of(type)
+        fixed: bool = False,
+    ) -> Var:
+        number = next(_numbers)
+        self = str.__new__(cls, f"{hint or fallback}@{number}")
+        self.number, self.type, self.nbytes = number, type, size_of(type)
+        self.hint, self.fallback, self.fixed = hint, fallback, fixed
+        self.joined, self.ordered, self.whole = joined, True, True
+        self.base = self._root = self._named_by = None
+        self._followers, self._foreign, self._name, self._states = [], foreign, "", frozenset()
+        return self
 
     def root(self) -> Var:
         """The representative of the alias set."""
@@ -150,9 +170,6 @@ class Var:
         elif view and not other.whole:
             self.become_part()
 
-    def __repr__(self) -> str:
-        return f"<{self.name or self.namesake().hint or '_'}: {self.type!r}>"
-
 
 def size_of(type: Type | None) -> int:
     """The bytes of an array of that type; 0 where it may be no array (but a NumPy scalar) or its size is symbolic."""
@@ -168,11 +185,16 @@ def size_of(type: Type | None) -> int:
 
 # ------------------------------------------------------------------------------------------------ expressions
 def load(var: Var | str) -> ast.expr:
-    return ast.Name(id=var, ctx=ast.Load())  # type: ignore[arg-type]
+    return ast.Name(id=var, ctx=ast.Load())
 
 
 def store(var: Var | str) -> ast.Name:
-    return ast.Name(id=var, ctx=ast.Store())  # type: ignore[arg-type]
+    return ast.Name(id=var, ctx=ast.Store())
+
+
+def targets_of(vars: Sequence[Var]) -> ast.expr:
+    """What an assignment to one or several variables has on its left."""
+    return store(vars[0]) if len(vars) == 1 else tuple_expr(map(store, vars), stored=True)
 
 
 def attribute(value: ast.expr, name: str) -> ast.expr:
@@ -260,6 +282,19 @@ def literal(value: Any) -> ast.expr | None:
             return None
         return tuple_expr(elems) if isinstance(value, tuple) else ast.List(elts=elems, ctx=ast.Load())  # type: ignore[arg-type]
     return None
+
+
+def array_tree(array: Any) -> ast.expr | None:
+    """A small array as an expression; None for a larger one."""
+    if array.size > _SMALL:
+        return None
+    dtype = from_numpy(array.dtype)
+    content = literal((array.astype(np.float32) if dtype.name == "bfloat16" else array).tolist())
+    if content is None:
+        return None
+    typed = () if dtype.name in ("float64", "int64", "bool") and array.size else (dtype_expr(dtype),)
+    tree = call("np.array", content, *typed)
+    return tree if array.size else call(attribute(tree, "reshape"), tuple_expr(map(number, array.shape)))
 
 
 def variables(node: ast.AST) -> Iterator[tuple[Var, bool]]:

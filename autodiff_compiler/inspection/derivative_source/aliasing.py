@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from ...backends.numpy.syntax import attribute, call
+from ...backends.numpy.program import Node, Step
+from ...backends.numpy.syntax import Var, assign, attribute, call, load, store, tuple_expr, variables
 from ...ir.core import Value
 from ...ir.types import TensorType
 from .lowering import Lowering
 from .memory import Memory
-from .statements import Assign, Do, Statement, Var, reads, tree_of
 
 __all__ = ["Results", "simultaneous", "unaliased", "writes_arguments"]
 
@@ -25,9 +25,9 @@ def unaliased(tree: ast.expr, memory: Memory, given: set[str], scalar: bool = Fa
     return call("np.array", tree) if memory.is_truth(tree) else call(attribute(tree, "copy"))
 
 
-def _store(statement: Statement) -> tuple[ast.expr, ast.expr]:
+def _store(statement: Node) -> tuple[ast.expr, ast.expr]:
     """The target and the value of a write."""
-    assert isinstance(statement, Do)
+    assert isinstance(statement, Step)
     assert isinstance(statement.node, ast.Assign)
     return statement.node.targets[0], statement.node.value
 
@@ -37,17 +37,17 @@ def _overwrites(target: ast.expr) -> bool:
     return isinstance(target, ast.Subscript) and getattr(target.slice, "value", None) is ...
 
 
-def writes_arguments(updates: list[Statement]) -> bool:
+def writes_arguments(updates: list[Node]) -> bool:
     """Whether one of the writes changes an array of the caller's."""
     return any(_overwrites(_store(u)[0]) for u in updates)
 
 
-def simultaneous(updates: list[Statement], memory: Memory, given: set[str]) -> list[Statement]:
+def simultaneous(updates: list[Node], memory: Memory, given: set[str]) -> list[Node]:
     """The writes as if all happened at once: none reads what another has written."""
     pairs: list[tuple[ast.expr, ast.expr]] = []
     clash, written = False, set[str]()
     for target, value in map(_store, updates):
-        clash = clash or any(not memory.of(name).isdisjoint(written) for name in reads(value))
+        clash = clash or any(not memory.of(load(var)).isdisjoint(written) for var, _ in variables(value))
         if _overwrites(target):
             written |= memory.of(target)
             pairs.append((target, value))
@@ -55,10 +55,9 @@ def simultaneous(updates: list[Statement], memory: Memory, given: set[str]) -> l
             pairs.append((target, unaliased(value, memory, given)))
     if clash:
         values = [v if not _overwrites(t) else unaliased(v, memory, set()) for t, v in pairs]
-        targets = ast.Tuple(elts=[t for t, _ in pairs], ctx=ast.Store())
-        node = ast.Assign(targets=[targets], value=ast.Tuple(elts=values, ctx=ast.Load()), lineno=0)
-        return [Do(node, updates[0].loc)]
-    return [Do(ast.Assign(targets=[t], value=v, lineno=0), u.loc) for (t, v), u in zip(pairs, updates, strict=True)]
+        targets = tuple_expr((t for t, _ in pairs), stored=True)
+        return [Step(assign(targets, tuple_expr(values)), updates[0].loc)]
+    return [Step(assign(t, v), u.loc) for (t, v), u in zip(pairs, updates, strict=True)]
 
 
 class Results:
@@ -75,8 +74,8 @@ class Results:
             scalar = isinstance(value.type, TensorType) and value.type.shape == ()
             tree = unaliased(self._low.tree(value), self._memory, self._given, scalar)
             if self._before and not isinstance(tree, ast.Name | ast.Constant):
-                var = Var(self._low.hint(value), "result")
-                self._low.body.append(Assign([var], tree))
-                tree = tree_of(var)
+                var = Var(None, self._low.hint(value), fallback="result")
+                self._low.body.append(Step(assign(store(var), tree), None))
+                tree = load(var)
             self._trees[index] = tree
         return self._trees[index]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...backends.numpy.formula import Applied, Leaf, Splat, argument_trees, operator_tree, trace_formula
+from ...backends.numpy.formula import Applied, Leaf, Splat, argument_trees, operator_tree, trace_whole
 from ...backends.numpy.kernels import Support, attributes, index_of, kernel_expression, slice_parts, whole
 from ...backends.numpy.syntax import attribute, call, dtype_expr, literal, number, subscript, tuple_expr
 from ...dtypes import DType
@@ -22,7 +23,7 @@ from ...ir.types import TensorType
 from . import readable
 
 __all__ = [
-    "FORMULAS", "Written", "as_argument", "formula_of", "kernel_tree", "length", "plain_number",
+    "FORMULAS", "Written", "as_argument", "formula_of", "kernel_tree", "length", "negated", "plain_number",
     "single_axes", "slice_index", "splat_tree",
 ]  # fmt: skip
 
@@ -96,16 +97,20 @@ class Written:
         self.tree, self.shape, self.splat = tree, shape, splat
 
 
-def formula_of(op: Op, operands: list[Written], name_part: Any) -> tuple[ast.expr, tuple[Any, ...]]:
-    """The expression of an elementwise op, and its shape; `name_part` gives a part that is used twice a variable."""
-    leaves = [Leaf(i, x.dtype, w.shape, w.splat) for i, (x, w) in enumerate(zip(op.operands, operands, strict=True))]
-    root = trace_formula(op, leaves, attributes(op), FORMULAS.get(op.defn.name))
-    if isinstance(root, Leaf):
-        tree = operands[root.index].tree
-        assert tree is not None
-        return tree, root.shape
-    trees: dict[Applied, ast.expr] = {}
-    return _applied(root, root, operands, trees, name_part), root.shape
+def formula_of(op: Op, operands: list[Written], stretch: Callable[[int], None], name_part: Any) -> ast.expr:
+    """The expression of an elementwise op.
+
+    `stretch` makes an operand as large as the result; `name_part` gives a part that is used twice a variable.
+    """
+    shapes = [(w.shape, w.splat) for w in operands]
+    root = trace_whole(op, shapes, attributes(op), stretch, FORMULAS.get(op.defn.name))
+    if not isinstance(root, Leaf):
+        return _applied(root, root, operands, {}, name_part)
+    if root.shape != op.results[0].shape:
+        stretch(root.index)
+    tree = operands[root.index].tree
+    assert tree is not None
+    return tree
 
 
 def _applied(
@@ -246,6 +251,14 @@ def _slice(op: Op, x: ast.expr) -> ast.expr:
 
 
 _TREES: dict[str, Any] = {"slice": _slice, "transpose": _transpose, "reshape": _reshape, "cast": _cast}
+
+
+def negated(tree: ast.expr, times: int = 1) -> ast.expr:
+    """The negation of a condition; `times` 2: the condition itself, with `np.logical_not` spelt ``not``."""
+    inner = tree.args[0] if isinstance(tree, ast.Call) and ast.unparse(tree.func) == "np.logical_not" else None
+    if times == 2:
+        return tree if inner is None else ast.UnaryOp(op=ast.Not(), operand=negated(inner, 2))
+    return ast.UnaryOp(op=ast.Not(), operand=tree) if inner is None else negated(inner, 2)
 
 
 def single_axes(op: Op) -> set[int]:

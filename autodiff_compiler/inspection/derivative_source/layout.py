@@ -8,8 +8,9 @@ import textwrap
 from collections.abc import Iterable
 
 from ... import escape
+from ...backends.numpy.program import Branch, Exit, Loop, Node, Step, Try
 from ...source import Loc, line_of
-from .statements import Assign, Do, If, Loop, Statement, Try, store
+from .expressions import negated
 
 __all__ = ["WIDTH", "Layout", "docstring", "quoted", "wrapped"]
 
@@ -24,17 +25,15 @@ class Layout:
         self.lines: list[str] = []
         self._said: tuple[str, int, str, tuple[str, ...]] | None = None
 
-    def body(self, statements: list[Statement], depth: int, around: Loc | None = None) -> None:
+    def body(self, statements: list[Node], depth: int, around: Loc | None = None) -> None:
         """The statements, each group under a comment with the line that it comes from, if not that `around` them."""
         for s in statements:
-            if isinstance(s, If):
+            if isinstance(s, Branch):
                 self._branch(s, depth)
                 continue
             if s.loc is None or around is None or _key(s.loc) != _key(around):
                 self._comment(s.loc, depth)
-            if isinstance(s, Assign):
-                self.add(ast.unparse(_assignment(s)), depth)
-            elif isinstance(s, Do):
+            if isinstance(s, Step):
                 self.add(_without_parentheses(s.node, WIDTH - depth * _INDENT), depth)
             elif isinstance(s, Loop):
                 self.add(_head_of(s, WIDTH - depth * _INDENT), depth)
@@ -47,14 +46,15 @@ class Layout:
                 self.add("except Exception:", depth)
                 self.body(s.leaving, depth + 1, s.loc)
                 self.add("raise", depth + 1)
-            else:
-                self.add("break", depth)
+            elif isinstance(s, Exit):
+                self.add(f"if {_unparsed(negated(s.test))}:", depth)
+                self.add("break", depth + 1)
 
-    def _branch(self, s: If, depth: int) -> None:
-        if not s.then and not s.other:
+    def _branch(self, s: Branch, depth: int) -> None:
+        (then, other), test = s.arms, negated(s.test, 2)
+        if not then and not other:
             return
         self._comment(s.loc, depth)
-        then, other, test = s.then, s.other, s.test
         if not then:
             then, other, test = other, [], ast.UnaryOp(op=ast.Not(), operand=test)
         self.add(f"if {_unparsed(test)}:", depth)
@@ -92,11 +92,6 @@ def _key(loc: Loc) -> tuple[str, int, str, tuple[str, ...]]:
     return place.file, place.line, loc.tag, tuple([at.of_user().short for at in loc.also])
 
 
-def _assignment(s: Assign) -> ast.stmt:
-    """``x = x + y`` stays what it is: an update in place would change arrays of the caller's."""
-    return ast.Assign(targets=[store(s.targets)], value=s.value, lineno=0)
-
-
 def _unparsed(tree: ast.expr) -> str:
     text = ast.unparse(tree)
     return text[1:-1] if isinstance(tree, ast.Tuple) and len(tree.elts) > 1 else text
@@ -112,9 +107,10 @@ def _without_parentheses(node: ast.stmt, room: int) -> str:
 
 def _head_of(loop: Loop, room: int) -> str:
     if not loop.targets:
-        return f"while {_unparsed(loop.head)}:"
-    text = f"for {_unparsed(store(loop.targets))} in {_unparsed(loop.head)}:"
-    return text if len(text) <= room else f"for {ast.unparse(store(loop.targets))} in {_unparsed(loop.head)}:"
+        return f"while {_unparsed(negated(loop.test, 2))}:"
+    targets, head = ", ".join(map(str, loop.targets)), _unparsed(loop.test)
+    text = f"for {targets} in {head}:"
+    return text if len(text) <= room or len(loop.targets) == 1 else f"for ({targets}) in {head}:"
 
 
 # ------------------------------------------------------------------------------------------------ long lines

@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
+from ...backends.numpy.control import SHARED
 from ...backends.numpy.formula import Splat
 from ...backends.numpy.kernels import Support, widened
-from ...backends.numpy.syntax import attribute, call, dtype_expr, literal, number, subscript, tuple_expr
+from ...backends.numpy.program import Node, Step, Try
+from ...backends.numpy.syntax import (
+    Var,
+    assign,
+    attribute,
+    call,
+    dtype_expr,
+    literal,
+    load,
+    number,
+    store,
+    subscript,
+    targets_of,
+    tuple_expr,
+)  # fmt: skip
+from ...backends.numpy.writer import Writer
 from ...errors import CompileError, UnsupportedCallError
 from ...ir.core import Block, Function, Module, Op, Value
 from ...ir.naming import definitions
 from ...ir.primitive import Effect
 from ...ir.types import TensorType
-from ...ir.walk import uses
 from ...runtime.commits import Commit
-from ...source import Loc
-from .expressions import FORMULAS, Written, formula_of, kernel_tree, length, plain_number, splat_tree
+from .expressions import FORMULAS, Written, formula_of, kernel_tree, length, negated, plain_number, splat_tree
 from .hints import Hints
-from .statements import Assign, Do, Statement, Try, Var, tree_of
 
-__all__ = ["SPECIAL", "Lowering", "Writes"]
+__all__ = ["SPECIAL", "Lowering"]
 
 #: A write-back: targets and values; for a target that cannot be named, the op that noted it.
 Writes: TypeAlias = list[tuple[ast.expr | None, ast.expr | Op]]
@@ -33,8 +46,8 @@ _LONGEST_PART = 44
 _EVERYWHERE = {"transpose", "expand_dims", "broadcast_to", "stop_gradient", "tuple_make", "tuple_get"}
 
 
-class Lowering:
-    """Writes the statements of a function: `trees` says what each value is, `body` receives the statements."""
+class Lowering(Writer):
+    """Writes the statements of a function: `trees` says what each value is."""
 
     def __init__(
         self,
@@ -45,14 +58,9 @@ class Lowering:
         hints: Hints,
         arguments: list[ast.expr],
     ) -> None:
-        self.module, self.function, self.support, self.undefined = module, function, support, undefined
-        self.hints = hints
-        self.uses = uses(function)
+        super().__init__(module, function, support, undefined)
+        self.hints, self.table, self.formulas = hints, SPECIAL, FORMULAS
         self.trees: dict[Value, ast.expr] = dict(zip(function.args, arguments, strict=True))
-        self.body: list[Statement] = []
-        self.loc: Loc | None = function.loc
-        #: callbacks for when a value exists: it is appended to the residuals
-        self.pushes: dict[Value, list[Callable[[], None]]] = {}
         self._places: dict[Value, int] = {}
         #: fresh arrays that updates may write to in place
         self._updated: dict[Value, Var] = {}
@@ -70,7 +78,7 @@ class Lowering:
         #: the targets of a note, with the numbers of the operands they get; None: they cannot be named
         self.noted: Callable[[Commit], list[tuple[ast.expr, int]] | None] = lambda commit: None
         #: where those writes stand in the text: a list of statements, the first and the number of them
-        self.leavings: list[tuple[list[Statement], int, int]] = []
+        self.leavings: list[tuple[list[Node], int, int]] = []
 
     # ------------------------------------------------------------------------------------------- values
     def tree(self, value: Value) -> ast.expr:
@@ -134,8 +142,8 @@ class Lowering:
         else:
             name = self.variable(new, self.start(old, new))
         self._updated[new] = name
-        self.trees[new] = tree_of(name)
-        self.body.append(Do(change(tree_of(name)), self.loc))
+        self.bind(new, name)
+        self.run(change(load(name)))
 
     def _hint_of_use(self, value: Value) -> str | None:
         """The name of a constant, or of what it becomes the first value of."""
@@ -165,13 +173,36 @@ class Lowering:
         return Written(self.tree(value), value.shape)
 
     # ------------------------------------------------------------------------------------------- statements
-    def into(self, body: list[Statement], write: Callable[[], Any]) -> Any:
-        """Statements go to `body` meanwhile."""
-        outer, self.body = self.body, body
-        try:
-            return write()
-        finally:
-            self.body = outer
+    def bind(self, value: Value, var: Var) -> None:
+        self.trees[value] = load(var)
+
+    def joined(self, value: Value) -> Var:
+        return self.new_variable(value)
+
+    def prefer(self, value: Value, var: Var) -> None:
+        """Not here: what is only copied becomes one variable when names are given."""
+
+    def is_read(self, value: Value) -> bool:
+        return self.places(value) > 0
+
+    def give(self, var: Var, value: Value) -> None:
+        tree = self.tree(value)
+        loc = value.op.loc if value.op is not None and self.is_part(value) else None
+        self.body.append(Step(assign(store(var), tree), loc))
+
+    def give_together(self, pairs: Sequence[tuple[Var, Value]]) -> None:
+        trees = tuple_expr(self.tree(value) for _, value in pairs)
+        self.run(assign(targets_of([var for var, _ in pairs]), trees))
+
+    def join(self, op: Op, test: ast.expr, results: list[Var], arms: Sequence[list[Node]]) -> None:
+        joined = _logic(test, results, arms)
+        if joined is not None:
+            self.define(op.results[0], joined)
+            return
+        then, other = arms
+        self.branch(test, then, other)
+        for result, var in zip(op.results, results, strict=True):
+            self.bind(result, var)
 
     def places(self, value: Value) -> int:
         """In how many places the value's expression would stand if it were inlined.
@@ -199,7 +230,7 @@ class Lowering:
         places = self.places(value)
         if places == 0 and not op.defn.multiple:
             if is_check(op):
-                self.body.append(Do(ast.Expr(value=tree), self.loc))
+                self.run(ast.Expr(value=tree))
             return
         everywhere = op.defn.name in _EVERYWHERE
         if (everywhere or (places == 1 and not self._is_named(value))) and self._is_short(
@@ -207,12 +238,12 @@ class Lowering:
         ):
             self.trees[value] = tree
             return
-        self.trees[value] = tree_of(self.variable(value, tree))
+        self.bind(value, self.variable(value, tree))
 
     def variable(self, value: Value, tree: ast.expr) -> Var:
         """A variable for a value, and the statement that assigns it."""
         var = self.new_variable(value)
-        self.body.append(Assign([var], tree, self.loc))
+        self.run(assign(store(var), tree))
         return var
 
     def is_part(self, value: Value) -> bool:
@@ -226,7 +257,7 @@ class Lowering:
             fallback = "g" if backward else "t"
             if isinstance(type, TensorType) and type.dtype.is_bool:
                 fallback = "mask" if type.shape else "condition"
-        return Var(self.hint(value), fallback)
+        return Var(None, self.hint(value), fallback=fallback)
 
     def hint(self, value: Value) -> str | None:
         """The user's name of a value as a Python name."""
@@ -268,30 +299,21 @@ class Lowering:
         return self.hint(block.args[at + (op.defn.name == "scan")]) if at < carries else None  # type: ignore[union-attr]
 
     # ------------------------------------------------------------------------------------------- ops
-    def block(self, block: Block) -> None:
+    def lower_block(self, block: Block) -> None:
         lasting = self.lasting
-        self._ops(block)
+        super().lower_block(block)
         if self.lasting is not lasting and block is not self.function.body:
             self.lasting = [(None, op) for _, op in self.lasting]  # around the block, its values are not known
 
-    def _ops(self, block: Block) -> None:
-        for op in block.ops:
-            self.loc = op.loc or self.loc
-            self.op(op)
-            if self.pushes:
-                for result in op.results:
-                    for push in self.pushes.pop(result, ()):
-                        push()
-
-    def op(self, op: Op) -> None:
+    def lower(self, op: Op) -> None:
         if (self.writes or self.lasting) and is_check(op):
-            inside: list[Statement] = []
-            self.into(inside, lambda: self._checked(op))
-            leaving: list[Statement] = []
-            self.leave(leaving)
+            with self.into([]) as inside:
+                self._checked(op)
+            with self.into([]) as leaving:
+                self.leave()
             self.body.append(Try(inside, leaving, self.loc))
         else:
-            self._op(op)
+            self.write(op)
         if op.defn.name != "host_call":
             self.writes = []
 
@@ -300,53 +322,62 @@ class Lowering:
         self.kernel(op)
         result = op.results[0]
         if not self.body:  # it would be a part of another statement
-            self.trees[result] = tree_of(self.variable(result, self.tree(result)))
+            self.bind(result, self.variable(result, self.tree(result)))
 
-    def leave(self, body: list[Statement]) -> None:
+    def leave(self) -> None:
         """Adds the writes that the caller must see if an exception leaves the op of now."""
-        made: dict[str, Do] = {}
+        made: dict[str, Step] = {}
         for target, held in [*self.lasting, *self.writes]:
             if target is None or isinstance(held, Op):
                 assert isinstance(held, Op)
                 raise unsupported(held, "an exception would have to leave what was written elsewhere before")
-            made[ast.unparse(target)] = Do(ast.Assign(targets=[target], value=held, lineno=0), self.loc)
-        self.leavings.append((body, len(body), len(made)))
-        body += made.values()
+            made[ast.unparse(target)] = Step(assign(target, held), self.loc)
+        self.leavings.append((self.body, len(self.body), len(made)))
+        self.body += made.values()
 
-    def _op(self, op: Op) -> None:
-        special = SPECIAL.get(op.defn.name)
+    def refuse(self, op: Op) -> None:
+        raise unsupported(op, "there is no NumPy for it")
+
+    def printed(self, value: Value, way: str) -> ast.expr:
+        return call("repr", self.tree(value)) if way == "repr" else super().printed(value, way)
+
+    def fail(self, op: Op, operands: Sequence[Value]) -> None:
+        """Writes back what an exception must leave written, and raises it."""
+        made = self.module.callables.get(op.attr("exception").removeprefix("@"))
+        text = getattr(made, "text", None)
+        if text is None:
+            raise unsupported(op, "its exception is made by a function")
+        error: ast.expr = _Shown(self, operands).visit(ast.parse(text, mode="eval").body)
+        if operands and (self.writes or self.lasting):  # its message shows the values before the write-back
+            var = Var(None, fallback="error")
+            self.run(assign(store(var), error))
+            error = load(var)
+        self.leave()
+        self.run(ast.Raise(exc=error, cause=None))
+
+    def write(self, op: Op) -> None:
         try:
-            if special is not None:
-                special(self, op)
-            elif op.defn.name in FORMULAS or (op.defn.scalar is not None and op.defn.numpy is None):
-                self._formula(op)
-            elif op.defn.numpy is not None:
-                self.kernel(op)
-            else:
-                raise unsupported(op, "there is no NumPy for it")
+            super().write(op)
         except CompileError as error:
             if isinstance(error, UnsupportedCallError):
                 raise
             raise unsupported(op, error.message) from error
 
-    def _formula(self, op: Op) -> None:
+    def formula(self, op: Op) -> None:
         operands = [self.written(x) for x in op.operands]
-        type = op.results[0].type
-        assert isinstance(type, TensorType)
-        tree, shape = formula_of(op, operands, self._part)
-        if shape != type.shape:  # the operands are smaller than the result
-            at = next((i for i, w in enumerate(operands) if w.splat is None), 0)
-            operands[at] = Written(self.tree(op.operands[at]), type.shape)
-            tree, _ = formula_of(op, operands, self._part)
-        self.define(op.results[0], tree)
+
+        def stretch(at: int) -> None:
+            operands[at] = Written(self.tree(op.operands[at]), op.results[0].shape)
+
+        self.define(op.results[0], formula_of(op, operands, stretch, self._part))
 
     def _part(self, tree: ast.expr) -> ast.expr:
         """A variable for a part of a formula that is used twice."""
         if isinstance(tree, ast.Name):
             return tree
-        var = Var(None, "t")
-        self.body.append(Assign([var], tree, self.loc))
-        return tree_of(var)
+        var = Var(None)
+        self.run(assign(store(var), tree))
+        return load(var)
 
     def kernel(self, op: Op) -> None:
         operands = [self.tree(x) for x in op.operands]
@@ -360,10 +391,10 @@ class Lowering:
                 tree = call(attribute(tree, "astype"), dtype_expr(op.results[0].dtype))
             self.define(op.results[0], tree)
             return
-        made = [self.new_variable(r, op.defn.name) if self.places(r) else Var("_") for r in op.results]
-        self.body.append(Assign(made, tree, self.loc))
+        made = [self.new_variable(r, op.defn.name) if self.places(r) else Var(None, "_") for r in op.results]
+        self.run(assign(targets_of(made), tree))
         for r, var in zip(op.results, made, strict=True):
-            name = tree_of(var)
+            name = load(var)
             if narrow is not None and r.type.dtype is not None and r.dtype.is_float:  # type: ignore[attr-defined]
                 name = call(attribute(name, "astype"), dtype_expr(r.dtype))
             self.trees[r] = name
@@ -377,7 +408,7 @@ class Lowering:
 
     def constant(self, name: str) -> ast.expr:
         """A constant array: a small one stands above the function, a large one is an argument."""
-        return tree_of(self.constants[name])
+        return load(self.constants[name])
 
     def undef(self, op: Op) -> None:
         self.trees[op.results[0]] = ast.Constant(value=None)
@@ -409,11 +440,66 @@ class Lowering:
         """A call of another function of the module."""
         tree = call(self.functions[op.attr("fn").removeprefix("@")], *[self.tree(x) for x in op.operands])
         if not op.results:
-            self.body.append(Do(ast.Expr(value=tree), self.loc))
+            self.run(ast.Expr(value=tree))
             return
         made = [self.new_variable(r) for r in op.results]
-        self.body.append(Assign(made, tree, self.loc))
-        self.trees.update({r: tree_of(v) for r, v in zip(op.results, made, strict=True)})
+        self.run(assign(targets_of(made), tree))
+        for result, var in zip(op.results, made, strict=True):
+            self.bind(result, var)
+
+    def host_call(self, op: Op) -> None:
+        """Notes the write-back for an exception in the next op, or in any later one."""
+        name = op.attr("fn").removeprefix("@")
+        commit = self.module.callables.get(name)
+        if not isinstance(commit, Commit):
+            raise unsupported(op, f"it calls the Python function {name}")
+        targets = self.noted(commit)
+        noted: Writes = [(None, op)] if targets is None else [(t, self.tree(op.operands[n])) for t, n in targets]
+        if commit.lasting:
+            self.lasting = [*self.lasting, *noted]
+        else:
+            self.writes = [*self.writes, *noted]
+
+
+def _logic(test: ast.expr, results: list[Var], arms: Sequence[list[Node]]) -> ast.expr | None:
+    """``test and other`` or ``test or other``, where a branch is no more than that."""
+    only = [arm[0].value for arm in arms if len(arm) == 1 and isinstance(arm[0], Step)]
+    if len(results) != 1 or len(only) < len(arms):
+        return None
+    then, other = only
+    if then is None or other is None:
+        return None
+    if _is_truth(other, False):
+        return ast.BoolOp(op=ast.And(), values=[negated(test, 2), negated(then, 2)])
+    if _is_truth(then, True):
+        return ast.BoolOp(op=ast.Or(), values=[negated(test, 2), negated(other, 2)])
+    return None
+
+
+def _is_truth(tree: ast.expr, value: bool) -> bool:
+    return isinstance(tree, ast.Call) and ast.unparse(tree) == f"np.bool_({value})"
+
+
+class _Shown(ast.NodeTransformer):
+    """Puts what operands are in place of ``operands[n]``."""
+
+    def __init__(self, low: Lowering, operands: Sequence[Value]) -> None:
+        self._low, self._operands = low, operands
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        assert ast.unparse(node.value) == "operands"
+        return self._low.tree(self._operands[ast.literal_eval(node.slice)])
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "str" and _is_text(node.args[0]):
+            return node.args[0]
+        return node
+
+
+def _is_text(tree: ast.expr) -> bool:
+    """Whether it is ``"...".format(...)``."""
+    return isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == "format"
 
 
 def is_check(op: Op) -> bool:
@@ -433,8 +519,10 @@ def _shape(type: TensorType) -> ast.expr:
     return tree
 
 
-#: How ops are written that are more than a formula or a kernel; `control`, `effects` and `places` enter theirs.
+#: How ops are written that are more than a formula or a kernel; `control` and `places` enter theirs.
 SPECIAL: dict[str, Callable[[Lowering, Op], None]] = {
+    **SHARED,
     "const": Lowering.const, "undef": Lowering.undef, "broadcast_to": Lowering.broadcast_to,
     "tuple_make": Lowering.tuple_make, "tuple_get": Lowering.tuple_get, "call": Lowering.call,
+    "host_call": Lowering.host_call,
 }  # fmt: skip

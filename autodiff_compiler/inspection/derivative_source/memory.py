@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from .statements import Assign, Do, If, Loop, Statement, Try, Var
+from ...backends.numpy.program import Loop, Node, Step, nodes_of
+from ...backends.numpy.syntax import Var
 
 __all__ = ["Memory"]
 
@@ -20,27 +21,19 @@ _READ_ONLY = "memory that cannot be written"
 class Memory:
     """May-alias sets of expressions; `handing_on` are functions that may return an operand."""
 
-    def __init__(self, body: list[Statement], handing_on: Iterable[str] = ()) -> None:
+    def __init__(self, body: list[Node], handing_on: Iterable[str] = ()) -> None:
         self._views = {*_VIEWS, *handing_on}
         #: all that a variable is assigned, and what lists are given
         self._assigned: dict[str, list[ast.expr]] = {}
         #: variables that get their values from one call
         self._together: dict[str, str] = {}
-        self._collect(body)
-
-    def _collect(self, body: list[Statement]) -> None:
-        for s in body:
-            if isinstance(s, Assign):
-                self._assign(s.targets, s.value)
-            elif isinstance(s, If):
-                self._collect([*s.then, *s.other])
-            elif isinstance(s, Try):
-                self._collect(s.body)
-            elif isinstance(s, Loop):
-                self._assign(s.targets, s.head)
-                self._collect(s.body)
-            elif isinstance(s, Do) and isinstance(s.node, ast.Expr) and isinstance(s.node.value, ast.Call):
-                added = s.node.value
+        for node in nodes_of(body):
+            if isinstance(node, Loop):
+                self._assign(node.targets, node.test)
+            elif isinstance(node, Step) and isinstance(node.node, ast.Assign):
+                self._assign(node.writes, node.node.value)
+            elif isinstance(node, Step) and isinstance(node.node, ast.Expr) and isinstance(node.node.value, ast.Call):
+                added = node.node.value
                 if isinstance(added.func, ast.Attribute) and added.func.attr == "append":
                     assert isinstance(added.func.value, ast.Name)
                     self._assigned.setdefault(added.func.value.id, []).extend(added.args)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from .statements import Assign, Do, Exit, If, Loop, Statement, Try, Var, reads
+from ...backends.numpy.program import Branch, Exit, Loop, Node, Step, Try, nodes_of, trees_of
+from ...backends.numpy.syntax import Var
 
 __all__ = ["name_variables"]
 
 
-def name_variables(body: list[Statement], arguments: list[Var], results: Iterable[Var], taken: set[str]) -> list[str]:
+def name_variables(body: list[Node], arguments: list[Var], results: Iterable[Var], taken: set[str]) -> list[str]:
     """Gives all variables names, in place, drops copies that have become superfluous, returns those of `arguments`."""
     lives = _Lives(body)
     live = lives.before(body, set(results), set())
@@ -28,36 +29,22 @@ def name_variables(body: list[Statement], arguments: list[Var], results: Iterabl
     return [names[a] for a in arguments]
 
 
-def _read(tree: object) -> set[Var]:
-    return {name.id for name in reads(tree)}  # type: ignore[arg-type,misc]
-
-
 class _Lives:
     """Liveness, and the interference of variables: which are live where others are assigned."""
 
-    def __init__(self, body: list[Statement]) -> None:
+    def __init__(self, body: list[Node]) -> None:
         self.conflicts: dict[Var, set[Var]] = {}
         self.copies: list[tuple[Var, Var]] = []
         #: all variables that are assigned, in the order of the text
         self.order: list[Var] = []
-        self._collect(body)
+        for node in nodes_of(body):
+            if isinstance(node, Step):
+                self.order += node.writes
+                if node.copied is not None:
+                    self.copies.append((node.writes[0], node.copied))
+            elif isinstance(node, Loop):
+                self.order += node.targets
         self._copied = {var for pair in self.copies for var in pair}
-
-    def _collect(self, body: list[Statement]) -> None:
-        for s in body:
-            if isinstance(s, Assign):
-                self.order += s.targets
-                if s.copied is not None:
-                    self.copies.append((s.targets[0], s.copied))
-            elif isinstance(s, If):
-                self._collect(s.then)
-                self._collect(s.other)
-            elif isinstance(s, Try):
-                self._collect(s.body)
-                self._collect(s.leaving)
-            elif isinstance(s, Loop):
-                self.order += s.targets
-                self._collect(s.body)
 
     def defined(self, targets: list[Var], live: set[Var], copied: Var | None = None) -> None:
         """Notes an assignment to the targets where these are live."""
@@ -69,29 +56,28 @@ class _Lives:
                     known.add(v)
                     self.conflicts.setdefault(v, set()).add(t)
 
-    def before(self, body: list[Statement], live: set[Var], after_loop: set[Var]) -> set[Var]:
+    def before(self, body: list[Node], live: set[Var], after_loop: set[Var]) -> set[Var]:
         """The variables live before the statements, given those live after them and after the loop around them."""
         live = set(live)
         for s in reversed(body):
-            if isinstance(s, Assign):
-                self.defined(s.targets, live, s.copied)
-                live -= set(s.targets)
-                live |= _read(s.value)
-            elif isinstance(s, Do):
-                live |= _read(s.node)
-            elif isinstance(s, If):
-                live = self.before(s.then, live, after_loop) | self.before(s.other, live, after_loop) | _read(s.test)
+            if isinstance(s, Step):
+                self.defined(s.writes, live, s.copied)
+                live.difference_update(s.writes)
+                live.update(s.reads)
+            elif isinstance(s, Branch):
+                then, other = (self.before(arm, live, after_loop) for arm in s.arms)
+                live = then.union(other, s.reads)
             elif isinstance(s, Try):
                 leaving = self.before(s.leaving, set(), set())
                 live = self.before(s.body, live | leaving, after_loop) | leaving
             elif isinstance(s, Loop):
                 live = self._before_loop(s, live)
             elif isinstance(s, Exit):
-                live = set(after_loop)
+                live |= after_loop.union(s.reads)
         return live
 
     def _before_loop(self, loop: Loop, after: set[Var]) -> set[Var]:
-        head = _read(loop.head)
+        head = set(loop.reads)
         around = after | (head if not loop.targets else set())
         while True:
             inside = self.before(loop.body, around, after)
@@ -162,32 +148,22 @@ class _Classes:
         return not any(self._hint(o).hint != by.hint or self._apart(root, o) for o in others)
 
 
-def _rename(body: list[Statement], names: dict[Var, str]) -> None:
-    kept: list[Statement] = []
+def _rename(body: list[Node], names: dict[Var, str]) -> None:
+    for tree in trees_of(body):
+        for name in ast.walk(tree):
+            if isinstance(name, ast.Name) and isinstance(name.id, Var):  # a part may stand in two places of one tree
+                name.id = names[name.id]
+    for var in names:
+        var.name = names[var]
+    _drop_copies(body)
+
+
+def _drop_copies(body: list[Node]) -> None:
+    """Without what copies a variable to itself."""
+    body[:] = [s for s in body if not isinstance(s, Step) or s.copied is None or s.copied.name != s.writes[0].name]
     for s in body:
-        if isinstance(s, Assign):
-            _spell(s.value, names)
-            if isinstance(s.value, ast.Name) and [s.value.id] == [names[t] for t in s.targets]:
-                continue
-        elif isinstance(s, Do):
-            _spell(s.node, names)
-        elif isinstance(s, If):
-            _spell(s.test, names)
-            _rename(s.then, names)
-            _rename(s.other, names)
-        elif isinstance(s, Try):
-            _rename(s.body, names)
-            _rename(s.leaving, names)
-        elif isinstance(s, Loop):
-            _spell(s.head, names)
-            _rename(s.body, names)
-        if isinstance(s, Assign | Loop):
-            s.targets = [names[t] for t in s.targets]  # type: ignore[misc]
-        kept.append(s)
-    body[:] = kept
-
-
-def _spell(tree: object, names: dict[Var, str]) -> None:
-    for name in list(reads(tree)):  # type: ignore[arg-type]
-        if isinstance(name.id, Var):  # a part may stand in two places of one tree
-            name.id = names[name.id]
+        if isinstance(s, Branch):
+            for arm in s.arms:
+                _drop_copies(arm)
+        elif isinstance(s, Loop | Try):
+            _drop_copies(s.body)

@@ -5,25 +5,19 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ...backends.numpy.syntax import assign, call, number, subscript, tuple_expr
+from ...backends.numpy.syntax import assign, call, load, number, store, subscript, tuple_expr
 from ...dtypes import uint64
 from ...ir.core import Op, Value
 from ...ir.types import Seq, TensorType
 from .expressions import as_argument, single_axes, slice_index, splat_tree
 from .lowering import SPECIAL, Lowering
-from .statements import store, tree_of
 
 __all__: list[str] = []
 
 
 # ------------------------------------------------------------------------------------------------ sequences
 def _seq_len(low: Lowering, op: Op) -> None:
-    tree = low.tree(op.operands[0])
-    size: ast.expr = call("len", tree)
-    if op.operands[0] in low.undefined:
-        test = ast.Compare(left=tree, ops=[ast.Is()], comparators=[ast.Constant(value=None)])
-        size = ast.IfExp(test=test, body=number(0), orelse=size)
-    low.define(op.results[0], call("np.int64", size))
+    low.define(op.results[0], low.length(op.operands[0], low.tree(op.operands[0])))
 
 
 def _seq_add(low: Lowering, op: Op) -> None:
@@ -39,9 +33,9 @@ def _added(type: Any, x: ast.expr, y: ast.expr, depth: int) -> ast.expr:
         others = [subscript(y, number(i)) for i in range(len(type.elems))]
         return tuple_expr(_added(t, a, b, depth) for t, a, b in zip(type.elems, elems, others, strict=True))
     a, b = f"a{depth or ''}", f"b{depth or ''}"
-    pair = store([a, b])
+    pair = tuple_expr([store(a), store(b)], stored=True)
     pairs = ast.comprehension(target=pair, iter=call("zip", x, y), ifs=[], is_async=0)
-    return ast.ListComp(elt=_added(type.elem, tree_of(a), tree_of(b), depth + 1), generators=[pairs])
+    return ast.ListComp(elt=_added(type.elem, load(a), load(b), depth + 1), generators=[pairs])
 
 
 def _from_seq(low: Lowering, op: Op) -> None:

@@ -9,7 +9,7 @@ import io
 import keyword
 import re
 import tokenize
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,19 @@ import numpy as np
 
 from ... import escape
 from ...backends.numpy.kernels import Support
-from ...backends.numpy.syntax import call, dtype_expr, literal, subscript, tuple_expr
+from ...backends.numpy.program import Loop, Node, Step, nodes_of, trees_of
+from ...backends.numpy.syntax import (
+    Var,
+    array_tree,
+    assign,
+    call,
+    literal,
+    load,
+    store,
+    subscript,
+    tuple_expr,
+    variables,
+)  # fmt: skip
 from ...dtypes import from_numpy
 from ...errors import UnsupportedCallError
 from ...frontend.effects.results import Chosen, Copied, Shared
@@ -28,7 +40,7 @@ from ...ir.types import tensor
 from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of
 from ...runtime.commits import Commit
-from . import control, effects, places  # noqa: F401  (they enter how they write ops)
+from . import control, places  # noqa: F401  (they enter how they write ops)
 from .aliasing import Results, simultaneous, writes_arguments
 from .hints import Hints, spelt
 from .layout import WIDTH, Layout, docstring, quoted, wrapped
@@ -36,15 +48,12 @@ from .lowering import Lowering
 from .memory import Memory
 from .naming import name_variables
 from .python_source import PythonSource
-from .statements import Assign, Do, If, Loop, Statement, Try, Var, reads, tree_of
 
 if TYPE_CHECKING:
     from ...compiler.specialised import Specialised
 
 __all__ = ["Ends", "python_of", "python_of_module"]
 
-#: The largest constant, in elements, that is written into the text.
-_SMALL = 64
 _TAKEN = {*keyword.kwlist, *dir(builtins), "np", "scipy", "ml_dtypes", "math", "sys"} - {"_"}
 
 
@@ -104,7 +113,7 @@ class _Unnamed:
     arguments: list[Var]
     #: further names that it takes
     extra: list[str]
-    body: list[Statement]
+    body: list[Node]
 
 
 class _Text:
@@ -152,7 +161,8 @@ class _Text:
         """The names of functions of ours: those of their ops, if nothing of the user's is called so."""
         users = set(self.taken)
         for f in functions:
-            users |= {v.hint or v.fallback for v in (*f.arguments, *_targets(f.body))}
+            assigned = (v for n in nodes_of(f.body) if isinstance(n, Step | Loop) for v in _assigned(n))
+            users |= {v.hint or v.fallback for v in (*f.arguments, *assigned)}
         words = {word for text in self.support.sources.values() for word in re.findall(r"\w+", text)}
         named: dict[str, str] = {}
         for name in self.support.sources:
@@ -171,11 +181,12 @@ class _Text:
 
     # ------------------------------------------------------------------------------------------- functions
     def _function(self, function: Function) -> _Unnamed:
-        """A function that others call: it returns a tuple."""
-        arguments = [Var(spelt(a.name or "x")) for a in function.args]
-        low = self._lowered(function, [tree_of(v) for v in arguments])
-        returned = tuple_expr([low.tree(v) for v in function.outs])
-        body: list[Statement] = [*low.body, Do(ast.Return(value=returned))]
+        """A function that others call: it returns its result, or a tuple of several."""
+        arguments = [Var(None, spelt(a.name or "x")) for a in function.args]
+        low = self._lowered(function, [load(v) for v in arguments])
+        trees = [low.tree(v) for v in function.outs]
+        returned = trees[0] if len(trees) == 1 else tuple_expr(trees)
+        body = [*low.body, Step(ast.Return(value=returned), None)]
         return _Unnamed(function, self.functions[function.name], arguments, [], body)
 
     def _lowered(self, function: Function, arguments: list[ast.expr], noted: Any = None) -> Lowering:
@@ -185,7 +196,7 @@ class _Text:
                 self._constant(op)
         low.constants, low.functions, low.handing_on = self.constants, self.functions, self.handing_on
         low.noted = noted or low.noted
-        low.block(function.body)
+        low.lower_block(function.body)
         return low
 
     def _constant(self, op: Op) -> None:
@@ -197,7 +208,7 @@ class _Text:
     def _given(self, hint: str, array: Any, fallback: str) -> str:
         """The name of an array that the text holds or gets as an argument."""
         base = spelt(hint) if re.match(r"[A-Za-z_]", hint) else fallback
-        if array.size <= _SMALL and (written := _array(array, self.support)) is not None:
+        if (written := self._array(array)) is not None:
             name = self._fresh(base.upper())
             self.arrays += wrapped(f"{name} = {ast.unparse(written)}", 0)
             return name
@@ -205,6 +216,13 @@ class _Text:
         self.given[name] = array
         self.defaults.append(name)
         return name
+
+    def _array(self, array: Any) -> ast.expr | None:
+        """A small array as an expression."""
+        written = array_tree(array)
+        if written is not None:
+            self.support.dtype(from_numpy(array.dtype))
+        return written
 
     def _fresh(self, base: str) -> str:
         base = name = escape.name(base)
@@ -221,12 +239,12 @@ class _Text:
         arguments, trees = self._arguments(leaves)
         for capture in self.ends.captures:
             array = np.asarray(capture.fetch().asnumpy())
-            trees.append(tree_of(self._given(re.split(r"\W", capture.what)[-1] or "tensor", array, "tensor")))
+            trees.append(load(self._given(re.split(r"\W", capture.what)[-1] or "tensor", array, "tensor")))
         states, before = self._states(entry.args[len(entry.args) - len(inputs) :])
-        trees += [tree_of(v) for v in before]
+        trees += [load(v) for v in before]
         low = self._lowered(entry, trees, functools.partial(self._noted, trees, states))
-        reading: list[Statement] = [
-            Assign([v], subscript(tree_of(states), ast.Constant(value=n)), None)
+        reading = [
+            Step(assign(store(v), subscript(load(states), ast.Constant(value=n))), None)
             for v, n in zip(before, inputs, strict=True)
         ]
         memory = Memory([*reading, *low.body], self.handing_on)
@@ -236,15 +254,15 @@ class _Text:
         updates = simultaneous(self._updates(low, entry, states), memory, given)
         results = Results(low, memory, given, writes_arguments(updates))
         returned = self._returned(self.ends.result, results.tree, trees)
-        low.body[:0] = [a for a in reading if self._is_read(low, a.targets[0], updates, returned)]  # type: ignore[union-attr]
-        low.body += [*updates, Do(ast.Return(value=returned))]
+        low.body[:0] = [a for a in reading if self._is_read(low, a.writes[0], updates, returned)]
+        low.body += [*updates, Step(ast.Return(value=returned), None)]
         return _Unnamed(entry, self.name, arguments, [states] if states else [], low.body)
 
     def _noted(self, inputs: list[ast.expr], states: str, commit: Commit) -> list[tuple[ast.expr, int]]:
         """What a note before an exception says is written, with the numbers of the operands that are written."""
         if commit.states is not None:
             names = commit.states
-            return [(subscript(tree_of(states), ast.Constant(value=n)), i) for i, n in enumerate(names)]
+            return [(subscript(load(states), ast.Constant(value=n)), i) for i, n in enumerate(names)]
         site = self.ends.sites[commit]
         return [(self._written_argument(inputs, at), n) for at, n in site.writes]
 
@@ -253,10 +271,10 @@ class _Text:
             raise UnsupportedCallError(f"{self.name} writes to a Tensor from outside, which NumPy alone cannot do")
         return subscript(inputs[at], ast.Constant(value=...))
 
-    def _is_read(self, low: Lowering, var: Var, updates: list[Statement], returned: ast.expr | None) -> bool:
-        trees = [u.node for u in updates if isinstance(u, Do)] + ([returned] if returned is not None else [])
+    def _is_read(self, low: Lowering, var: Var, updates: list[Node], returned: ast.expr | None) -> bool:
+        trees = [*trees_of(updates), *([returned] if returned is not None else [])]
         return bool(low.uses.get(next(a for a in low.function.args if _is_name(low.trees[a], var)))) or any(
-            n.id is var for t in trees for n in reads(t)
+            v is var for t in trees for v, _ in variables(t)
         )
 
     def _arguments(self, leaves: list[Value]) -> tuple[list[Var], list[ast.expr]]:
@@ -267,8 +285,8 @@ class _Text:
         for leaf, (position, *keys) in zip(leaves, paths, strict=True):
             if position not in arguments:
                 hint = self.hints.of(leaf) if keys else spelt(leaf.name or "x")
-                arguments[position] = Var(self._fresh(hint or "x"), fixed=True)
-            tree = tree_of(arguments[position])
+                arguments[position] = Var(None, self._fresh(hint or "x"), fixed=True)
+            tree = load(arguments[position])
             for key in keys:
                 tree = subscript(tree, ast.Constant(value=key))
             self.takes.append(f"{_named(tree)}: {leaf.type!r}")
@@ -286,9 +304,9 @@ class _Text:
         self.given[states] = {n: _content(self.ends.states[n]) for n in names}
         hints = _short_names(list(inputs))
         self.hints.short = {spelt(n): short for n, short in hints.items()}
-        return states, [Var(hints[n]) for n in inputs]
+        return states, [Var(None, hints[n]) for n in inputs]
 
-    def _updates(self, low: Lowering, entry: Function, states: str) -> list[Statement]:
+    def _updates(self, low: Lowering, entry: Function, states: str) -> list[Node]:
         """What the program changes besides returning something, as its last statements."""
         if self.ends.attributes:
             owner, name, _ = self.ends.attributes[0]
@@ -297,13 +315,13 @@ class _Text:
         if self.ends.containers:
             kind = type(self.ends.containers[0][0].seen).__name__
             raise UnsupportedCallError(f"{self.name} changes a {kind} from outside, which NumPy alone cannot do")
-        made: list[Statement] = []
+        made: list[Node] = []
         outs, outputs = entry.outs, self.module.outputs
         for at, result in self.ends.writes:
             target = self._written_argument([low.trees[a] for a in entry.args], at)
             made.append(_stored(target, low.tree(outs[result])))
         for name, value in zip(outputs, outs[len(outs) - len(outputs) :], strict=True):
-            made.append(_stored(subscript(tree_of(states), ast.Constant(value=name)), low.tree(value)))
+            made.append(_stored(subscript(load(states), ast.Constant(value=name)), low.tree(value)))
         return made
 
     # ------------------------------------------------------------------------------------------- results
@@ -319,10 +337,10 @@ class _Text:
         if type(template) is Shared:
             return self._returned(template.tensor, results, inputs)
         if type(template) is Copied:
-            written = _array(np.asarray(template.array), self.support)
-            return written if written is not None else tree_of(self._given("result", template.array, "result"))
+            written = self._array(np.asarray(template.array))
+            return written if written is not None else load(self._given("result", template.array, "result"))
         if type(template) is State:
-            return tree_of(self._given(template.source.name, _content(template.source), "parameter"))
+            return load(self._given(template.source.name, _content(template.source), "parameter"))
         if isinstance(template, dict):
             keys = [literal(k) for k in template]
             values = [self._returned(v, results, inputs) for v in template.values()]
@@ -342,7 +360,7 @@ class _Text:
     def _written(self, unnamed: _Unnamed, helpers: dict[str, str]) -> list[str]:
         """The lines of a function whose statements are known."""
         arguments, body, entry = unnamed.arguments, unnamed.body, unnamed.function is self.module.entry
-        for tree in _trees(body):
+        for tree in trees_of(body):
             for node in ast.walk(tree):
                 if isinstance(node, ast.Name) and not isinstance(node.id, Var):
                     node.id = helpers.get(node.id, node.id)
@@ -385,54 +403,17 @@ def _type_of(array: Any) -> str:
     return repr(tensor(from_numpy(array.dtype), array.shape))
 
 
-def _targets(body: list[Statement]) -> Iterator[Var]:
-    """All variables that are assigned in a body."""
-    for s in body:
-        if isinstance(s, Assign | Loop):
-            yield from s.targets
-        if isinstance(s, If):
-            yield from _targets([*s.then, *s.other])
-        elif isinstance(s, Loop | Try):
-            yield from _targets(s.body)
+def _assigned(node: Step | Loop) -> list[Var]:
+    return node.writes if isinstance(node, Step) else node.targets
 
 
-def _trees(body: list[Statement]) -> Iterator[ast.AST]:
-    """All expressions and statements of Python's in a body."""
-    for s in body:
-        if isinstance(s, Assign):
-            yield s.value
-        elif isinstance(s, Do):
-            yield s.node
-        elif isinstance(s, If):
-            yield s.test
-            yield from _trees([*s.then, *s.other])
-        elif isinstance(s, Loop):
-            yield s.head
-            yield from _trees(s.body)
-        elif isinstance(s, Try):
-            yield from _trees([*s.body, *s.leaving])
-
-
-def _stored(target: ast.expr, value: ast.expr) -> Do:
-    return Do(ast.Assign(targets=[target], value=value, lineno=0), None)
+def _stored(target: ast.expr, value: ast.expr) -> Step:
+    return Step(assign(target, value), None)
 
 
 def _content(state: Any) -> Any:
     found = state.asnumpy() if hasattr(state, "asnumpy") else state
     return np.array(found)
-
-
-def _array(array: Any, support: Support) -> ast.expr | None:
-    """A small array as an expression."""
-    if array.size > _SMALL or array.dtype.name == "bfloat16":
-        return None
-    dtype = from_numpy(array.dtype)
-    support.dtype(dtype)
-    content = literal(array.tolist())
-    if content is None:
-        return None
-    typed = () if dtype.name in ("float64", "int64", "bool") and array.size else (dtype_expr(dtype),)
-    return call("np.array", content, *typed)
 
 
 def _short_names(names: list[str]) -> dict[str, str]:

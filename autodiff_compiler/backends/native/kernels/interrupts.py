@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....ir.core import Block, Op
+from ....ir.loops import known_trips
 from ....ir.types import TensorType
-from ....primitives.control import known_trips
 from ....primitives.flops import flops_of
 from ..codegen.emit import Reg, Text, i64
 from ..codegen.formulas import has_formula
