@@ -20,6 +20,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...errors import RecursionDepthError
+from ...ir.abstract import Abstract
 from ...ir.types import TensorType
 from ...runtime.parameter import Parameter
 from ...runtime.records import held_besides, is_named_tuple
@@ -35,7 +36,6 @@ __all__ = [
     "Holds",
     "LookupGuard",
     "MethodOf",
-    "Unwatched",
     "check_nesting",
     "content_of",
     "in_short",
@@ -363,8 +363,9 @@ def content_of(value: Any) -> Any:
 
 
 def _content_of(value: Any) -> Any:
-    watched = list | dict | set | frozenset | np.ndarray | functools.partial
-    if isinstance(value, watched) and not isinstance(value, Unwatched):
+    if isinstance(value, Abstract):
+        return value  # made by compiled code: no guard watches what it holds
+    if isinstance(value, list | dict | set | frozenset | np.ndarray | functools.partial):
         return Content(value)
     if isinstance(value, tuple):
         items = tuple(map(_content_of, value))
@@ -373,12 +374,6 @@ def _content_of(value: Any) -> Any:
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
         return type_of(value)
     return value
-
-
-class Unwatched:
-    """Containers that compiled code made: no guard watches what they hold."""
-
-    __slots__ = ()
 
 
 _BARE = frozenset((tuple, list, dict, set, frozenset, np.ndarray))

@@ -65,10 +65,6 @@ class ArrayVariable(Variable):
     def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
         return Weak(self.truth(lw), bool) if kind is bool else to_number(lw, self.value, kind)
 
-    def python_class(self) -> type:
-        array = self.value
-        return array.kind if array.kind is np.ndarray else array.type.dtype.numpy.type
-
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [array_subscript(lw, self.value, i) for i in range(length_of(self.value))]
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from ...errors import UnsupportedSyntaxError
 from .arithmetic import SLOT
 from .interpreter import ValueContext
-from .values import describe, usable
+from .values import class_of, describe, usable
 
 __all__ = ["Variable", "kind", "variable_of"]
 
@@ -83,7 +83,7 @@ class Variable:
 
     def python_class(self) -> type:
         """The class of what the value stands for."""
-        return type(self.value)
+        return class_of(self.value)
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         """The elements, where their number is known while compiling."""

@@ -254,9 +254,6 @@ class LocalSetVariable(SetVariable):
     __slots__ = ()
     made_here = True
 
-    def python_class(self) -> type:
-        return set
-
 
 class _WithItems(ContainerVariable):
     """A container with items under indices or keys."""
@@ -322,9 +319,6 @@ class LocalListVariable(SequenceVariable):
     __slots__ = ()
     made_here = True
 
-    def python_class(self) -> type:
-        return list
-
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         return LocalList(value) if isinstance(index, slice) else value
 
@@ -374,9 +368,6 @@ class LocalDictVariable(DictVariable):
 
     __slots__ = ()
     made_here = True
-
-    def python_class(self) -> type:
-        return dict
 
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         return value

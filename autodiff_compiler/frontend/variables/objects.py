@@ -265,10 +265,6 @@ class LocalObjectVariable(ObjectVariable):
     __slots__ = ()
     made_here = True
 
-    def python_class(self) -> type:
-        cls: type = self.value.cls
-        return cls
-
     def truth(self, lw: ValueContext) -> Any:
         result = special(lw, self.value, "__bool__", "__len__")
         return True if result is NotImplemented else truth(lw, result)

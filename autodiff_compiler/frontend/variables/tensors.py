@@ -174,9 +174,6 @@ class TensorVariable(Variable):
     def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
         return Weak(self.truth(lw), bool) if kind is bool else to_number(lw, self.value, kind)
 
-    def python_class(self) -> type:
-        return Tensor
-
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [self._row(lw, i) for i in range(length_of(self.value))]
 
@@ -192,9 +189,6 @@ class ParameterVariable(TensorVariable):
     """A Parameter, read at the moment of use."""
 
     __slots__ = ()
-
-    def python_class(self) -> type:
-        return Parameter
 
     def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
         raise SideEffectError(
