@@ -18,6 +18,8 @@ class Abstract:
     is_dynamic: bool = False
     #: whether it is a Tensor or Parameter
     is_tensor: bool = False
+    #: whether it is an iterator, of which every element comes once
+    is_iterator: bool = False
     #: whether it was marked with `mutable`
     marked: bool = False
     #: why it is not known here what it holds, where paths disagree about that

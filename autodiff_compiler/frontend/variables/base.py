@@ -89,6 +89,9 @@ class Variable:
         """The elements, where their number is known while compiling."""
         raise TypeError(f"'{self.python_class().__name__}' object is not iterable")
 
+    def iteration(self, lw: ValueContext) -> Any:
+        """What a `for` goes over (an `Iteration`); None: the elements that `iterate` gives."""
+
     def live(self, lw: ValueContext) -> Iterator[Any]:
         """The elements, one after the other, as Python's iterators see them where the value changes meanwhile."""
         usable(self.value)

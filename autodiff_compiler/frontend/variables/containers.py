@@ -19,7 +19,7 @@ from .base import kind
 from .elements import iterate_live, iterate_static, live_list, unchanged_dict, unordered
 from .foreign import is_pure
 from .interpreter import ValueContext
-from .iteration import Iteration, RangeOf
+from .iteration import Iteration, OfDict, OfList, RangeOf
 from .iterators import Iterated
 from .lookup import missing
 from .naming import name_of
@@ -27,7 +27,19 @@ from .objects import ObjectVariable
 from .requirements import check_key, check_local, check_seen, element_index, python_method, require_static, special
 from .rules import INTRINSICS
 from .structure import is_static
-from .values import ARRAY, ArrayVar, BoundContainer, DictView, LocalDict, LocalList, LocalSet, Weak, describe, usable
+from .values import (
+    ARRAY,
+    ArrayVar,
+    BoundContainer,
+    DictView,
+    LocalDict,
+    LocalList,
+    LocalSet,
+    Weak,
+    describe,
+    is_iterator,
+    usable,
+)
 
 __all__ = ["call_method", "in_place", "without_order"]
 
@@ -70,7 +82,7 @@ def _call_method(lw: ValueContext, method: BoundContainer, args: list[Any], kwar
         return _of_set(lw, owner, name, args)
     if isinstance(owner, list | tuple):
         return _of_sequence(lw, owner, name, args, kwargs)
-    if name == "update" and args and hasattr(type(args[0]), "advance"):
+    if name == "update" and args and is_iterator(args[0]):
         for pair in iterate_live(lw, args[0]):  # which may look at what the dict holds by then
             owner.update([tuple(iterate_static(lw, pair))])
         args = []
@@ -118,7 +130,7 @@ def _of_sequence(lw: ValueContext, owner: Any, name: str, args: list[Any], kwarg
 
 
 def _extend(lw: ValueContext, owner: Any, items: Any) -> None:
-    if not hasattr(type(items), "advance"):
+    if not is_iterator(items):
         owner += list(iterate_static(lw, items))
         return
     for item in iterate_live(lw, items):  # which may look at what the list holds by then
@@ -325,6 +337,9 @@ class LocalListVariable(SequenceVariable):
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return list(self.value)
 
+    def iteration(self, lw: ValueContext) -> Any:
+        return OfList(lw, self.value, self.value)
+
     def live(self, lw: ValueContext) -> Iterator[Any]:
         return live_list(lw, self.value)
 
@@ -334,6 +349,9 @@ class DictViewVariable(SequenceVariable):
     """What `keys`, `values` or `items` of a dict gave."""
 
     __slots__ = ()
+
+    def iteration(self, lw: ValueContext) -> Any:
+        return OfDict(lw, self.value, self.value.source)
 
     def live(self, lw: ValueContext) -> Iterator[Any]:
         source = self.value.source
@@ -372,6 +390,9 @@ class LocalDictVariable(DictVariable):
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         return value
 
+    def iteration(self, lw: ValueContext) -> Any:
+        return OfDict(lw, self.value, self.value)
+
     def live(self, lw: ValueContext) -> Iterator[Any]:
         return unchanged_dict(self.value, self.value)
 
@@ -404,6 +425,9 @@ class IterationVariable(ObjectVariable):
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         items: Iterable[Any] = self.value.iterate(lw)
         return items
+
+    def iteration(self, lw: ValueContext) -> Any:
+        return self.value
 
 
 @kind(Iterated)

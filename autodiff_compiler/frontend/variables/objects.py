@@ -18,6 +18,7 @@ from .classes import call_object, get, is_jit_class, put
 from .comparison import compare_known
 from .elements import by_numbers, used_up
 from .interpreter import ValueContext
+from .iteration import RangeOf
 from .lookup import attribute_now, tells_of_changes
 from .operators import attribute, subscript
 from .queries import part
@@ -184,9 +185,8 @@ def _known_binary(op: str, a: Any, b: Any) -> Any:
     return result
 
 
-@kind(range)
 class KnownSequence(ObjectVariable):
-    """A range, or another sequence that nobody can change."""
+    """A sequence that nobody can change."""
 
     __slots__ = ()
 
@@ -195,6 +195,16 @@ class KnownSequence(ObjectVariable):
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return list(self.value)
+
+
+@kind(range)
+class RangeVariable(KnownSequence):
+    """A range."""
+
+    __slots__ = ()
+
+    def iteration(self, lw: ValueContext) -> Any:
+        return RangeOf(self.value.start, self.value.stop, self.value.step)
 
 
 @kind(bytes)

@@ -20,6 +20,7 @@ from .assignment import assign_state, set_item
 from .base import Variable, kind
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects
 from .interpreter import ValueContext
+from .iteration import Slices
 from .objects import ObjectVariable
 from .requirements import LEAVING, is_tensor_var, length_of, operand, operator_product, refuse_data, settled_index
 from .rules import TENSOR_METHODS
@@ -176,6 +177,9 @@ class TensorVariable(Variable):
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [self._row(lw, i) for i in range(length_of(self.value))]
+
+    def iteration(self, lw: ValueContext) -> Any:
+        return Slices(lw, self.value)
 
     def live(self, lw: ValueContext) -> Iterator[Any]:
         return (self._row(lw, i) for i in range(length_of(self.value)))

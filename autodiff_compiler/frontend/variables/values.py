@@ -59,12 +59,18 @@ __all__ = [
     "described",
     "is_broken",
     "is_dynamic",
+    "is_iterator",
     "is_marked",
     "record_fields",
     "snapshot_of",
     "unmarked",
     "usable",
 ]
+
+#: Reasons for locking a Tensor.
+OUTSIDE = "came from outside"
+EITHER = "is one of several, chosen at run time,"
+PARAMETERS = "is one of several Parameters, chosen at run time,"
 
 _serial = itertools.count()
 
@@ -77,6 +83,7 @@ class Changing(Abstract):
 
     __slots__ = ()
     serial: int
+    locked: str
 
     def content(self) -> Any:
         """A copy of what it holds now; why that is not known, if it is broken."""
@@ -117,6 +124,8 @@ class TensorVar(Unknown, Changing):
     __slots__ = ("locked", "serial", "snapshot", "source", "value")
     is_dynamic = is_tensor = True
     python_class = Tensor
+    #: the reason for locking what is one of several of these
+    locked_as_either = EITHER
 
     def __init__(self, value: Value, locked: str = "", snapshot: Snapshot | None = None, source: Any = None) -> None:
         self.value = value
@@ -154,6 +163,7 @@ class StateVar(Unknown, Abstract):
     __slots__ = ("name", "source", "type")
     is_dynamic = is_tensor = True
     python_class = Parameter
+    locked_as_either = PARAMETERS
 
     def __init__(self, name: str, type: TensorType, source: Tensor) -> None:
         self.name, self.type, self.source = name, type, source
@@ -499,11 +509,6 @@ def usable(x: Any) -> Any:
     return x
 
 
-#: Reasons for locking a Tensor.
-OUTSIDE = "came from outside"
-EITHER = "is one of several, chosen at run time,"
-PARAMETERS = "is one of several Parameters, chosen at run time,"
-
 #: The source of a Tensor that is a Parameter to the code of a call whose gradients are watched.
 STANDS_FOR_PARAMETER = "stands for a Parameter"
 
@@ -528,6 +533,11 @@ def serial_now() -> int:
 def is_dynamic(x: Any) -> bool:
     """Whether a value is a Tensor, an array or a number, known only at run time."""
     return isinstance(x, Abstract) and x.is_dynamic
+
+
+def is_iterator(x: Any) -> bool:
+    """Whether a value is an iterator of compiled code, of which every element comes once."""
+    return isinstance(x, Abstract) and x.is_iterator
 
 
 def describe(x: Any) -> str:
