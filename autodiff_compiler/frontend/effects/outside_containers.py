@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from ...errors import SideEffectError
 from ...runtime.records import record_fields
-from ..guards.guards import check_nesting, content_of
+from ..guards.contents import check_nesting, content_of
 from ..guards.objects import same_static
 from ..variables.growing import GrowingList
 from ..variables.structure import parts, rebuild

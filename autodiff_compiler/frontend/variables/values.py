@@ -255,7 +255,7 @@ class _Container(Changing):
 
 
 @shown_as("list")
-class LocalList(list, _Container):
+class LocalList(_Container, list):
     """A list made by compiled code."""
 
     __slots__ = ("broken", "locked", "marked", "serial")
@@ -273,7 +273,7 @@ class LocalList(list, _Container):
 
 
 @shown_as("dict")
-class LocalDict(dict, _Container):
+class LocalDict(_Container, dict):
     """A dict made by compiled code."""
 
     __slots__ = ("broken", "locked", "marked", "serial")
@@ -292,7 +292,7 @@ class LocalDict(dict, _Container):
 
 
 @shown_as("set")
-class LocalSet(set, _Container):
+class LocalSet(_Container, set):
     """A set of static elements made by compiled code."""
 
     python_class = set
@@ -308,7 +308,7 @@ class LocalSet(set, _Container):
         self.clear()
         self.update(saved)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         return repr(set(self))
@@ -455,7 +455,7 @@ class Cursor(Progress):
         self.taken = saved.start
 
 
-class DictView(tuple, Abstract):
+class DictView(Abstract, tuple):
     """What the method `kind` (`keys`, `values` or `items`) of a dict gave, with the dict."""
 
     source: LocalDict
