@@ -57,6 +57,10 @@ class Variable:
         """``x.name``."""
         raise self._refused(f".{name}")
 
+    def hasattr(self, lw: ValueContext, name: str) -> bool:
+        """``hasattr(x, name)``."""
+        return hasattr(self.python_class(), name)
+
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         """``x[index]``."""
         raise self._refused("a subscript")
@@ -96,6 +100,10 @@ class Variable:
         """The elements, one after the other, as Python's iterators see them where the value changes meanwhile."""
         usable(self.value)
         return iter(self.iterate(lw))
+
+    def callable(self, lw: ValueContext) -> bool:
+        """``callable(x)``."""
+        return False
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """``x(*args, **kwargs)``."""

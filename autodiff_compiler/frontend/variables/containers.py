@@ -404,6 +404,9 @@ class BoundContainerVariable(ObjectVariable):
     __slots__ = ()
     made_here = True
 
+    def callable(self, lw: ValueContext) -> bool:
+        return True
+
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return call_method(lw, self.value, args, kwargs)
 

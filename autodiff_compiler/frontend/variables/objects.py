@@ -9,17 +9,18 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...runtime.precision import is_view
-from ..guards.objects import class_attribute, is_ours, is_written, peek
+from ..guards.guards import Holds
+from ..guards.objects import UNBOUND, class_attribute, is_ours, is_written, peek
 from . import cells, foreign, precision, single_dispatch
 from .arithmetic import BINARY, UNARY_SLOT
 from .assignment import set_attribute_of_object
 from .base import Variable, kind, variable_of
-from .classes import call_object, get, is_jit_class, put
+from .classes import call_object, get, has, inherited, is_jit_class, put
 from .comparison import compare_known
 from .elements import by_numbers, used_up
 from .interpreter import ValueContext
 from .iteration import RangeOf
-from .lookup import attribute_now, tells_of_changes
+from .lookup import attribute_now, found_or, runs_code, tells_of_changes
 from .operators import attribute, subscript
 from .queries import part
 from .requirements import check_local, check_seen, python_method, refuse_environment, require_static, special
@@ -77,6 +78,21 @@ class ObjectVariable(Variable):
         if lw.effects.in_backward and hasattr(type(owner), "__graph_state__"):
             return lw.attribute_after_forward(owner, name)
         return attribute_now(lw, owner, name)
+
+    def hasattr(self, lw: ValueContext, name: str) -> bool:
+        x = self.value
+        if self.made_here or type(x) is tuple:
+            return super().hasattr(lw, name)
+        slot = lw.effects.attributes.held_by(x, name)
+        if slot is not None:
+            return lw.effects.attributes.read(slot) is not UNBOUND
+        if runs_code(lw, x, name):
+            return found_or(lw, x, name, UNBOUND) is not UNBOUND
+        what = f"whether a {type(x).__name__} has {name!r}"
+        quick = None
+        if not (isinstance(x, type | types.ModuleType) or is_ours(type(x)) or hasattr(x, name)):
+            quick = (Holds(name), x)  # what its class has is watched already
+        return bool(lw.outside.property(x, f"has {name}", what, lambda: hasattr(x, name), quick))
 
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         owner = self.value
@@ -147,6 +163,12 @@ class ObjectVariable(Variable):
             lw.outside.read(v, ("iterate", id(x), i), f"element {i}", element(i), watched=watched)
             for i, v in enumerate(items)
         ]
+
+    def callable(self, lw: ValueContext) -> bool:
+        if not self.made_here:
+            lw.outside.kind(self.value)
+            lw.outside.class_attribute(type(self.value), "__call__")
+        return callable(self.value)
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value
@@ -282,6 +304,12 @@ class LocalObjectVariable(ObjectVariable):
     def getattr(self, lw: ValueContext, name: str) -> Any:
         return get(lw, self.value, name)
 
+    def hasattr(self, lw: ValueContext, name: str) -> bool:
+        return has(lw, self.value, name)
+
+    def callable(self, lw: ValueContext) -> bool:
+        return has(lw, self.value, "__call__")
+
     def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
         put(lw, self.value, name, value)
 
@@ -296,4 +324,4 @@ class LocalSuperVariable(ObjectVariable):
     __slots__ = ()
 
     def getattr(self, lw: ValueContext, name: str) -> Any:
-        return get(lw, self.value, name)
+        return inherited(lw, self.value, name)

@@ -239,5 +239,8 @@ class TensorMethodVariable(ObjectVariable):
     __slots__ = ()
     made_here = True
 
+    def callable(self, lw: ValueContext) -> bool:
+        return True
+
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return _tensor_method(lw, self.value, args, kwargs)
