@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import CompileError
 
 __all__ = ["Abstract"]
@@ -30,12 +32,25 @@ class Abstract:
         """The class of the object it stands for."""
         return type(self)
 
+    @property
+    def outlives_call(self) -> bool:
+        """Whether an object from outside may be given it."""
+        return False
+
     def describe(self) -> str:
         """It in the words of an error message."""
         return f"{type(self).__name__} object"
 
     def refuse(self, what: str) -> None:
         """Refuses to look into what is made at run time, and only printed or raised; `what` says how."""
+
+    def by_key(self) -> list[tuple[Any, Any]]:
+        """The elements that may be replaced (see `put`), with their indices or keys."""
+        return []
+
+    def put(self, key: Any, element: Any) -> None:
+        """Replaces an element, as if it had been that one before."""
+        raise NotImplementedError
 
     def check_usable(self) -> None:
         """Raises if what it holds is not known here."""

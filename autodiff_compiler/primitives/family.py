@@ -77,7 +77,7 @@ class Weak(Unknown, Abstract):
     """
 
     __slots__ = ("kind", "value")
-    is_dynamic = True
+    is_dynamic = outlives_call = True
 
     def __init__(self, value: Value, kind: type) -> None:
         self.value, self.kind = value, kind

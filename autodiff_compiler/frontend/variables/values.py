@@ -143,6 +143,10 @@ class TensorVar(Unknown, Changing):
 
     describe = __repr__
 
+    @property
+    def outlives_call(self) -> bool:
+        return self.snapshot is None
+
     def content(self) -> Value:
         return self.value
 
@@ -260,6 +264,7 @@ class LocalList(_Container, list):
 
     __slots__ = ("broken", "locked", "marked", "serial")
     python_class = list
+    outlives_call = True
 
     def __init__(self, items: Any = (), marked: bool = False) -> None:
         super().__init__(items)
@@ -271,6 +276,12 @@ class LocalList(_Container, list):
     def fill(self, saved: Any) -> None:
         list.__setitem__(self, slice(None), saved)
 
+    def by_key(self) -> list[tuple[Any, Any]]:
+        return [*enumerate(self.copied())]
+
+    def put(self, key: Any, element: Any) -> None:
+        list.__setitem__(self, key, element)
+
 
 @shown_as("dict")
 class LocalDict(_Container, dict):
@@ -278,6 +289,7 @@ class LocalDict(_Container, dict):
 
     __slots__ = ("broken", "locked", "marked", "serial")
     python_class = dict
+    outlives_call = True
 
     def __init__(self, items: Any = (), marked: bool = False) -> None:
         super().__init__(items)
@@ -289,6 +301,12 @@ class LocalDict(_Container, dict):
     def fill(self, saved: Any) -> None:
         self.clear()
         self.update(saved)
+
+    def by_key(self) -> list[tuple[Any, Any]]:
+        return [*self.items()]
+
+    def put(self, key: Any, element: Any) -> None:
+        dict.__setitem__(self, key, element)
 
 
 @shown_as("set")
@@ -460,6 +478,7 @@ class DictView(Abstract, tuple):
 
     source: LocalDict
     kind: str
+    outlives_call = True
 
     def __repr__(self) -> str:
         return f"dict_{self.kind}({list(self)})"
