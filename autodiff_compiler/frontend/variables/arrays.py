@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import UnsupportedCallError
 from ...runtime.tensor import NO_LENGTH
-from .arithmetic import SLOT, to_number
+from .arithmetic import SLOT, SYMBOL, to_number
 from .base import Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
@@ -34,6 +35,13 @@ class ArrayVariable(Variable):
 
     def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
         return array_binary(lw, SLOT[op], other, self.value)
+
+    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+        if self.value.kind is np.ndarray:
+            raise UnsupportedCallError(
+                f"'{SYMBOL[SLOT[op]]}=' would write to an array", code="AC1801", hint="make a new one: `a = a + b`"
+            )
+        return NotImplemented
 
     def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
         return array_binary(lw, op, self.value, other)

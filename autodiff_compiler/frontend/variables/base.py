@@ -41,6 +41,10 @@ class Variable:
         """``other op x``."""
         raise _refused_together(op, other, self.value)
 
+    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+        """What ``x op= other`` gives the target; NotImplemented: what the operator gives."""
+        return NotImplemented
+
     def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
         """``x op other`` of a comparison."""
         raise _refused_together(op, self.value, other)

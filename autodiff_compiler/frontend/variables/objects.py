@@ -8,11 +8,12 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ...errors import SideEffectError
 from ...runtime.precision import is_view
 from ..guards.guards import Holds
 from ..guards.objects import UNBOUND, class_attribute, is_ours, is_written, peek
 from . import cells, foreign, precision, single_dispatch
-from .arithmetic import BINARY, UNARY_SLOT
+from .arithmetic import BINARY, SLOT, UNARY_SLOT
 from .assignment import set_attribute_of_object
 from .base import Variable, kind, variable_of
 from .classes import call_object, get, has, inherited, is_jit_class, put
@@ -54,6 +55,19 @@ class ObjectVariable(Variable):
 
     def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
         return _known_binary(op, other, self.value)
+
+    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+        x, name = self.value, f"__i{SLOT[op]}__"
+        method = python_method(lw, x, name)
+        if method is not None:
+            return lw.call_python(method, [x, other], {})
+        if hasattr(type(x), name) and not is_ours(type(x)):
+            raise SideEffectError(
+                f"'{op}=' would change a {type(x).__name__} that came from outside",
+                code="AC1602",
+                hint="copy it first, or write `a = a + b`",
+            )
+        return NotImplemented
 
     def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
         return compare_known(lw, op, self.value, other)

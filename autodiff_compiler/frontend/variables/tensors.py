@@ -21,12 +21,13 @@ from .base import Variable, kind
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects
 from .interpreter import ValueContext
 from .iteration import Slices
+from .naming import name_of
 from .objects import ObjectVariable
 from .requirements import LEAVING, is_tensor_var, length_of, operand, operator_product, refuse_data, settled_index
 from .rules import TENSOR_METHODS
 from .structure import map_leaves
 from .truth_values import truth_of_one
-from .values import ArrayVar, StateVar, TensorVar, Weak, is_dynamic
+from .values import ARRAY, ArrayVar, StateVar, TensorVar, Weak, is_dynamic
 
 __all__ = ["TensorMethod"]
 
@@ -137,6 +138,16 @@ class TensorVariable(Variable):
 
     def unary(self, lw: ValueContext, op: str) -> Any:
         return TensorVar(lw.unwrap(self.value)) if op == "UAdd" else lw.native(METHODS[UNARY_SLOT[op]], [self.value])
+
+    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+        if getattr(self.value, "locked", "") == ARRAY:
+            name, sign = name_of(lw, self.value, local=True), SYMBOL[SLOT[op]]
+            raise SideEffectError(
+                f"'{sign}=' would change {f'`{name}`' if name else 'a value'}, which was given as an ndarray",
+                code="AC1602",
+                hint=f"make a new one: `{name or 'a'} = {name or 'a'} {sign} ...`",
+            )
+        return NotImplemented
 
     def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
         return _binary(lw, SLOT[op], self.value, other)
