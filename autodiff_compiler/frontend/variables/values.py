@@ -24,7 +24,6 @@ from ...ir.types import TensorType
 from ...primitives.family import Weak
 from ...runtime.mutable import Mutable, plain
 from ...runtime.parameter import Parameter
-from ...runtime.records import record_fields
 from ...runtime.tensor import Tensor
 from ...source import Loc
 from ..guards.objects import module_name
@@ -38,7 +37,6 @@ __all__ = [
     "ArrayVar",
     "AttributeVar",
     "BoundContainer",
-    "Cursor",
     "DictView",
     "Held",
     "LocalDict",
@@ -48,7 +46,6 @@ __all__ = [
     "LocalSuper",
     "MaybeUnbound",
     "NewException",
-    "Progress",
     "Snapshot",
     "StateVar",
     "TensorVar",
@@ -61,7 +58,6 @@ __all__ = [
     "is_dynamic",
     "is_iterator",
     "is_marked",
-    "record_fields",
     "snapshot_of",
     "unmarked",
     "usable",
@@ -436,41 +432,6 @@ class ArrayVar(Unknown, Abstract):
 
     def describe(self) -> str:
         return f"NumPy {'array' if self.kind is np.ndarray else 'scalar'} {self.type}"
-
-
-@shown_as("iterator")
-class Progress(Changing):
-    """How far compiled code has got with something; `broken` as for a list."""
-
-    #: what paths must agree about
-    held: Any
-
-    def __init__(self) -> None:
-        self.broken = None
-        self.serial = next(_serial)
-
-    def copied(self) -> Any:
-        return self.held
-
-    def fill(self, saved: Any) -> None:
-        self.held = saved
-
-
-@shown_as("iterator")
-class Cursor(Progress):
-    """How many elements were taken from an iterator of compiled code."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.taken = 0
-
-    @property
-    def held(self) -> slice:
-        return slice(self.taken, None)
-
-    @held.setter
-    def held(self, saved: slice) -> None:
-        self.taken = saved.start
 
 
 class DictView(Abstract, tuple):
