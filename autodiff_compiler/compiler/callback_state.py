@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import SideEffectError
-from ..frontend.guards.guards import AnyGuard, Guard, content_of, matches
+from ..frontend.guards.contents import content_of, matches
+from ..frontend.guards.guards import AnyGuard, Guard
 from ..frontend.guards.objects import UNBOUND, plainly, same_static, type_of
 from ..frontend.lower import Lowered
 from ..frontend.variables.values import Held

@@ -13,7 +13,8 @@ import numpy as np
 from .. import escape, logs
 from ..config import context
 from ..errors import RecompileWarning, warn_at
-from ..frontend.guards.guards import AnyGuard, FunctionGuard, Guard, shown, stated
+from ..frontend.guards.contents import shown
+from ..frontend.guards.guards import AnyGuard, FunctionGuard, Guard, stated
 from ..frontend.guards.objects import type_of
 from ..frontend.lower import name_of_argument
 from ..ir.types import TensorType

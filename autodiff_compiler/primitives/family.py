@@ -11,6 +11,7 @@ import numpy as np
 
 from ..dtypes import DType, bool_, default_of_python, float32, float64, from_numpy, int64, promote, promote_scalar
 from ..errors import DTypeError, ShapeError, StaticValueError, shown_as
+from ..ir.abstract import Abstract
 from ..ir.core import Unknown, UnknownValueError, Value
 from ..ir.primitive import F, Primitive, call, trace
 from ..ir.types import Dim, Shape, TensorType, TupleType, Type, same_dim, same_shape, tensor
@@ -69,19 +70,27 @@ _Rule = TypeVar("_Rule", bound=Callable[..., TensorType])
 
 
 @shown_as("number")
-class Weak(Unknown):
+class Weak(Unknown, Abstract):
     """A Python number that is known only at run time: a 0-d Value and the Python type it stands for.
 
     With Tensors it is weak, as a Python number is: it never raises the Tensor's precision.
     """
 
     __slots__ = ("kind", "value")
+    is_dynamic = outlives_call = True
 
     def __init__(self, value: Value, kind: type) -> None:
         self.value, self.kind = value, kind
 
     def __repr__(self) -> str:
         return f"<run-time {self.kind.__name__}>"
+
+    @property
+    def python_class(self) -> type:
+        return self.kind
+
+    def describe(self) -> str:
+        return f"{self.kind.__name__} known at run time"
 
 
 # ------------------------------------------------------------------------------------------------ requirements

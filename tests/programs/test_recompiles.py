@@ -16,7 +16,8 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import nn, ops
 from autodiff_compiler.errors import GradientWarning, RecompileWarning
-from autodiff_compiler.frontend.guards.guards import Guard, content_of, shown
+from autodiff_compiler.frontend.guards.contents import content_of, shown
+from autodiff_compiler.frontend.guards.guards import Guard
 from autodiff_compiler.frontend.guards.objects import same_static
 from tests.programs.compare import define
 

@@ -28,7 +28,8 @@ from ...backends.native.jit.cache import keep_record, record, why_off
 from ...backends.native.recipe import surroundings
 from ...config import context
 from ...data_forms import OneOf, fits, is_key, is_size
-from ...frontend.guards.guards import Content, FunctionGuard, Guard, LookupGuard, content_of
+from ...frontend.guards.contents import Content, content_of
+from ...frontend.guards.guards import FunctionGuard, Guard, LookupGuard
 from ...frontend.guards.objects import type_of
 from ...frontend.lower import Lowered, Options, Out, TensorArgument
 from ...ir.core import Module

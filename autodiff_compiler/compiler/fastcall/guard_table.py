@@ -10,7 +10,8 @@ import numpy as np
 from ...backends.native.callpath.choose import call_path
 from ...backends.native.callpath.memory_guards import BY_VALUE
 from ...backends.native.callpath.protocol import Word
-from ...frontend.guards.guards import Content, Guard, Holds, LookupGuard, MethodOf, in_short, matches
+from ...frontend.guards.contents import Content, matches
+from ...frontend.guards.guards import Guard, Holds, LookupGuard, MethodOf, in_short
 from ...frontend.guards.objects import same_static
 from ...ir.types import TensorType
 from ...source import Loc

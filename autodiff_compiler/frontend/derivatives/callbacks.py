@@ -23,7 +23,8 @@ from ..effects.commits import emit_commit
 from ..effects.hook_changes import CONTAINERS
 from ..effects.inputs import Again
 from ..functions.host import HostArguments, Listed, emit_host_call, expose, native_function
-from ..guards.guards import Content, Guard
+from ..guards.contents import Content
+from ..guards.guards import Guard
 from ..guards.objects import peek, plainly
 from ..variables.arithmetic import SLOT
 from ..variables.calls import call

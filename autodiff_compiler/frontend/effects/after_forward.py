@@ -26,7 +26,7 @@ from ..variables.arithmetic import lifted_number
 from ..variables.frames import Frame
 from ..variables.lookup import attribute_now
 from ..variables.structure import flatten, map_leaves
-from ..variables.values import AttributeVar, LocalDict, LocalList, TensorVar, Weak
+from ..variables.values import AttributeVar, LocalDict, LocalList, TensorVar, Weak, is_dynamic, is_tensor
 from .effects import EffectContext
 from .inputs import Again
 
@@ -68,8 +68,8 @@ def types_of(content: Any) -> Any:
     """The structure of a content with types in the place of what is known at run time only."""
 
     def leaf(x: Any) -> Any:
-        if type(x) in (TensorVar, Weak):
-            return Leaf(x.value.type, x.kind if type(x) is Weak else None)
+        if is_dynamic(x):
+            return Leaf(x.value.type, None if x.is_tensor else x.kind)
         if type(x) in NUMBER_DTYPE:
             return Leaf(tensor(NUMBER_DTYPE[type(x)], ()), type(x))
         return x
@@ -138,7 +138,7 @@ def _write(lw: EffectContext, slot: AttributeVar, wanted: Any, names: list[str])
     leaves = zip(flatten(held), flatten(wanted), strict=True)
     dynamic: Iterator[Any] = iter([(x, leaf) for x, leaf in leaves if type(leaf) is Leaf])
     for state, (x, leaf) in zip(names, dynamic, strict=True):
-        value = x.value if type(x) is TensorVar else lifted_number(x, leaf.kind, trace.builder)
+        value = x.value if is_tensor(x) else lifted_number(x, leaf.kind, trace.builder)
         F.state_write(value, state=state, type=leaf.stored)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from ...dtypes import DType
 from ...errors import CompileError, SideEffectError
+from ...ir.abstract import Abstract
 from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
 from ...runtime.records import record_fields
@@ -27,19 +28,9 @@ from ..guards.outside import Outside
 from ..variables.interpreter import here
 from ..variables.lookup import no_state
 from ..variables.structure import flatten, parts, rebuild
-from ..variables.values import (
-    AttributeVar,
-    Held,
-    LocalDict,
-    LocalList,
-    MaybeUnbound,
-    StateVar,
-    TensorVar,
-    Weak,
-    describe,
-)
+from ..variables.values import AttributeVar, Held, MaybeUnbound, describe, is_tensor
 from .inputs import Again, Foreknown
-from .outside_containers import OutsideContainers, elements_of, held_in
+from .outside_containers import OutsideContainers, held_in
 
 __all__ = ["Attributes", "to_write"]
 
@@ -154,28 +145,25 @@ class Attributes:
         opened = self._containers.of_outside(container)
         if opened is None:
             return
-        known = {id(x) for x in elements_of(opened.entry)}
-        for x in elements_of(held_in(container)):
+        known = {id(x) for x in opened.elements(opened.entry)}
+        for x in opened.elements(held_in(container)):
             if id(x) not in known and self._containers.of_outside(x) is None:
                 for bad in filterfalse(_is_object, _not_kept(self._captured(x))):
                     raise _not_given(opened.what, bad)
-        if not isinstance(container, set):
-            self._capture_in(container, known)
+        self._capture_in(container, known)
 
     def _captured(self, value: Any) -> Any:
         """The value with Tensors of compiled code for those from outside: `o.h + (x,)` has both."""
         for x in [*parts(value)]:
-            if isinstance(x, LocalList | LocalDict):
+            if isinstance(x, Abstract):
                 self._capture_in(x)
         return self._captured_leaf(value)
 
-    def _capture_in(self, container: Any, known: Collection[int] = ()) -> None:
+    def _capture_in(self, container: Abstract, known: Collection[int] = ()) -> None:
         """The same for what a container holds beside `known`, ids of objects."""
-        held = held_in(container)
-        put = dict.__setitem__ if isinstance(held, dict) else list.__setitem__
-        for key, x in held.items() if isinstance(held, dict) else enumerate(held):
+        for key, x in container.by_key():
             if id(x) not in known:
-                put(container, key, self._captured_leaf(x))
+                container.put(key, self._captured_leaf(x))
 
     def _captured_leaf(self, x: Any) -> Any:
         if isinstance(x, Tensor):
@@ -258,7 +246,7 @@ def _check_value(owner: Any, name: str, value: Any) -> None:
 
 
 def _not_given(what: str, value: Any) -> SideEffectError:
-    if type(value) in (StateVar, TensorVar):
+    if is_tensor(value):
         found, hint = "Parameter", "give it a copy: `w.copy()`"
     elif type(value) in (list, dict):
         found, hint = f"{describe(value)} that came from outside", "give it a copy: `held.copy()`"
@@ -270,8 +258,7 @@ def _not_given(what: str, value: Any) -> SideEffectError:
 def _not_kept(value: Any) -> Iterator[Any]:
     """The parts of a value that objects from outside cannot be given."""
     for x in parts(value):
-        plain = isinstance(x, tuple | LocalList | LocalDict) or type(x) is Weak or type(x) in _PLAIN
-        if not (plain or (type(x) is TensorVar and x.snapshot is None)):
+        if not (x.outlives_call if isinstance(x, Abstract) else isinstance(x, tuple) or type(x) in _PLAIN):
             yield x
 
 
@@ -284,4 +271,4 @@ def _is_object(x: Any) -> bool:
 
 def to_write(slot: AttributeVar) -> Any:
     """What is to be written back; beside it, if known only at run time, whether it is still the Tensor of the entry."""
-    return Held(slot.held, slot.kept) if type(slot.kept) is Weak else slot.held
+    return slot.held if isinstance(slot.kept, bool) else Held(slot.held, slot.kept)

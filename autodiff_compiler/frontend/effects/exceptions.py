@@ -15,7 +15,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,18 @@ from ..variables.interpreter import Diverged
 from ..variables.rules import intrinsic
 from ..variables.structure import is_static, parts
 from ..variables.text import Operands
-from ..variables.values import ArrayVar, LocalDict, LocalList, NewException, StateVar, TensorVar, Text, Weak, describe
+from ..variables.values import (
+    ArrayVar,
+    LocalDict,
+    LocalList,
+    NewException,
+    StateVar,
+    TensorVar,
+    Text,
+    Weak,
+    class_of,
+    describe,
+)
 from .commits import emit_commit, pending
 from .effects import EffectContext
 
@@ -42,7 +53,6 @@ __all__ = ["emit_check", "emit_raise", "raise_after_effects", "raising_in_block"
 _NO_CAUSE = object()
 #: How deep the arguments of an exception are told, and how many of a container.
 _DEPTH, _SHOWN = 4, 16
-_BRACKETS: dict[type, str] = {list: "[{}]", LocalList: "[{}]", tuple: "({})", dict: "{{{}}}", LocalDict: "{{{}}}"}
 _NUMPY = os.path.dirname(np.__file__)
 
 
@@ -106,73 +116,152 @@ def _emit(lw: EffectContext, exception: Any, cause: Any) -> None:
 def _prepared(lw: EffectContext, exception: Any, cause: Any) -> tuple[list[Value], str]:
     """The operands of the op and the name of the function that makes the exception of them."""
     operands = Operands(lw)
-    made = _maker(exception, operands)
-    reason = None if cause is _NO_CAUSE or cause is None else _maker(cause, operands)
+    made = _raised(exception, operands)
+    reason = None if cause is _NO_CAUSE or cause is None else _raised(cause, operands)
     ways, places = tuple(operands.ways), _places(lw.here)
 
     def make(*arrays: Any) -> BaseException:
-        error = made(arrays, ways)
+        error = made.make(arrays, ways)
         if not isinstance(error, BaseException):
             raise TypeError("exceptions must derive from BaseException")
         if cause is not _NO_CAUSE:
-            found = None if reason is None else reason(arrays, ways)
+            found = None if reason is None else reason.make(arrays, ways)
             if found is not None and not isinstance(found, BaseException):
                 raise TypeError("exception causes must derive from BaseException")
             error.__cause__ = found
         return _placed(error, places)
 
+    make.tells = made.told(0)  # type: ignore[attr-defined]
     if cause is _NO_CAUSE:
-        make.text = _spelt(exception, operands)  # type: ignore[attr-defined]
-    told = _told(exception, operands)
-    make.tells = told if cause is _NO_CAUSE else f"{told} from {_told(cause, operands)}"  # type: ignore[attr-defined]
+        make.text = made.spelt()  # type: ignore[attr-defined]
+    else:
+        make.tells += f" from {None if reason is None else reason.told(0)}"  # type: ignore[attr-defined]
     name = f"exception{len(lw.program.module.callables)}"
     lw.program.module.callables[name] = make
     return operands.values, name
 
 
-def _maker(exception: Any, operands: Operands) -> Callable[[Any, Any], Any]:
-    """The function from operands (and their ways) to the exception."""
+def _raised(exception: Any, operands: Operands) -> _Argument:
+    """What is raised, or given as the cause: a class, an exception that compiled code makes, or an object."""
     if isinstance(exception, type):
         exception = NewException(exception, (), {})
-    if type(exception) is not NewException:
-        return lambda arrays, ways: exception  # an object from outside
-    cls, args, kwargs = exception.cls, [_recipe(a, operands) for a in exception.args], exception.kwargs
-    named = {k: _recipe(v, operands) for k, v in kwargs.items()}
+    return _new(exception, operands) if type(exception) is NewException else _object(exception, None)
+
+
+# ---------------------------------------------------------------------------------------------------- arguments
+class _Argument(NamedTuple):
+    """An argument of an exception."""
+
+    #: makes it at run time, of the operands and their ways
+    make: Callable[[Any, Any], Any]
+    #: it as text that tells it from others: without addresses, on one line; given how deep it lies
+    told: Callable[[int], str]
+    #: its making as Python text, so that a saved program can make it by itself, if it has one
+    spelt: Callable[[], str | None] = lambda: None
+
+
+def _argument(x: Any, operands: Operands | None) -> _Argument:
+    """What makes x; without operands of something that an object from outside holds."""
+    return _RULES.get(type(x), _sequence if is_named_tuple(x) else _object)(x, operands)
+
+
+def _object(x: Any, operands: Operands | None) -> _Argument:
+    """An object of Python's."""
+    if operands is not None and not all(is_static(part) for part in parts(x)):
+        raise UnsupportedCallError(f"an exception cannot hold a {describe(x)} in compiled code", code="AC1302")
+
+    def told(depth: int) -> str:
+        if isinstance(x, BaseException):
+            return _call_told(type(x), [_argument(a, None) for a in x.args], {}, depth)
+        if isinstance(x, type):
+            return x.__name__ if depth else f"{x.__name__}()"
+        if type(x) is str:
+            return json.dumps(x)
+        plain = x is None or type(x) in (bool, int, float, complex, bytes) or isinstance(x, np.generic)
+        return repr(x) if plain else f"<{type(x).__name__}>"
+
+    return _Argument(lambda arrays, ways: x, told, lambda: repr(x) if type(x) in (str, int, bool) else None)
+
+
+def _sequence(x: Any, operands: Operands | None) -> _Argument:
+    items, cls = [_argument(i, operands) for i in x], class_of(x)
+    make: Any = cls if cls in (list, tuple) else getattr(cls, "_make", None)
+    known: dict[type, str] = {list: "[{}]", tuple: "({})"}
+    return _Argument(
+        lambda arrays, ways: make([i.make(arrays, ways) for i in items]),
+        lambda depth: _some_told([i.told for i in items], depth, known.get(cls)) or f"<{cls.__name__}>",
+    )
+
+
+def _dict(x: Any, operands: Operands | None) -> _Argument:
+    items = [(_argument(k, None).told, _argument(v, operands)) for k, v in x.items()]
+    pairs = [lambda depth, k=k, v=v: f"{k(depth)}: {v.told(depth)}" for k, v in items]
+    return _Argument(
+        lambda arrays, ways: dict(zip(x, [v.make(arrays, ways) for _, v in items], strict=True)),
+        lambda depth: _some_told(pairs, depth, "{{{}}}") or "<dict>",
+    )
+
+
+def _some_told(items: list[Any], depth: int, brackets: str | None) -> str:
+    """The first items as text; nothing where they lie too deep."""
+    if brackets is None or depth >= _DEPTH:
+        return ""
+    shown = [one(depth + 1) for one in items[:_SHOWN]]
+    return brackets.format(", ".join([*shown, *["..."] * (len(items) > _SHOWN)]))
+
+
+def _text(x: Text, operands: Operands) -> _Argument:
+    part, known = operands.part(x), operands.ways
+    return _Argument(
+        lambda arrays, ways: str(_shown(part, arrays, ways)),
+        lambda depth: _told_part(part, known),
+        lambda: None if "repr" in known else f"str({_spelt_part(part, operands)})",
+    )
+
+
+def _operand(x: Any, operands: Operands, of: Callable[[Any], Any], way: str = "array") -> _Argument:
+    n = operands.add(x, way)
+    spelt = f"operands[{n}].item()" if way == "number" else None
+    return _Argument(lambda arrays, ways: of(arrays[n]), lambda depth: f"operands[{n}]", lambda: spelt)
+
+
+def _new(x: NewException, operands: Operands) -> _Argument:
+    cls, args = x.cls, [_argument(a, operands) for a in x.args]
+    named = {k: _argument(v, operands) for k, v in x.kwargs.items()}
 
     def make(arrays: Any, ways: Any) -> Any:
-        return cls(*[a(arrays, ways) for a in args], **{k: v(arrays, ways) for k, v in named.items()})
+        return cls(*[a.make(arrays, ways) for a in args], **{k: v.make(arrays, ways) for k, v in named.items()})
 
-    return make
+    def spelt() -> str | None:
+        spelling = None if isinstance(cls, type) else getattr(cls, "spelling", None)  # ours have one
+        # The user may give classes any name and module: a builtin's name must mean this class everywhere.
+        if not spelling and getattr(builtins, cls.__name__, None) is not cls:
+            return None
+        texts = [a.spelt() for a in args]
+        if None in texts or named:
+            return None
+        return str(spelling).format(*texts) if spelling else f"{cls.__name__}({', '.join(map(str, texts))})"
+
+    return _Argument(make, lambda depth: _call_told(cls, args, named, depth), spelt)
 
 
-def _recipe(x: Any, operands: Operands) -> Callable[[Any, Any], Any]:
-    """The function from operands (and their ways) to an argument of an exception."""
-    if type(x) is Text:
-        part = operands.part(x)
-        return lambda arrays, ways: str(_shown(part, arrays, ways))
-    if type(x) is Weak:
-        n = operands.add(x, "number")
-        return lambda arrays, ways: arrays[n].item()
-    if type(x) is TensorVar:
-        n = operands.add(x, "array")
-        return lambda arrays, ways: wrap(np.array(arrays[n]))
-    if type(x) is ArrayVar:
-        n, scalar = operands.add(x, "array"), x.kind is not np.ndarray
-        return lambda arrays, ways: arrays[n][()] if scalar else np.array(arrays[n])
-    if type(x) is StateVar:
-        return lambda arrays, ways: x.source
-    if isinstance(x, NewException):
-        return _maker(x, operands)
-    if isinstance(x, dict) and type(x) in (dict, LocalDict):
-        values = {k: _recipe(v, operands) for k, v in x.items()}
-        return lambda arrays, ways: {k: v(arrays, ways) for k, v in values.items()}
-    if type(x) in (list, LocalList, tuple) or is_named_tuple(x):
-        items = [_recipe(i, operands) for i in x]
-        kind: Any = list if isinstance(x, list) else tuple if type(x) is tuple else type(x)._make
-        return lambda arrays, ways: kind([i(arrays, ways) for i in items])
-    if not all(is_static(part) for part in parts(x)):
-        raise UnsupportedCallError(f"an exception cannot hold a {describe(x)} in compiled code", code="AC1302")
-    return lambda arrays, ways: x
+def _call_told(cls: type, args: list[_Argument], named: dict[str, _Argument], depth: int) -> str:
+    arguments = [a.told(depth + 1) for a in args] if depth < _DEPTH else ["..."]
+    arguments += [f"{k}={v.told(depth + 1)}" for k, v in named.items()]
+    return f"{cls.__name__}({', '.join(arguments)})"
+
+
+#: How values of a class are made at run time; others are objects, or named tuples.
+_RULES: dict[type, Callable[[Any, Any], _Argument]] = {
+    **dict.fromkeys((list, LocalList, tuple), _sequence),
+    **dict.fromkeys((dict, LocalDict), _dict),
+    Text: _text,
+    NewException: _new,
+    Weak: lambda x, operands: _operand(x, operands, lambda array: array.item(), "number"),
+    TensorVar: lambda x, operands: _operand(x, operands, lambda array: wrap(np.array(array))),
+    ArrayVar: lambda x, operands: _operand(x, operands, np.array if x.kind is np.ndarray else lambda array: array[()]),
+    StateVar: lambda x, operands: _object(x.source, None),
+}
 
 
 def _shown(part: Any, arrays: Any, ways: Any) -> Any:
@@ -190,66 +279,11 @@ def _shown(part: Any, arrays: Any, ways: Any) -> Any:
     return str(wrap(array)) if way == "str" else repr(wrap(array))
 
 
-def _spelt(exception: Any, operands: Operands) -> str | None:
-    """The making of a plain exception as Python text, so that a saved program can raise it by itself."""
-    if isinstance(exception, type):
-        exception = NewException(exception, (), {})
-    if type(exception) is not NewException:
-        return None
-    spelling = None if isinstance(exception.cls, type) else getattr(exception.cls, "spelling", None)  # ours have one
-    if not spelling and not _is_builtin(exception.cls):
-        return None
-    texts = [_spelt_argument(a, operands) for a in exception.args]
-    if None in texts or exception.kwargs:
-        return None
-    return str(spelling).format(*texts) if spelling else f"{exception.cls.__name__}({', '.join(map(str, texts))})"
-
-
-def _is_builtin(cls: type) -> bool:
-    """Whether the name of a class means this class everywhere; the user may give classes any name and module."""
-    return getattr(builtins, cls.__name__, None) is cls
-
-
-def _spelt_argument(x: Any, operands: Operands) -> str | None:
-    if type(x) is Weak:
-        return f"operands[{operands.add(x, 'number')}].item()"
-    if type(x) is Text:
-        part = operands.part(x)
-        return f"str({_spelt_part(part, operands)})" if "repr" not in operands.ways else None
-    return repr(x) if type(x) in (str, int, bool) else None
-
-
 def _spelt_part(part: Any, operands: Operands) -> str:
     if isinstance(part, tuple):
         form, *arguments = part
         return f"{form!r}.format({', '.join(_spelt_part(a, operands) for a in arguments)})"
     return f"operands[{part}]" + (".item()" if operands.ways[part] == "number" else "")
-
-
-def _told(x: Any, operands: Operands, depth: int = 0) -> str:
-    """An exception, or an argument of one, as text that tells it from others: without addresses, on one line."""
-    if isinstance(x, type):
-        return x.__name__ if depth else f"{x.__name__}()"
-    if isinstance(x, NewException | BaseException):
-        cls, named = (x.cls, x.kwargs) if isinstance(x, NewException) else (type(x), {})
-        arguments = [_told(a, operands, depth + 1) for a in x.args] if depth < _DEPTH else ["..."]
-        arguments += [f"{k}={_told(v, operands, depth + 1)}" for k, v in named.items()]
-        return f"{cls.__name__}({', '.join(arguments)})"
-    if type(x) is str:
-        return json.dumps(x)
-    if type(x) is Text:
-        return _told_part(operands.part(x), operands.ways)
-    if type(x) in (Weak, TensorVar, ArrayVar):
-        return f"operands[{operands.add(x, 'number' if type(x) is Weak else 'array')}]"
-    if x is None or type(x) in (bool, int, float, complex, bytes) or isinstance(x, np.generic):
-        return repr(x)
-    if type(x) in _BRACKETS and depth < _DEPTH:
-        items = [_told(i, operands, depth + 1) for i in list(x)[:_SHOWN]]
-        if isinstance(x, dict):
-            values = [_told(i, operands, depth + 1) for i in list(x.values())[:_SHOWN]]
-            items = [f"{k}: {v}" for k, v in zip(items, values, strict=True)]
-        return _BRACKETS[type(x)].format(", ".join([*items, *["..."] * (len(x) > _SHOWN)]))
-    return f"<{type(x.source if type(x) is StateVar else x).__name__}>"
 
 
 def _told_part(part: Any, ways: list[str]) -> str:
@@ -269,19 +303,19 @@ def _warn(
     """``warnings.warn(...)``: a warning at the user's line, each time the program gets there."""
     requirements.require_static((category, stacklevel, source, tuple(more.values())), "an argument of warnings.warn()")
     operands = Operands(lw)
-    made = _recipe(message, operands)
+    made = _argument(message, operands)
     ways, places, space = tuple(operands.ways), _places(lw.here), lw.frame.bindings.globals
     beyond = max(stacklevel, 1) - len(places)
 
     def run(*arrays: Any) -> None:
-        text = made(arrays, ways)
+        text = made.make(arrays, ways)
         kind = type(text) if isinstance(text, Warning) else category or UserWarning
         at = None if beyond > 0 else places[max(stacklevel, 1) - 1]
         file, line = _caller(beyond) if at is None else (at.file, at.line)
         registry = space.setdefault("__warningregistry__", {})
         warnings.warn_explicit(text, kind, file, line, space.get("__name__", "<unknown>"), registry, space, source)
 
-    kind, told = getattr(category, "__name__", "UserWarning"), _told(message, operands)
+    kind, told = getattr(category, "__name__", "UserWarning"), made.told(0)
     run.tells = told if isinstance(message, NewException | Warning) else f"{kind}({told})"  # type: ignore[attr-defined]
     emit_commit(lw)
     name = f"warning{len(lw.program.module.callables)}"

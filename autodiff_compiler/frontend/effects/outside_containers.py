@@ -9,22 +9,20 @@ looked at (`GrowingList`), so it may be longer at each call.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ...errors import SideEffectError
 from ...runtime.records import record_fields
-from ..guards.guards import check_nesting, content_of
+from ..guards.contents import check_nesting, content_of
 from ..guards.objects import same_static
 from ..variables.growing import GrowingList
 from ..variables.structure import parts, rebuild
 from ..variables.values import LocalDict, LocalList, LocalSet, usable
 from .inputs import Again, Foreknown
 
-__all__ = ["Opened", "OutsideContainers", "Standing", "elements_of", "held_in"]
-
-_KINDS: tuple[type, ...] = (list, dict, set)
+__all__ = ["Opened", "OutsideContainers", "Standing", "held_in"]
 
 
 class _Reading(Protocol):
@@ -54,26 +52,89 @@ class Standing:
 
 @dataclass(eq=False)
 class Opened:
-    """A container from outside, what stands for it, and what that held at the entry."""
+    """A container from outside, here a list, what stands for it, and what that held at the entry."""
 
     place: Standing
     local: Any
     what: str
-    entry: Any
     #: whether another content than that of the entry has been noted (see `commits`)
     noted: bool = False
     #: the indices of a list that were assigned to
     assigned: set[int] = field(default_factory=set)
+    #: whether what stands for it are the elements that are appended
+    grows: ClassVar[bool] = False
 
-    @property
-    def grows(self) -> bool:
-        """Whether what stands for it are the elements that are appended."""
-        return isinstance(self.local, GrowingList)
+    def __post_init__(self) -> None:
+        self.local.serial = -1  # older than all that compiled code makes, so that every region notes its changes
+        self.entry = held_in(self.local)
 
     @property
     def is_changed(self) -> bool:
         """Whether it holds here what it did not hold at the entry."""
-        return self.local.broken is not None or not _same(self.entry, held_in(self.local))
+        return self.local.broken is not None or not self._same(held_in(self.local))
+
+    def _same(self, held: Any) -> bool:
+        return len(held) == len(self.entry) and all(a is b for a, b in zip(self.entry, held, strict=True))
+
+    def elements(self, held: Any) -> list[Any]:
+        """The elements of what it holds."""
+        return [*held]
+
+    def note_assigned(self, index: Any) -> None:
+        """To be called where an element is assigned."""
+        if isinstance(index, int):
+            self.assigned.add(range(len(self.local))[index])
+
+    def numbers_changed(self) -> Iterator[Any]:
+        """The keys, or indices assigned to, under which there was a number at the entry, and is another one now."""
+        if len(self.entry) == len(self.local):
+            for index in self._kept():
+                was = self.entry[index]
+                if type(was) in (int, float) and not same_static(was, self.local[index]):
+                    yield index
+
+    def _kept(self) -> Collection[Any]:
+        return self.assigned
+
+    def to_write(self, part: Callable[[Any], Any]) -> Any:
+        """What it holds, as a value that results are made of; `part` gives the same of an element."""
+        return LocalList(map(part, held_in(self.local)))
+
+
+class _OpenedDict(Opened):
+    def _same(self, held: Any) -> bool:
+        pairs = zip(self.entry.items(), held.items(), strict=False)
+        return len(held) == len(self.entry) and all(same_static(j, k) and a is b for (j, a), (k, b) in pairs)
+
+    def elements(self, held: Any) -> list[Any]:
+        return [*held.values()]
+
+    def note_assigned(self, index: Any) -> None:
+        pass
+
+    def _kept(self) -> Collection[Any]:
+        return [key for key in self.entry if key in self.local]
+
+    def to_write(self, part: Callable[[Any], Any]) -> Any:
+        return LocalDict({k: part(v) for k, v in self.local.items()})
+
+
+class _OpenedSet(Opened):
+    def _same(self, held: Any) -> bool:
+        return {(type(x), x) for x in self.entry} == {(type(x), x) for x in held}
+
+    def numbers_changed(self) -> Iterator[Any]:
+        return iter(())
+
+    def to_write(self, part: Callable[[Any], Any]) -> Any:
+        return LocalSet(self.local)
+
+
+class _OpenedGrowing(Opened):
+    grows = True
+
+    def numbers_changed(self) -> Iterator[Any]:
+        return iter(())
 
 
 class OutsideContainers:
@@ -90,7 +151,7 @@ class OutsideContainers:
     def holds(self, value: Any) -> bool:
         """Whether a value from outside is or holds a container that compiled code changes."""
         changed = self._known.containers
-        if not changed or not isinstance(value, (*_KINDS, tuple)):
+        if not changed or not isinstance(value, list | dict | set | tuple):
             return False
         return any(id(part) in changed for part in parts(value))
 
@@ -116,22 +177,26 @@ class OutsideContainers:
         if type(owner) not in _KINDS:
             raise self.refusal(owner, what)
         check_nesting(owner)
-        form = ("form", id(owner))
-        if isinstance(owner, set):
-            self._outside.guard(form, what, fetch, content_of(owner))
-            local: Any = LocalSet(owner)
-        elif isinstance(owner, dict):
-            self._outside.guard(form, f"keys of {what}", lambda: [*fetch()], content_of([*owner]))
-            local = LocalDict({k: self._element(owner, k, v, what, fetch) for k, v in owner.items()})
-        elif id(owner) in self._known.containers and id(owner) not in self._known.read:
-            local = GrowingList()
-        else:
-            self._outside.guard(form, f"length of {what}", lambda: len(fetch()), len(owner))
-            local = LocalList([self._element(owner, i, v, what, fetch) for i, v in enumerate(owner)])
-        if isinstance(local, GrowingList):
-            local.begin(functools.partial(self._read, owner))
-        local.serial = -1  # older than all that compiled code makes, so that every region notes its changes
-        return Opened(self._standing(owner, fetch), local, what, held_in(local))
+        if isinstance(owner, list) and id(owner) in self._known.containers and id(owner) not in self._known.read:
+            growing = GrowingList()
+            growing.begin(functools.partial(self._read, owner))
+            return _OpenedGrowing(self._standing(owner, fetch), growing, what)
+        return _KINDS[type(owner)](self, owner, what, fetch)
+
+    def _open_list(self, owner: list[Any], what: str, fetch: Fetch) -> Opened:
+        self._outside.guard(("form", id(owner)), f"length of {what}", lambda: len(fetch()), len(owner))
+        items = [self._element(owner, i, v, what, fetch) for i, v in enumerate(owner)]
+        return Opened(self._standing(owner, fetch), LocalList(items), what)
+
+    def _open_dict(self, owner: dict[Any, Any], what: str, fetch: Fetch) -> Opened:
+        keys = content_of([*owner])
+        self._outside.guard(("form", id(owner)), f"keys of {what}", lambda: [*fetch()], keys)
+        items = {k: self._element(owner, k, v, what, fetch) for k, v in owner.items()}
+        return _OpenedDict(self._standing(owner, fetch), LocalDict(items), what)
+
+    def _open_set(self, owner: set[Any], what: str, fetch: Fetch) -> Opened:
+        self._outside.guard(("form", id(owner)), what, fetch, content_of(owner))
+        return _OpenedSet(self._standing(owner, fetch), LocalSet(owner), what)
 
     def _standing(self, owner: Any, fetch: Fetch) -> Standing:
         return self._places.setdefault(id(owner), Standing(fetch, owner))
@@ -144,7 +209,7 @@ class OutsideContainers:
 
         if (id(owner), index) in self._known.numbers and type(value) in (int, float):
             return self._outside.number(key, name, fetch, type(value))
-        if isinstance(value, (*_KINDS, tuple, frozenset)) or record_fields(value) is not None:
+        if isinstance(value, list | dict | set | tuple | frozenset) or record_fields(value) is not None:
             self._standing(value, fetch)
         return self._outside.read(value, key, name, fetch)
 
@@ -180,8 +245,8 @@ class OutsideContainers:
     def note_assigned(self, local: Any, index: Any) -> None:
         """To be called where an element of a list is assigned."""
         opened = self.of_outside(local)
-        if opened is not None and isinstance(local, list) and isinstance(index, int):
-            opened.assigned.add(range(len(local))[index])
+        if opened is not None:
+            opened.note_assigned(index)
 
     def pending(self) -> list[Opened]:
         """Those that were changed on the way to the present place."""
@@ -195,7 +260,7 @@ class OutsideContainers:
         changed = self.pending()
         for x in changed:
             usable(x.local)
-        numbers = {(id(x.place.seen), index) for x in changed for index in _numbers_changed(x)} - self._known.numbers
+        numbers = {(id(x.place.seen), index) for x in changed for index in x.numbers_changed()} - self._known.numbers
         if numbers:
             raise Again(replace(self._known, numbers=self._known.numbers | numbers))
         return changed
@@ -224,18 +289,21 @@ class OutsideContainers:
 
     def to_write(self, opened: Opened) -> Any:
         """The content that is to be written back, as a value that results are made of."""
-        held = held_in(opened.local)
-        if isinstance(held, set):
-            return LocalSet(held)
-        if isinstance(held, dict):
-            return LocalDict({k: self._as_it_is(v) for k, v in held.items()})
-        return LocalList(map(self._as_it_is, held))
+        return opened.to_write(self._as_it_is)
 
     def _as_it_is(self, x: Any) -> Any:
         """An element to be written back; a container that was there, and is not opened, stays that very object."""
         if id(x) in self._places:
             return self._places[id(x)]
         return rebuild(x, list(map(self._as_it_is, x))) if isinstance(x, tuple) else x
+
+
+#: How containers of these very classes are opened.
+_KINDS: dict[type, Callable[..., Opened]] = {
+    list: OutsideContainers._open_list,
+    dict: OutsideContainers._open_dict,
+    set: OutsideContainers._open_set,
+}
 
 
 def _all_in(value: Any) -> Iterator[Any]:
@@ -247,32 +315,4 @@ def _all_in(value: Any) -> Iterator[Any]:
 
 def held_in(local: Any) -> Any:
     """A copy of what a container of compiled code holds; of one that grows, of what was appended."""
-    return list.copy(local) if isinstance(local, list) else local.copy()
-
-
-def elements_of(held: Any) -> list[Any]:
-    """The elements of what a container holds; the values of a dict."""
-    return [*held.values()] if isinstance(held, dict) else [*held]
-
-
-def _same(entry: Any, held: Any) -> bool:
-    if isinstance(entry, set):
-        return {(type(x), x) for x in entry} == {(type(x), x) for x in held}
-    if len(entry) != len(held):
-        return False
-    if isinstance(entry, list):
-        return all(a is b for a, b in zip(entry, held, strict=True))
-    pairs = zip(entry.items(), held.items(), strict=True)
-    return all(same_static(j, k) and a is b for (j, a), (k, b) in pairs)
-
-
-def _numbers_changed(opened: Opened) -> Iterator[Any]:
-    """The keys, or indices assigned to, under which there was a number at the entry, and is another one now."""
-    entry, now = opened.entry, opened.local
-    if opened.grows or isinstance(entry, set) or len(entry) != len(now):
-        return
-    for index in entry if isinstance(entry, dict) else opened.assigned:
-        if isinstance(entry, list) or index in now:
-            was = entry[index]
-            if type(was) in (int, float) and not same_static(was, now[index]):
-                yield index
+    return local.copied()

@@ -20,7 +20,8 @@ from ...runtime.mutable import NUMBER_DTYPE, Mutable, kind_of, number_given
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
 from ...source import Loc
-from .guards import AnyGuard, Content, FunctionGuard, Guard, LookupGuard, content_of
+from .contents import Content, content_of
+from .guards import AnyGuard, FunctionGuard, Guard, LookupGuard
 from .objects import class_attribute, is_changeable, type_of
 
 __all__ = ["Capture", "Found", "Outside"]
@@ -141,8 +142,8 @@ class Outside:
         if isinstance(value, set) and len(value) > _LEAVES_WATCHED:
             raise SideEffectError(f"{what} is a set of {len(value)} elements: too large to be watched for changes")
         expected = content_of(value)
-        self.guard(key, what, fetch, expected, watched and type(expected) is not Content, quick)
-        if type(expected) is Content and key[-1] != "__dict__":
+        self.guard(key, what, fetch, expected, watched and not isinstance(expected, Content), quick)
+        if isinstance(expected, Content) and key[-1] != "__dict__":
             self.containers.append((key, what, fetch, value))
         return value
 

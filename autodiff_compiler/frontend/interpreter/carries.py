@@ -25,6 +25,7 @@ from ..effects.outside_containers import held_in
 from ..guards.objects import UNBOUND, same_static
 from ..variables.arithmetic import fits_tensor, joined_number, kind_of_number, lifted_number
 from ..variables.interpreter import Diverged, Region
+from ..variables.iterators import Progress
 from ..variables.naming import name_of
 from ..variables.structure import elements, parts, rebuild
 from ..variables.templates import Slot, fill
@@ -40,7 +41,6 @@ from ..variables.values import (
     LocalObject,
     LocalSet,
     MaybeUnbound,
-    Progress,
     Snapshot,
     StateVar,
     TensorVar,

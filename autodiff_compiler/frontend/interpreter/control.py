@@ -18,6 +18,7 @@ from ..guards.objects import UNBOUND
 from ..syntax import jumps
 from ..variables.frames import Closure
 from ..variables.interpreter import Diverged
+from ..variables.iterators import Progress
 from ..variables.naming import name_of
 from ..variables.structure import parts
 from ..variables.templates import fill
@@ -28,7 +29,6 @@ from ..variables.values import (
     LocalObject,
     MaybeUnbound,
     NewException,
-    Progress,
     TensorVar,
     Weak,
     describe,

@@ -20,8 +20,7 @@ from ..syntax import unsupported_syntax
 from ..variables.frames import Frame, turn
 from ..variables.interpreter import ValueContext
 from ..variables.iteration import END, ENDLESS, Iteration, iteration_of
-from ..variables.iterators import Iterated
-from ..variables.values import Progress
+from ..variables.iterators import Iterated, Progress
 from .conditions import kept
 from .context import StatementContext, expression
 from .statements import store

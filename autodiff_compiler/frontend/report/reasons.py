@@ -16,7 +16,7 @@ from ...ir.core import Block, Function, Op, UnknownValueError, Value
 from ...source import Loc, line_of
 from ..variables.frames import Closure, Frame
 from ..variables.structure import elements, flatten, is_static
-from ..variables.values import MaybeUnbound, StateVar, TensorVar, Weak, describe
+from ..variables.values import MaybeUnbound, StateVar, Weak, describe, is_tensor
 from .decisions import Decision
 
 __all__ = ["Reasons"]
@@ -120,7 +120,7 @@ class Reasons:
             if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load) and "#" not in part.id:
                 holder = frame.holder(part.id)
                 x = holder.env.get(part.id) if holder is not None else None
-                if x is not None and type(x) not in (Closure, MaybeUnbound) and not callable(x):
+                if x is not None and type(x) is not MaybeUnbound and not callable(x):
                     keys = ", ".join(map(repr, list(x)[:_SHOWN])) if isinstance(x, dict) else ""
                     found[part.id] = f"`{part.id}` is {f'a dict of the keys {keys}' if keys else _described(x)}"
         return [", ".join(found.values())] if 0 < len(found) <= _ELEMENTS else []
@@ -178,10 +178,10 @@ class Reasons:
         elif block is self._entry.body:
             place = next((i for i, v in enumerate(self._captured) if v is value), None)
             if place is not None:
-                kind = "a Tensor" if type(self._box(value, place)) is TensorVar else "a number of run time"
+                kind = "a Tensor" if is_tensor(self._box(value, place)) else "a number of run time"
                 yield f"{self._captures[place].what} is {kind}"
             else:
-                kind = "mutable" if type(self._boxes[value.index]) is Weak else "a Tensor"
+                kind = "a Tensor" if is_tensor(self._boxes[value.index]) else "mutable"
                 yield f"argument `{value.name}` is {kind}{_at(self._called_from)}"
 
     def _box(self, value: Value, place: int) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import UnsupportedCallError
 from ...runtime.tensor import NO_LENGTH
-from .arithmetic import SLOT, to_number
+from .arithmetic import SLOT, SYMBOL, to_number
 from .base import Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
@@ -34,6 +35,13 @@ class ArrayVariable(Variable):
 
     def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
         return array_binary(lw, SLOT[op], other, self.value)
+
+    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+        if self.value.kind is np.ndarray:
+            raise UnsupportedCallError(
+                f"'{SYMBOL[SLOT[op]]}=' would write to an array", code="AC1801", hint="make a new one: `a = a + b`"
+            )
+        return NotImplemented
 
     def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
         return array_binary(lw, op, self.value, other)
@@ -64,10 +72,6 @@ class ArrayVariable(Variable):
 
     def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
         return Weak(self.truth(lw), bool) if kind is bool else to_number(lw, self.value, kind)
-
-    def python_class(self) -> type:
-        array = self.value
-        return array.kind if array.kind is np.ndarray else array.type.dtype.numpy.type
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [array_subscript(lw, self.value, i) for i in range(length_of(self.value))]

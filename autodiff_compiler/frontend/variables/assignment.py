@@ -66,8 +66,7 @@ def set_generic(lw: ValueContext, owner: Any, name: str, value: Any) -> None:
     static = class_attribute(cls, name)
     if isinstance(static, property) and isinstance(static.fset, FunctionType) and not is_ours(static.fset):
         lw.outside.class_attribute(cls, name)
-        defining = next(c for c in cls.__mro__ if name in c.__dict__)
-        lw.call_python(static.fset, [owner, value], {}, (defining, owner))
+        lw.call_python(static.fset, [owner, value], {}, (definer(cls, name), owner))
         return
     if cells.is_made(lw, owner):
         cells.put(lw, owner, name, value)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from ...errors import UnsupportedSyntaxError
 from .arithmetic import SLOT
 from .interpreter import ValueContext
-from .values import describe, usable
+from .values import class_of, describe, usable
 
 __all__ = ["Variable", "kind", "variable_of"]
 
@@ -41,6 +41,10 @@ class Variable:
         """``other op x``."""
         raise _refused_together(op, other, self.value)
 
+    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+        """What ``x op= other`` gives the target; NotImplemented: what the operator gives."""
+        return NotImplemented
+
     def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
         """``x op other`` of a comparison."""
         raise _refused_together(op, self.value, other)
@@ -56,6 +60,10 @@ class Variable:
     def getattr(self, lw: ValueContext, name: str) -> Any:
         """``x.name``."""
         raise self._refused(f".{name}")
+
+    def hasattr(self, lw: ValueContext, name: str) -> bool:
+        """``hasattr(x, name)``."""
+        return hasattr(self.python_class(), name)
 
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         """``x[index]``."""
@@ -83,16 +91,23 @@ class Variable:
 
     def python_class(self) -> type:
         """The class of what the value stands for."""
-        return type(self.value)
+        return class_of(self.value)
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         """The elements, where their number is known while compiling."""
         raise TypeError(f"'{self.python_class().__name__}' object is not iterable")
 
+    def iteration(self, lw: ValueContext) -> Any:
+        """What a `for` goes over (an `Iteration`); None: the elements that `iterate` gives."""
+
     def live(self, lw: ValueContext) -> Iterator[Any]:
         """The elements, one after the other, as Python's iterators see them where the value changes meanwhile."""
         usable(self.value)
         return iter(self.iterate(lw))
+
+    def callable(self, lw: ValueContext) -> bool:
+        """``callable(x)``."""
+        return False
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """``x(*args, **kwargs)``."""

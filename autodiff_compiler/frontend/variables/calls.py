@@ -34,7 +34,7 @@ from .queries import answer
 from .requirements import require_static
 from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves
-from .values import ArrayVar, LocalDict, NewException, StateVar, TensorVar, Weak, class_of, is_dynamic
+from .values import ArrayVar, LocalDict, NewException, TensorVar, Weak, class_of, is_dynamic, is_tensor
 
 __all__ = ["call", "plain_class", "refuse_class"]
 
@@ -310,7 +310,7 @@ def _tensor_of(lw: ValueContext, data: Any, dtype: Any) -> Any:
         value = F.stop_gradient(lw.unwrap(data))
         return TensorVar(value if dtype is None or value.dtype is dtype_of(dtype) else F.cast(value, dtype=dtype))
     leaves = list(flatten(data))
-    if any(type(x) in (TensorVar, StateVar) for x in leaves):
+    if any(map(is_tensor, leaves)):
         raise TypeError(NO_LIST_OF_TENSORS)
     if any(type(x) is ArrayVar for x in leaves):
         value = numpy_calls.array_of(lw, data).value

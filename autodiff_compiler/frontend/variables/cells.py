@@ -21,7 +21,7 @@ from ...runtime.tensor import Tensor, wrap
 from ..guards.objects import class_attribute, definer, is_ours
 from .interpreter import ValueContext
 from .structure import elements, is_static, plain_copy, with_parameters
-from .values import StateVar, TensorVar, describe
+from .values import StateVar, describe, is_tensor
 
 __all__ = ["change", "created", "is_made", "leaving", "made", "put", "set_item", "which_changes"]
 
@@ -91,7 +91,7 @@ def change(lw: ValueContext, fn: types.MethodType, args: list[Any], kwargs: dict
 
 
 def _is_known(x: Any) -> bool:
-    if type(x) is TensorVar:
+    if is_tensor(x):
         return x.snapshot is None and current().known(x.value) is not None
     parts = elements(x)
     return isinstance(x, Parameter) or (is_static(x) if parts is None else all(map(_is_known, parts)))
@@ -99,7 +99,7 @@ def _is_known(x: Any) -> bool:
 
 def _plain(x: Any) -> Any:
     """An argument as Python has it; a Tensor stays what it is."""
-    if type(x) is TensorVar:
+    if is_tensor(x):
         x.locked = x.locked or "a Cell made in compiled code holds"
         return wrap(np.array(current().known(x.value)))
     if isinstance(x, dict):

@@ -8,11 +8,11 @@ import types
 from typing import Any
 
 from ...errors import ArgumentError, MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean
-from ..guards.objects import class_attribute, is_ours
+from ..guards.objects import class_attribute, definer, is_ours
 from .interpreter import ValueContext
 from .values import LocalObject, LocalSuper, class_of, describe, usable
 
-__all__ = ["bound", "call_object", "get", "has", "is_jit_class", "made", "put"]
+__all__ = ["bound", "call_object", "get", "has", "inherited", "is_jit_class", "made", "put"]
 
 
 def is_jit_class(cls: type) -> bool:
@@ -23,9 +23,8 @@ def is_jit_class(cls: type) -> bool:
 # ---------------------------------------------------------------------------------------------------- creation
 def made(lw: ValueContext, cls: type, args: list[Any], kwargs: dict[str, Any]) -> LocalObject:
     """``cls(*args, **kwargs)``."""
-    for name, plain in (("__new__", object.__new__), ("__init_subclass__", None), ("__getattribute__", None)):
-        found = class_attribute(cls, name)
-        if name != "__init_subclass__" and isinstance(found, types.FunctionType | staticmethod) and found is not plain:
+    for name in ("__new__", "__getattribute__"):
+        if isinstance(class_attribute(cls, name), types.FunctionType | staticmethod):
             raise _refused(cls, f"it has a `{name}` of its own")
     if type(cls) is not type:
         raise _refused(cls, f"its metaclass is {type(cls).__name__}")
@@ -37,7 +36,7 @@ def made(lw: ValueContext, cls: type, args: list[Any], kwargs: dict[str, Any]) -
     elif dataclasses.is_dataclass(cls) and init.__code__.co_filename == "<string>":
         _fill(lw, obj, args, kwargs)
     else:
-        lw.call_python(init, [obj, *args], kwargs, (_defining(cls, "__init__"), obj))
+        lw.call_python(init, [obj, *args], kwargs, (definer(cls, "__init__"), obj))
     return obj
 
 
@@ -47,10 +46,6 @@ def _refused(cls: type, why: str) -> UnsupportedCallError:
         code="AC1804",
         hint="create it outside",
     )
-
-
-def _defining(cls: type, name: str) -> type:
-    return next(c for c in cls.__mro__ if name in c.__dict__)
 
 
 def _fill(lw: ValueContext, obj: LocalObject, args: list[Any], kwargs: dict[str, Any]) -> None:
@@ -79,11 +74,9 @@ def _fill(lw: ValueContext, obj: LocalObject, args: list[Any], kwargs: dict[str,
 
 
 # ---------------------------------------------------------------------------------------------------- attributes
-def get(lw: ValueContext, owner: Any, name: str) -> Any:
-    """``owner.name`` of an object made by compiled code, or of its `super()`."""
-    if type(owner) is LocalSuper:
-        return _inherited(lw, owner, name)
-    obj, cls = usable(owner), owner.cls
+def get(lw: ValueContext, obj: LocalObject, name: str) -> Any:
+    """``obj.name``."""
+    cls = usable(obj).cls
     if name == "__class__":
         return cls
     static = lw.outside.class_attribute(cls, name)
@@ -93,12 +86,12 @@ def get(lw: ValueContext, owner: Any, name: str) -> Any:
     if static is None:
         getter = lw.outside.class_attribute(cls, "__getattr__")
         if isinstance(getter, types.FunctionType):
-            return lw.call_python(getter, [obj, name], {}, (_defining(cls, "__getattr__"), obj))
+            return lw.call_python(getter, [obj, name], {}, (definer(cls, "__getattr__"), obj))
         raise MissingAttributeError(
             f"{describe(obj)} has no attribute '{name}'",
             hint=did_you_mean(name, [*obj.slots, *(n for n in dir(cls) if not n.startswith("__"))]),
         )
-    return bound(lw, obj, name, static, _defining(cls, name))
+    return bound(lw, obj, name, static, definer(cls, name))
 
 
 def bound(lw: ValueContext, obj: LocalObject, name: str, static: Any, defining: type) -> Any:
@@ -134,7 +127,8 @@ class _Nothing:
             raise TypeError("object.__init__() takes exactly one argument (the instance to initialize)")
 
 
-def _inherited(lw: ValueContext, owner: LocalSuper, name: str) -> Any:
+def inherited(lw: ValueContext, owner: LocalSuper, name: str) -> Any:
+    """``super().name``."""
     mro = owner.owner.cls.__mro__
     for cls in mro[mro.index(owner.after) + 1 :]:
         if name in cls.__dict__ and cls is not object:
@@ -157,7 +151,7 @@ def put(lw: ValueContext, obj: LocalObject, name: str, value: Any) -> None:
     if isinstance(static, property):
         if static.fset is None:
             raise AttributeError(f"property '{name}' of '{cls.__name__}' object has no setter")
-        lw.call_python(static.fset, [obj, value], {}, (_defining(cls, name), obj))
+        lw.call_python(static.fset, [obj, value], {}, (definer(cls, name), obj))
         return
     if hasattr(type(static), "__set__") and type(static).__name__ != "member_descriptor":
         raise _no_write(obj, name, f"it is a {type(static).__name__} of {cls.__name__}")
@@ -186,4 +180,4 @@ def call_object(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, An
     method = lw.outside.class_attribute(cls, "__call__")
     if not isinstance(method, types.FunctionType):
         raise TypeError(f"'{cls.__name__}' object is not callable")
-    return lw.call_python(method, [fn, *args], kwargs, (next(c for c in cls.__mro__ if "__call__" in c.__dict__), fn))
+    return lw.call_python(method, [fn, *args], kwargs, (definer(cls, "__call__"), fn))

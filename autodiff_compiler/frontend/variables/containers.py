@@ -5,40 +5,28 @@ from __future__ import annotations
 import operator
 import types
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-
-from ...errors import SideEffectError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from ...errors import StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
 from ...runtime.records import is_named_tuple
-from ..guards import objects
 from ..guards.objects import is_changeable, is_ours
 from . import operators, requirements
-from .arithmetic import SLOT, SYMBOL
-from .base import kind
+from .arithmetic import SLOT
+from .base import kind, variable_of
 from .elements import iterate_live, iterate_static, live_list, unchanged_dict, unordered
 from .foreign import is_pure
 from .interpreter import ValueContext
-from .iteration import Iteration, RangeOf
+from .iteration import Iteration, OfDict, OfList, RangeOf
 from .iterators import Iterated
 from .lookup import missing
-from .naming import name_of
 from .objects import ObjectVariable
 from .requirements import check_key, check_local, check_seen, element_index, python_method, require_static, special
 from .rules import INTRINSICS
 from .structure import is_static
-from .values import ARRAY, ArrayVar, BoundContainer, DictView, LocalDict, LocalList, LocalSet, Weak, describe, usable
+from .values import BoundContainer, DictView, LocalDict, LocalList, LocalSet, Weak, describe, is_iterator, usable
 
-__all__ = ["call_method", "in_place", "without_order"]
+__all__ = ["in_place", "without_order"]
 
-_MUTATING = {
-    "list": {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"},
-    "dict": {"update", "setdefault", "pop", "popitem", "clear"},
-    "set": {
-        *("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
-        "symmetric_difference_update",
-    },
-}  # fmt: skip
 #: What Python calls for operators and the making of containers; called by name, they change the container too.
 _DUNDER_MUTATING = {
     *("__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__"),
@@ -48,77 +36,12 @@ _BY_OPERATOR = {"__iadd__": "Add", "__imul__": "Mult", "__ior__": "BitOr", "__ia
 _COMPARING = {"index", "count", "remove", "sort"}
 
 
-def call_method(lw: ValueContext, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A method of a container; what compiled code made, or stands for one from outside, may change."""
-    result = _call_method(lw, method, args, kwargs)
-    lw.effects.attributes.check_elements(method.owner)
-    return result
-
-
-def _call_method(lw: ValueContext, method: BoundContainer, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    owner, name = method.owner, method.name
-    kind = next(k for k in (list, dict, set, frozenset, tuple) if isinstance(owner, k)).__name__
-    if name in _MUTATING.get(kind, ()):
-        check_local(lw, owner)
-        lw.effects.change(owner)
-    elif name in _DUNDER_MUTATING and kind in _MUTATING:
-        return _by_operator(lw, owner, name, args)
-    written = getattr(type(owner), name, None)
-    if isinstance(written, types.FunctionType) and not objects.is_ours(written) and not is_pure(written):
-        return lw.call(written, [owner, *args], kwargs)
-    if isinstance(owner, set | frozenset):
-        return _of_set(lw, owner, name, args)
-    if isinstance(owner, list | tuple):
-        return _of_sequence(lw, owner, name, args, kwargs)
-    if name == "update" and args and hasattr(type(args[0]), "advance"):
-        for pair in iterate_live(lw, args[0]):  # which may look at what the dict holds by then
-            owner.update([tuple(iterate_static(lw, pair))])
-        args = []
-    elif name == "update":
-        args = [_pairs(lw, a) for a in args]
-    result = getattr(owner, name)(*args, **kwargs)
-    if name == "copy":
-        return LocalDict(result)
-    if name in ("keys", "values", "items"):
-        view = DictView(result)
-        view.source, view.kind = owner, name
-        return view
-    return result
-
-
-def _by_operator(lw: ValueContext, owner: Any, name: str, args: list[Any]) -> Any:
-    """A method that Python calls for an operator: what the operator does."""
-    check_local(lw, owner)
-    if name == "__setitem__":
-        return INTRINSICS[operator.setitem](lw, owner, *args)
-    if name in _BY_OPERATOR and len(args) == 1:
-        return in_place(lw, _BY_OPERATOR[name], owner, args[0])
-    raise UnsupportedCallError(f"'{name}' of a container cannot be called in compiled code", hint="write the operator")
-
-
 def _pairs(lw: ValueContext, x: Any) -> Any:
     return x if isinstance(x, dict) else [tuple(iterate_static(lw, pair)) for pair in iterate_static(lw, x)]
 
 
-def _of_sequence(lw: ValueContext, owner: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    if name in _COMPARING and name != "sort" and not is_static(owner):
-        raise StaticValueError(f"'{name}' compares elements that are known only at run time")
-    if name in _COMPARING:
-        check_seen((owner, args), f"'{name}'")
-    if name in ("insert", "pop") and args:
-        require_static(args[0], "an index into a Python list")
-    if name == "sort":
-        owner[:] = INTRINSICS[sorted](lw, owner, **kwargs)
-        return None
-    if name == "extend":
-        _extend(lw, owner, args[0])
-        return None
-    result = getattr(owner, name)(*args, **kwargs)
-    return LocalList(result) if name == "copy" else result
-
-
 def _extend(lw: ValueContext, owner: Any, items: Any) -> None:
-    if not hasattr(type(items), "advance"):
+    if not is_iterator(items):
         owner += list(iterate_static(lw, items))
         return
     for item in iterate_live(lw, items):  # which may look at what the list holds by then
@@ -130,16 +53,6 @@ def without_order() -> UnsupportedSyntaxError:
     return UnsupportedSyntaxError("a set has no fixed order to pop in", code="AC1105", hint="use a list")
 
 
-def _of_set(lw: ValueContext, owner: Any, name: str, args: list[Any]) -> Any:
-    if name == "pop":
-        raise without_order()
-    whole = name not in _OF_SETS
-    given = [a if whole or isinstance(a, set | frozenset) else list(iterate_static(lw, a)) for a in args]
-    check_seen(require_static(given, "an element of a set"), f"'{name}'")
-    result = getattr(owner, name)(*given)
-    return LocalSet(result) if isinstance(result, set) else result
-
-
 _OF_SETS = {
     *("update", "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset", "isdisjoint"),
     *("difference_update", "intersection_update", "symmetric_difference_update"),
@@ -149,46 +62,8 @@ _OF_SETS = {
 # ---------------------------------------------------------------------------------------------------- op=
 def in_place(lw: ValueContext, op: str, old: Any, value: Any) -> Any:
     """What ``old op= value`` gives the target: the same list, dict or set, changed, or a new value."""
-    if type(old) is ArrayVar and old.kind is np.ndarray:
-        raise UnsupportedCallError(
-            f"'{SYMBOL[SLOT[op]]}=' would write to an array", code="AC1801", hint="make a new one: `a = a + b`"
-        )
-    if getattr(old, "locked", "") == ARRAY:
-        name = name_of(lw, old, local=True)
-        sign = SYMBOL[SLOT[op]]
-        raise SideEffectError(
-            f"'{sign}=' would change {f'`{name}`' if name else 'a value'}, which was given as an ndarray",
-            code="AC1602",
-            hint=f"make a new one: `{name or 'a'} = {name or 'a'} {sign} ...`",
-        )
-    kind = next((k for k in (list, dict, set) if isinstance(old, k)), None)
-    if (kind, op) in _CHANGES:
-        check_local(lw, old)
-        if kind is list and op == "Add":
-            lw.effects.change(old)
-            _extend(lw, old, value)
-            lw.effects.attributes.check_elements(old)
-            return old
-        given = _CHANGES[kind, op](lw, old, value)
-        if given is not NotImplemented:
-            lw.effects.change(old)
-            old.clear()
-            getattr(old, "extend" if kind is list else "update")(given)
-            lw.effects.attributes.check_elements(old)
-            return old
-    name = f"__i{SLOT[op]}__"
-    method = requirements.python_method(lw, old, name)
-    if method is not None:
-        result = lw.call_python(method, [old, value], {})
-        if result is not NotImplemented:
-            return result
-    elif hasattr(type(old), name) and kind is None and not objects.is_ours(type(old)):
-        raise SideEffectError(
-            f"'{op}=' would change a {type(old).__name__} that came from outside",
-            code="AC1602",
-            hint="copy it first, or write `a = a + b`",
-        )
-    return operators.binary(lw, op, old, value)
+    result = variable_of(old).in_place(lw, op, value)
+    return operators.binary(lw, op, old, value) if result is NotImplemented else result
 
 
 def _set_operation(name: str) -> Any:
@@ -196,18 +71,6 @@ def _set_operation(name: str) -> Any:
         return getattr(set(old), name)(value) if isinstance(value, set | frozenset) else NotImplemented
 
     return result
-
-
-#: What a container of the kind holds after ``op=``.
-_CHANGES: dict[Any, Any] = {
-    (list, "Add"): _extend,
-    (list, "Mult"): lambda lw, old, value: list(old) * requirements.as_index(lw, value),
-    (dict, "BitOr"): lambda lw, old, value: {**old, **dict(_pairs(lw, value))},
-    (set, "BitOr"): _set_operation("union"),
-    (set, "BitAnd"): _set_operation("intersection"),
-    (set, "Sub"): _set_operation("difference"),
-    (set, "BitXor"): _set_operation("symmetric_difference"),
-}
 
 
 # ---------------------------------------------------------------------------------------------------- what can be done
@@ -221,9 +84,63 @@ class ContainerVariable(ObjectVariable):
 
     __slots__ = ()
 
+    #: the methods that change it, and what it holds after ``op=``
+    mutating: ClassVar[tuple[str, ...]] = ()
+    changes: ClassVar[dict[str, Any]] = {}
+
     def length(self, lw: ValueContext) -> Any:
         result = special(lw, self.value, "__len__")
         return len(self.value) if result is NotImplemented else result
+
+    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+        owner = self.value
+        if op in self.changes:
+            check_local(lw, owner)
+            given = self.changes[op](lw, owner, other)
+            if given is not NotImplemented:
+                lw.effects.change(owner)
+                self.refill(lw, given)
+                lw.effects.attributes.check_elements(owner)
+                return owner
+        method = python_method(lw, owner, f"__i{SLOT[op]}__")
+        return NotImplemented if method is None else lw.call_python(method, [owner, other], {})
+
+    def refill(self, lw: ValueContext, given: Any) -> None:
+        """Gives it other content."""
+        self.value.clear()
+        self.value.update(given)
+
+    def call_method(self, lw: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """``x.name(*args, **kwargs)``; what compiled code made, or stands for one from outside, may change."""
+        result = self._call_method(lw, name, args, kwargs)
+        lw.effects.attributes.check_elements(self.value)
+        return result
+
+    def _call_method(self, lw: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        owner = self.value
+        if name in self.mutating:
+            check_local(lw, owner)
+            lw.effects.change(owner)
+        elif name in _DUNDER_MUTATING and self.mutating:
+            return self._by_operator(lw, name, args)
+        written = getattr(type(owner), name, None)
+        if isinstance(written, types.FunctionType) and not is_ours(written) and not is_pure(written):
+            return lw.call(written, [owner, *args], kwargs)
+        return self.run_method(lw, name, args, kwargs)
+
+    def _by_operator(self, lw: ValueContext, name: str, args: list[Any]) -> Any:
+        """A method that Python calls for an operator: what the operator does."""
+        check_local(lw, self.value)
+        if name == "__setitem__":
+            return INTRINSICS[operator.setitem](lw, self.value, *args)
+        if name in _BY_OPERATOR and len(args) == 1:
+            return in_place(lw, _BY_OPERATOR[name], self.value, args[0])
+        hint = "write the operator"
+        raise UnsupportedCallError(f"'{name}' of a container cannot be called in compiled code", hint=hint)
+
+    def run_method(self, lw: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """What a method that nobody but Python has written does."""
+        raise NotImplementedError
 
     def getattr(self, lw: ValueContext, name: str) -> Any:
         owner = self.value
@@ -237,14 +154,40 @@ class ContainerVariable(ObjectVariable):
         return super().getattr(lw, name)
 
 
-@kind(set, frozenset)
-class SetVariable(ContainerVariable):
-    """A set."""
+@kind(frozenset)
+class FrozensetVariable(ContainerVariable):
+    """A set that nobody can change."""
 
     __slots__ = ()
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         raise unordered()
+
+    def run_method(self, lw: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if name == "pop":
+            raise without_order()
+        whole = name not in _OF_SETS
+        given = [a if whole or isinstance(a, set | frozenset) else list(iterate_static(lw, a)) for a in args]
+        check_seen(require_static(given, "an element of a set"), f"'{name}'")
+        result = getattr(self.value, name)(*given)
+        return LocalSet(result) if isinstance(result, set) else result
+
+
+@kind(set)
+class SetVariable(FrozensetVariable):
+    """A set."""
+
+    __slots__ = ()
+    mutating = (
+        *("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
+        "symmetric_difference_update",
+    )
+    changes: ClassVar[dict[str, Any]] = {
+        "BitOr": _set_operation("union"),
+        "BitAnd": _set_operation("intersection"),
+        "Sub": _set_operation("difference"),
+        "BitXor": _set_operation("symmetric_difference"),
+    }
 
 
 @kind(LocalSet)
@@ -253,9 +196,6 @@ class LocalSetVariable(SetVariable):
 
     __slots__ = ()
     made_here = True
-
-    def python_class(self) -> type:
-        return set
 
 
 class _WithItems(ContainerVariable):
@@ -286,9 +226,9 @@ class _WithItems(ContainerVariable):
         return require_static(index, "an index into a Python container")
 
 
-@kind(list, tuple)
+@kind(tuple)
 class SequenceVariable(_WithItems):
-    """A list or tuple."""
+    """A tuple, or a list."""
 
     __slots__ = ()
     precedence = 2.5
@@ -314,22 +254,60 @@ class SequenceVariable(_WithItems):
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [lw.outside.item(self.value, i, v) for i, v in enumerate(self.value)]
 
+    def run_method(self, lw: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        owner = self.value
+        if name in _COMPARING and name != "sort" and not is_static(owner):
+            raise StaticValueError(f"'{name}' compares elements that are known only at run time")
+        if name in _COMPARING:
+            check_seen((owner, args), f"'{name}'")
+        if name in ("insert", "pop") and args:
+            require_static(args[0], "an index into a Python list")
+        if name == "sort":
+            owner[:] = INTRINSICS[sorted](lw, owner, **kwargs)
+            return None
+        if name == "extend":
+            _extend(lw, owner, args[0])
+            return None
+        result = getattr(owner, name)(*args, **kwargs)
+        return LocalList(result) if name == "copy" else result
+
+
+@kind(list)
+class ListVariable(SequenceVariable):
+    """A list."""
+
+    __slots__ = ()
+    mutating = ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse")
+    changes: ClassVar[dict[str, Any]] = {"Mult": lambda lw, old, value: list(old) * requirements.as_index(lw, value)}
+
+    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+        if op != "Add":
+            return super().in_place(lw, op, other)
+        check_local(lw, self.value)
+        lw.effects.change(self.value)
+        _extend(lw, self.value, other)
+        lw.effects.attributes.check_elements(self.value)
+        return self.value
+
+    def refill(self, lw: ValueContext, given: Any) -> None:
+        self.value[:] = given
+
 
 @kind(LocalList)
-class LocalListVariable(SequenceVariable):
+class LocalListVariable(ListVariable):
     """A list made by compiled code."""
 
     __slots__ = ()
     made_here = True
-
-    def python_class(self) -> type:
-        return list
 
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         return LocalList(value) if isinstance(index, slice) else value
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return list(self.value)
+
+    def iteration(self, lw: ValueContext) -> Any:
+        return OfList(lw, self.value, self.value)
 
     def live(self, lw: ValueContext) -> Iterator[Any]:
         return live_list(lw, self.value)
@@ -341,6 +319,9 @@ class DictViewVariable(SequenceVariable):
 
     __slots__ = ()
 
+    def iteration(self, lw: ValueContext) -> Any:
+        return OfDict(lw, self.value, self.value.source)
+
     def live(self, lw: ValueContext) -> Iterator[Any]:
         source = self.value.source
         return unchanged_dict(source, self.value) if isinstance(source, LocalDict) else super().live(lw)
@@ -351,6 +332,8 @@ class DictVariable(_WithItems):
     """A dict."""
 
     __slots__ = ()
+    mutating = ("update", "setdefault", "pop", "popitem", "clear")
+    changes: ClassVar[dict[str, Any]] = {"BitOr": lambda lw, old, value: {**old, **dict(_pairs(lw, value))}}
 
     def item(self, lw: ValueContext, index: Any) -> Any:
         owner = self.value
@@ -359,6 +342,23 @@ class DictVariable(_WithItems):
         if method is not None:
             return lw.call_python(method, [owner, index], {})
         return self.found(lw, index, owner[require_static(index, "a dictionary key")])
+
+    def run_method(self, lw: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        owner = self.value
+        if name == "update" and args and is_iterator(args[0]):
+            for pair in iterate_live(lw, args[0]):  # which may look at what the dict holds by then
+                owner.update([tuple(iterate_static(lw, pair))])
+            args = []
+        elif name == "update":
+            args = [_pairs(lw, a) for a in args]
+        result = getattr(owner, name)(*args, **kwargs)
+        if name == "copy":
+            return LocalDict(result)
+        if name in ("keys", "values", "items"):
+            view = DictView(result)
+            view.source, view.kind = owner, name
+            return view
+        return result
 
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         """What is under a key."""
@@ -375,11 +375,11 @@ class LocalDictVariable(DictVariable):
     __slots__ = ()
     made_here = True
 
-    def python_class(self) -> type:
-        return dict
-
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         return value
+
+    def iteration(self, lw: ValueContext) -> Any:
+        return OfDict(lw, self.value, self.value)
 
     def live(self, lw: ValueContext) -> Iterator[Any]:
         return unchanged_dict(self.value, self.value)
@@ -392,8 +392,12 @@ class BoundContainerVariable(ObjectVariable):
     __slots__ = ()
     made_here = True
 
+    def callable(self, lw: ValueContext) -> bool:
+        return True
+
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return call_method(lw, self.value, args, kwargs)
+        container: Any = variable_of(self.value.owner)
+        return container.call_method(lw, self.value.name, args, kwargs)
 
 
 _ITERATORS: dict[str, type] = {
@@ -413,6 +417,9 @@ class IterationVariable(ObjectVariable):
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         items: Iterable[Any] = self.value.iterate(lw)
         return items
+
+    def iteration(self, lw: ValueContext) -> Any:
+        return self.value
 
 
 @kind(Iterated)

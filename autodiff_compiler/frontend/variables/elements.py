@@ -14,7 +14,7 @@ from .base import variable_of
 from .interpreter import ValueContext
 from .lookup import taking_back
 from .requirements import python_method
-from .values import LocalDict, LocalList, describe, usable
+from .values import LocalDict, LocalList, describe, is_iterator, usable
 
 __all__ = [
     "by_numbers",
@@ -37,7 +37,7 @@ def iterator_of(lw: ValueContext, x: Any) -> Any:
     result = lw.call_python(method, [x], {})
     if isinstance(result, Iterator):
         raise used_up(result)
-    if not hasattr(type(result), "advance"):
+    if not is_iterator(result):
         raise TypeError(f"iter() returned non-iterator of type '{type(result).__name__}'")
     return result
 

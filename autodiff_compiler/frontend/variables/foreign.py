@@ -32,7 +32,7 @@ from .purity import compiled, run_now
 from .requirements import check_key, check_local, check_seen
 from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves, plain_copy
-from .values import BoundContainer, LocalDict, LocalList, TensorVar, describe
+from .values import BoundContainer, LocalDict, LocalList, TensorVar, describe, is_iterator
 
 __all__ = [
     "CONTAINER_WRITING",
@@ -150,7 +150,7 @@ def foreign_call(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, A
         return _remembered(lw, fn, args, kwargs)
     _refuse_impure(fn, name, module, owner, kwargs)
     if root in _USING_UP or fn in (frozenset, bytes, bytearray):
-        args = [list(iterate_live(lw, a)) if hasattr(type(a), "advance") else a for a in args]
+        args = [list(iterate_live(lw, a)) if is_iterator(a) else a for a in args]
     given = (args, tuple(kwargs.values()))
     if not is_static(given):
         return _dynamic_call(lw, fn, name, root, args, kwargs)

@@ -19,6 +19,9 @@ class GrowingList(LocalList):
 
     __slots__ = ("on_read",)
 
+    def describe(self) -> str:
+        return "list"  # how long it is is not known
+
     def begin(self, on_read: Callable[[], Any]) -> None:
         """Sets what is to be called."""
         self.on_read = on_read

@@ -13,6 +13,7 @@ from typing import Any
 
 from ...dtypes import int64
 from ...errors import LoopError, StaticValueError, shown_as
+from ...ir.abstract import Abstract
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import METHODS, F
@@ -20,25 +21,12 @@ from ...ir.types import tensor
 from ...runtime.tensor import NO_ELEMENTS
 from ..guards.objects import same_static
 from .arithmetic import kind_of_number, lifted_number
+from .base import variable_of
 from .elements import iterate_live, iterate_static, iterator_of, live_item
 from .interpreter import ValueContext
 from .structure import elements, parts, rebuild
 from .templates import Slot, fill
-from .values import (
-    EITHER,
-    PARAMETERS,
-    DictView,
-    LocalDict,
-    LocalList,
-    LocalObject,
-    LocalSet,
-    StateVar,
-    TensorVar,
-    Weak,
-    describe,
-    snapshot_of,
-    usable,
-)
+from .values import EITHER, Changing, LocalSet, TensorVar, Weak, describe, snapshot_of, usable
 
 __all__ = [
     "END",
@@ -46,8 +34,11 @@ __all__ = [
     "Enumerate",
     "Forced",
     "Iteration",
+    "OfDict",
+    "OfList",
     "RangeOf",
     "Reversed",
+    "Slices",
     "Through",
     "Zip",
     "iteration_of",
@@ -60,7 +51,7 @@ END = object()
 ENDLESS = sys.maxsize
 
 
-class Iteration:
+class Iteration(Abstract):
     """The elements of one loop.  `length` is an int, or a 0-d i64 Value."""
 
     length: Any = 0
@@ -70,6 +61,10 @@ class Iteration:
     def static_items(self, lw: ValueContext) -> Iterable[Any]:
         """All elements, for a loop that is unrolled."""
         raise LoopError("the number of trips is known only at run time", code="AC1501").about(self.length)
+
+    def backwards(self, lw: ValueContext) -> Iterable[Any]:
+        """The same from the last to the first."""
+        return list(self.static_items(lw))[::-1]
 
     def sources(self) -> list[Any]:
         """The containers it goes over that compiled code may change."""
@@ -136,52 +131,31 @@ class Iteration:
 def iteration_of(lw: ValueContext, x: Any) -> Iteration:
     """The iteration over an abstract value."""
     x = iterator_of(lw, x)
-    if isinstance(x, Iteration):
-        return x
-    if isinstance(x, range):
-        return RangeOf(x.start, x.stop, x.step)
-    if type(x) in (TensorVar, StateVar):
-        return _Slices(lw, x)
-    source = x.source if isinstance(x, DictView) else x if isinstance(x, LocalList | LocalDict) else None
-    return _Static(iterate_static(lw, x), x, source)
+    return variable_of(x).iteration(lw) or _Static(iterate_static(lw, x))
 
 
 class _Static(Iteration):
     """Elements of a container, known one by one."""
 
-    def __init__(self, items: Any, of: Any, source: Any) -> None:
+    def __init__(self, items: Any) -> None:
         self.items = list(items)
         self.length = len(self.items)
-        self.of, self.source = of, source
 
     def static_items(self, lw: ValueContext) -> Iterable[Any]:
-        return self.items if self.source is None else iterate_live(lw, self.of)
+        return self.items
 
     def item(self, lw: ValueContext, i: int) -> Any:
-        if isinstance(self.of, LocalList):
-            return self.of[i] if i < len(usable(self.of)) else END
-        if self.source is None:
-            return self.items[i] if i < self.length else END
-        if len(usable(self.source)) != self.length:
-            raise RuntimeError("dictionary changed size during iteration")
-        return live_item(self.of, i) if i < self.length else END
+        return self.items[i] if i < self.length else END
 
     def sources(self) -> list[Any]:
         """With all that is in it: what a kept loop reads of it is read once, before the loop."""
-        mutable = TensorVar | LocalList | LocalDict | LocalSet | LocalObject
-        inside = [x for item in self.items for x in parts(item) if isinstance(x, mutable)]
-        return inside if self.source is None else [self.source, *inside]
+        return [x for item in self.items for x in parts(item) if isinstance(x, Changing)]
 
     def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
         return fill(self._template, parts)
 
     def enter(self, lw: ValueContext) -> None:
         self._stacks: list[Value] = []
-        if self.source is not None:
-            now = [live_item(self.of, i) for i in range(len(usable(self.source)))]
-            if len(now) != self.length:
-                raise StaticValueError(f"the {describe(self.source)} it goes over has changed its size since")
-            self.items = now
         self._template = self._column(lw, self.items)
 
     def sequences(self) -> list[Value]:
@@ -197,13 +171,13 @@ class _Static(Iteration):
         if parts is not None and all(_alike(x, first) for x in xs):
             rows = zip(*[elements(x) for x in xs], strict=True)
             template = rebuild(first, [self._column(lw, list(row)) for row in rows])
-            if isinstance(template, LocalList | LocalDict | LocalObject):
-                template.locked = EITHER
+            if isinstance(template, Changing):
+                template.locked = EITHER  # type: ignore[misc]  # a slot of subclasses
             return template
         kind = kind_of_number(first)
         if lw.is_tensor(first) and all(lw.is_tensor(x) and x.type is first.type for x in xs):
-            locked = EITHER if type(first) is TensorVar else PARAMETERS
-            return self._stacked([lw.unwrap(x) for x in xs], Slot(len(self._stacks), None, locked, snapshot_of(*xs)))
+            slot = Slot(len(self._stacks), None, first.locked_as_either, snapshot_of(*xs))
+            return self._stacked([lw.unwrap(x) for x in xs], slot)
         if parts is None and all(same_static(usable(x), first) for x in xs):
             if type(first) is not LocalSet or all(x is first for x in xs):
                 return first
@@ -222,6 +196,45 @@ class _Static(Iteration):
     def _stacked(self, values: list[Value], slot: Slot) -> Slot:
         self._stacks.append(F.stack(*values, axis=-1 - len(values[0].shape)))
         return slot
+
+
+class _OfChanging(_Static):
+    """The elements of a container of compiled code, which may change between the trips."""
+
+    def __init__(self, lw: ValueContext, of: Any, source: Any) -> None:
+        super().__init__(iterate_static(lw, of))
+        self.of, self.source = of, source
+
+    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+        return iterate_live(lw, self.of)
+
+    def sources(self) -> list[Any]:
+        return [self.source, *super().sources()]
+
+    def enter(self, lw: ValueContext) -> None:
+        self.items = [live_item(self.of, i) for i in range(len(usable(self.source)))]
+        if len(self.items) != self.length:
+            raise StaticValueError(f"the {describe(self.source)} it goes over has changed its size since")
+        super().enter(lw)
+
+
+class OfList(_OfChanging):
+    """The elements of a list, which may grow meanwhile."""
+
+    def item(self, lw: ValueContext, i: int) -> Any:
+        return self.of[i] if i < len(usable(self.of)) else END
+
+    def backwards(self, lw: ValueContext) -> Iterable[Any]:
+        return (usable(self.of)[i] for i in range(len(self.of) - 1, -1, -1) if i < len(self.of))
+
+
+class OfDict(_OfChanging):
+    """The elements of a dict, or of a view of one, which must keep its size."""
+
+    def item(self, lw: ValueContext, i: int) -> Any:
+        if len(usable(self.source)) != self.length:
+            raise RuntimeError("dictionary changed size during iteration")
+        return live_item(self.of, i) if i < self.length else END
 
 
 def _alike(x: Any, y: Any) -> bool:
@@ -278,7 +291,7 @@ class RangeOf(Iteration):
         return Weak(value, int)
 
 
-class _Slices(Iteration):
+class Slices(Iteration):
     """A Tensor along its first dimension."""
 
     def __init__(self, lw: ValueContext, x: Any) -> None:
@@ -295,7 +308,7 @@ class _Slices(Iteration):
         return lw.native(METHODS["__getitem__"], [self.of, i]) if i < self.length else END
 
     def sources(self) -> list[Any]:
-        return [self.of] if type(self.of) is TensorVar else []
+        return [self.of] if isinstance(self.of, Changing) else []
 
     def enter(self, lw: ValueContext) -> None:
         self._rows = lw.unwrap(self.of)
@@ -435,10 +448,7 @@ class Reversed(Iteration):
         self.length = inner.length
 
     def static_items(self, lw: ValueContext) -> Iterable[Any]:
-        items = getattr(self.inner, "of", None)
-        if not isinstance(items, LocalList):
-            return list(self.inner.static_items(lw))[::-1]
-        return (usable(items)[i] for i in range(len(items) - 1, -1, -1) if i < len(items))
+        return self.inner.backwards(lw)
 
     def item(self, lw: ValueContext, i: int) -> Any:
         return self.inner.item(lw, self.length - 1 - i) if i < self.length else END

@@ -22,14 +22,51 @@ from .iteration import END, ENDLESS, Enumerate, Iteration, Reversed, Through, Zi
 from .requirements import as_index, require_static, special
 from .rules import intrinsic
 from .truth_values import truth
-from .values import Cursor, describe
+from .values import Changing, describe, is_iterator, serial_now
 
-__all__ = ["ENDLESS", "Iterated", "live", "with_sentinel", "wrapped"]
+__all__ = ["ENDLESS", "Iterated", "Progress", "live", "with_sentinel", "wrapped"]
+
+
+@shown_as("iterator")
+class Progress(Changing):
+    """How far compiled code has got with something; `broken` as for a list."""
+
+    #: what paths must agree about
+    held: Any
+
+    def __init__(self) -> None:
+        self.broken = None
+        self.serial = serial_now()
+
+    def copied(self) -> Any:
+        return self.held
+
+    def fill(self, saved: Any) -> None:
+        self.held = saved
+
+
+@shown_as("iterator")
+class Cursor(Progress):
+    """How many elements were taken from an iterator of compiled code."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken = 0
+
+    @property
+    def held(self) -> slice:
+        return slice(self.taken, None)
+
+    @held.setter
+    def held(self, saved: slice) -> None:
+        self.taken = saved.start
 
 
 @shown_as("iterator")
 class Iterated(Through):
     """An iterator over an iteration; `name` is what Python calls its class."""
+
+    is_iterator = True
 
     def __init__(self, source: Iteration, name: str) -> None:
         self.source, self.name = source, name
@@ -264,20 +301,19 @@ def with_sentinel() -> UnsupportedSyntaxError:
 def _iter(lw: ValueContext, x: Any, *sentinel: Any) -> Any:
     if sentinel:
         raise with_sentinel()
-    if isinstance(x, Iterated):
+    if is_iterator(x):
         return x
     result = special(lw, x, "__iter__")
     if result is not NotImplemented:
         return _iter(lw, result)
-    kind = "iterator" if isinstance(x, Iteration) else type(x).__name__
-    return Iterated(iteration_of(lw, x), f"{kind}_iterator")
+    return Iterated(iteration_of(lw, x), f"{type(x).__name__}_iterator")
 
 
 @intrinsic(next)
 def _next(lw: ValueContext, x: Any, *default: Any) -> Any:
     if isinstance(x, Iterator):
         raise used_up(x)
-    if not isinstance(x, Iterated):
+    if not is_iterator(x):
         raise TypeError(f"'{describe(x)}' object is not an iterator")
     found = x.advance(lw)
     if found is not END:
@@ -302,7 +338,7 @@ def _zip(lw: ValueContext, *xs: Any, strict: bool = False) -> Any:
 
 @intrinsic(reversed)
 def _reversed(lw: ValueContext, x: Any) -> Any:
-    if isinstance(x, Iterated):
+    if is_iterator(x):
         raise TypeError(f"'{x.name}' object is not reversible")
     result = special(lw, x, "__reversed__")
     if result is not NotImplemented:

@@ -7,19 +7,15 @@ import typing
 from collections.abc import Iterator
 from typing import Any
 
-from ...ir.primitive import METHODS
-from ..guards.guards import Holds
-from ..guards.objects import UNBOUND, definer, is_ours, is_written
-from . import operators, requirements, tensors, truth_values, values
+from ..guards.objects import definer, is_written
+from . import operators, requirements, truth_values
 from .assignment import set_attribute, set_generic
 from .base import variable_of
-from .classes import has
 from .interpreter import ValueContext
-from .iteration import Iteration
 from .lookup import found_or, of_object, runs_code
 from .rules import intrinsic
 from .truth_values import truth
-from .values import LocalDict, LocalList, LocalObject, StateVar, TensorVar, Weak, is_dynamic
+from .values import Weak, is_dynamic
 
 __all__ = ["class_in_program"]
 
@@ -124,23 +120,7 @@ def _answer(lw: ValueContext, cls: Any, kind: Any, about: tuple[int, Any], ask: 
 # ---------------------------------------------------------------------------------------------------- attributes
 @intrinsic(hasattr)
 def _hasattr(lw: ValueContext, x: Any, name: str) -> bool:
-    requirements.require_static(name, "the name of an attribute")
-    if type(x) in (TensorVar, StateVar):
-        return name in METHODS or hasattr(variable_of(x).python_class(), name)
-    if isinstance(x, LocalList | LocalDict | Iteration) or type(x) is tuple:
-        return hasattr(variable_of(x).python_class(), name)
-    if type(x) is LocalObject:
-        return has(lw, x, name)
-    slot = lw.effects.attributes.held_by(x, name)
-    if slot is not None:
-        return lw.effects.attributes.read(slot) is not UNBOUND
-    if not is_dynamic(x) and runs_code(lw, x, name):
-        return found_or(lw, x, name, _NOTHING) is not _NOTHING
-    what = f"whether a {type(x).__name__} has {name!r}"
-    quick = None
-    if not (isinstance(x, type | types.ModuleType) or is_ours(type(x)) or hasattr(x, name)):
-        quick = (Holds(name), x)  # what its class has is watched already
-    return bool(lw.outside.property(x, f"has {name}", what, lambda: hasattr(x, name), quick))
+    return variable_of(x).hasattr(lw, requirements.require_static(name, "the name of an attribute"))
 
 
 _NOTHING = object()
@@ -150,8 +130,7 @@ _NOTHING = object()
 def _getattr(lw: ValueContext, x: Any, name: str, default: Any = _NOTHING) -> Any:
     requirements.require_static(name, "the name of an attribute")
     if default is not _NOTHING:
-        plain = is_dynamic(x) or type(x) is LocalObject or lw.effects.attributes.held_by(x, name) is not None
-        if not plain and runs_code(lw, x, name):
+        if lw.effects.attributes.held_by(x, name) is None and runs_code(lw, x, name):
             return found_or(lw, x, name, default)
         if not _hasattr(lw, x, name):
             return default
@@ -177,14 +156,4 @@ def _getattribute(lw: ValueContext, x: Any, name: str) -> Any:
 
 @intrinsic(callable)
 def _callable(lw: ValueContext, x: Any) -> bool:
-    if type(x) is LocalObject:
-        return has(lw, x, "__call__")
-    if is_dynamic(x):
-        return False
-    if _is_outside(x):
-        lw.outside.kind(x)
-        lw.outside.class_attribute(type(x), "__call__")
-    return callable(x) or type(x) in (tensors.TensorMethod, values.BoundContainer)
-
-
-# ---------------------------------------------------------------------------------------------------- single dispatch
+    return variable_of(x).callable(lw)

@@ -76,10 +76,6 @@ class NumberVariable(Variable):
             return checked_int(lw, x.value)
         return Weak(self.truth(lw) if kind is bool else F.cast(x.value, dtype=NUMBER_DTYPE[kind]), kind)
 
-    def python_class(self) -> type:
-        kind: type = self.value.kind
-        return kind
-
 
 def _compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     ka, kb = kind_of_number(a), kind_of_number(b)

@@ -8,17 +8,20 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ...errors import SideEffectError
 from ...runtime.precision import is_view
-from ..guards.objects import class_attribute, is_ours, is_written, peek
+from ..guards.guards import Holds
+from ..guards.objects import UNBOUND, class_attribute, is_ours, is_written, peek
 from . import cells, foreign, precision, single_dispatch
-from .arithmetic import BINARY, UNARY_SLOT
+from .arithmetic import BINARY, SLOT, UNARY_SLOT
 from .assignment import set_attribute_of_object
 from .base import Variable, kind, variable_of
-from .classes import call_object, get, is_jit_class, put
+from .classes import call_object, get, has, inherited, is_jit_class, put
 from .comparison import compare_known
 from .elements import by_numbers, used_up
 from .interpreter import ValueContext
-from .lookup import attribute_now, tells_of_changes
+from .iteration import RangeOf
+from .lookup import attribute_now, found_or, runs_code, tells_of_changes
 from .operators import attribute, subscript
 from .queries import part
 from .requirements import check_local, check_seen, python_method, refuse_environment, require_static, special
@@ -53,6 +56,19 @@ class ObjectVariable(Variable):
     def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
         return _known_binary(op, other, self.value)
 
+    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+        x, name = self.value, f"__i{SLOT[op]}__"
+        method = python_method(lw, x, name)
+        if method is not None:
+            return lw.call_python(method, [x, other], {})
+        if hasattr(type(x), name) and not is_ours(type(x)):
+            raise SideEffectError(
+                f"'{op}=' would change a {type(x).__name__} that came from outside",
+                code="AC1602",
+                hint="copy it first, or write `a = a + b`",
+            )
+        return NotImplemented
+
     def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
         return compare_known(lw, op, self.value, other)
 
@@ -76,6 +92,21 @@ class ObjectVariable(Variable):
         if lw.effects.in_backward and hasattr(type(owner), "__graph_state__"):
             return lw.attribute_after_forward(owner, name)
         return attribute_now(lw, owner, name)
+
+    def hasattr(self, lw: ValueContext, name: str) -> bool:
+        x = self.value
+        if self.made_here or type(x) is tuple:
+            return super().hasattr(lw, name)
+        slot = lw.effects.attributes.held_by(x, name)
+        if slot is not None:
+            return lw.effects.attributes.read(slot) is not UNBOUND
+        if runs_code(lw, x, name):
+            return found_or(lw, x, name, UNBOUND) is not UNBOUND
+        what = f"whether a {type(x).__name__} has {name!r}"
+        quick = None
+        if not (isinstance(x, type | types.ModuleType) or is_ours(type(x)) or hasattr(x, name)):
+            quick = (Holds(name), x)  # what its class has is watched already
+        return bool(lw.outside.property(x, f"has {name}", what, lambda: hasattr(x, name), quick))
 
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         owner = self.value
@@ -147,6 +178,12 @@ class ObjectVariable(Variable):
             for i, v in enumerate(items)
         ]
 
+    def callable(self, lw: ValueContext) -> bool:
+        if not self.made_here:
+            lw.outside.kind(self.value)
+            lw.outside.class_attribute(type(self.value), "__call__")
+        return callable(self.value)
+
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value
         if is_jit_class(type(fn)) and not isinstance(fn, type):
@@ -184,9 +221,8 @@ def _known_binary(op: str, a: Any, b: Any) -> Any:
     return result
 
 
-@kind(range)
 class KnownSequence(ObjectVariable):
-    """A range, or another sequence that nobody can change."""
+    """A sequence that nobody can change."""
 
     __slots__ = ()
 
@@ -195,6 +231,16 @@ class KnownSequence(ObjectVariable):
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return list(self.value)
+
+
+@kind(range)
+class RangeVariable(KnownSequence):
+    """A range."""
+
+    __slots__ = ()
+
+    def iteration(self, lw: ValueContext) -> Any:
+        return RangeOf(self.value.start, self.value.stop, self.value.step)
 
 
 @kind(bytes)
@@ -265,16 +311,18 @@ class LocalObjectVariable(ObjectVariable):
     __slots__ = ()
     made_here = True
 
-    def python_class(self) -> type:
-        cls: type = self.value.cls
-        return cls
-
     def truth(self, lw: ValueContext) -> Any:
         result = special(lw, self.value, "__bool__", "__len__")
         return True if result is NotImplemented else truth(lw, result)
 
     def getattr(self, lw: ValueContext, name: str) -> Any:
         return get(lw, self.value, name)
+
+    def hasattr(self, lw: ValueContext, name: str) -> bool:
+        return has(lw, self.value, name)
+
+    def callable(self, lw: ValueContext) -> bool:
+        return has(lw, self.value, "__call__")
 
     def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
         put(lw, self.value, name, value)
@@ -290,4 +338,4 @@ class LocalSuperVariable(ObjectVariable):
     __slots__ = ()
 
     def getattr(self, lw: ValueContext, name: str) -> Any:
-        return get(lw, self.value, name)
+        return inherited(lw, self.value, name)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
+from ...ir.abstract import Abstract
 from ...ir.build import current
 from ...ir.primitive import trace
 from ...runtime.tensor import NO_ELEMENTS, NO_LENGTH, Tensor
@@ -26,10 +27,8 @@ from .values import (
     LocalDict,
     LocalList,
     LocalSet,
-    NewException,
     StateVar,
     TensorVar,
-    Text,
     class_of,
     describe,
     is_dynamic,
@@ -204,13 +203,8 @@ def _changed_backward(owner: Any) -> SideEffectError:
 
 def refuse_text(x: Any, what: str) -> None:
     """Refuses to look into text that is made at run time."""
-    if type(x) is NewException:
-        raise StaticValueError(f"{what} of an exception made by compiled code", hint="raise it")
-    if type(x) is Text:
-        raise StaticValueError(
-            f"{what} of a str that is known only at run time",
-            hint="it can be printed, raised, be the message of an assert, or be joined to other text",
-        )
+    if isinstance(x, Abstract):
+        x.refuse(what)
 
 
 def refuse_environment(x: Any) -> None:

@@ -20,12 +20,14 @@ from .assignment import assign_state, set_item
 from .base import Variable, kind
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects
 from .interpreter import ValueContext
+from .iteration import Slices
+from .naming import name_of
 from .objects import ObjectVariable
 from .requirements import LEAVING, is_tensor_var, length_of, operand, operator_product, refuse_data, settled_index
 from .rules import TENSOR_METHODS
 from .structure import map_leaves
 from .truth_values import truth_of_one
-from .values import ArrayVar, StateVar, TensorVar, Weak, is_dynamic
+from .values import ARRAY, ArrayVar, StateVar, TensorVar, Weak, is_dynamic
 
 __all__ = ["TensorMethod"]
 
@@ -137,6 +139,16 @@ class TensorVariable(Variable):
     def unary(self, lw: ValueContext, op: str) -> Any:
         return TensorVar(lw.unwrap(self.value)) if op == "UAdd" else lw.native(METHODS[UNARY_SLOT[op]], [self.value])
 
+    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+        if getattr(self.value, "locked", "") == ARRAY:
+            name, sign = name_of(lw, self.value, local=True), SYMBOL[SLOT[op]]
+            raise SideEffectError(
+                f"'{sign}=' would change {f'`{name}`' if name else 'a value'}, which was given as an ndarray",
+                code="AC1602",
+                hint=f"make a new one: `{name or 'a'} = {name or 'a'} {sign} ...`",
+            )
+        return NotImplemented
+
     def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
         return _binary(lw, SLOT[op], self.value, other)
 
@@ -174,11 +186,11 @@ class TensorVariable(Variable):
     def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
         return Weak(self.truth(lw), bool) if kind is bool else to_number(lw, self.value, kind)
 
-    def python_class(self) -> type:
-        return Tensor
-
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [self._row(lw, i) for i in range(length_of(self.value))]
+
+    def iteration(self, lw: ValueContext) -> Any:
+        return Slices(lw, self.value)
 
     def live(self, lw: ValueContext) -> Iterator[Any]:
         return (self._row(lw, i) for i in range(length_of(self.value)))
@@ -192,9 +204,6 @@ class ParameterVariable(TensorVariable):
     """A Parameter, read at the moment of use."""
 
     __slots__ = ()
-
-    def python_class(self) -> type:
-        return Parameter
 
     def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
         raise SideEffectError(
@@ -240,6 +249,9 @@ class TensorMethodVariable(ObjectVariable):
 
     __slots__ = ()
     made_here = True
+
+    def callable(self, lw: ValueContext) -> bool:
+        return True
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return _tensor_method(lw, self.value, args, kwargs)

@@ -448,9 +448,6 @@ class TextVariable(_Opaque, StrVariable):
 
     __slots__ = ()
 
-    def python_class(self) -> type:
-        return str
-
 
 @kind(NewException)
 class NewExceptionVariable(_Opaque):

@@ -3,26 +3,29 @@
 A *static* value is the Python object itself.  A *dynamic* one is known only by its type: a Tensor (`TensorVar`), a
 Python number (`Weak`), a state cell (`StateVar`).  Tuples, lists and dicts are Python's own, with such values inside;
 lists and dicts that compiled code made (and may therefore change) are `LocalList` and `LocalDict`.
+
+What is no Python object is `Abstract`: it says itself what it is.  The functions here ask it, and answer for objects.
 """
 
 from __future__ import annotations
 
 import itertools
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import CompileError, UnsupportedSyntaxError, shown_as
+from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError, shown_as
+from ...ir.abstract import Abstract
 from ...ir.core import Unknown, Value
 from ...ir.types import TensorType
 from ...primitives.family import Weak
 from ...runtime.mutable import Mutable, plain
-from ...runtime.records import record_fields
+from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
 from ...source import Loc
-from ..guards.guards import Unwatched
 from ..guards.objects import module_name
 
 __all__ = [
@@ -34,7 +37,6 @@ __all__ = [
     "ArrayVar",
     "AttributeVar",
     "BoundContainer",
-    "Cursor",
     "DictView",
     "Held",
     "LocalDict",
@@ -44,7 +46,6 @@ __all__ = [
     "LocalSuper",
     "MaybeUnbound",
     "NewException",
-    "Progress",
     "Snapshot",
     "StateVar",
     "TensorVar",
@@ -52,19 +53,25 @@ __all__ = [
     "Weak",
     "class_of",
     "describe",
+    "described",
     "is_broken",
     "is_dynamic",
+    "is_iterator",
     "is_marked",
-    "record_fields",
     "snapshot_of",
     "unmarked",
     "usable",
 ]
 
+#: Reasons for locking a Tensor.
+OUTSIDE = "came from outside"
+EITHER = "is one of several, chosen at run time,"
+PARAMETERS = "is one of several Parameters, chosen at run time,"
+
 _serial = itertools.count()
 
 
-class Changing:
+class Changing(Abstract):
     """An object of compile time that changes: regions note what it holds, branches join that and loops carry it.
 
     `serial` is greater than that of what was made before.  It is `broken` where paths disagree about its content.
@@ -72,7 +79,7 @@ class Changing:
 
     __slots__ = ()
     serial: int
-    broken: CompileError | None
+    locked: str
 
     def content(self) -> Any:
         """A copy of what it holds now; why that is not known, if it is broken."""
@@ -111,6 +118,10 @@ class TensorVar(Unknown, Changing):
     """
 
     __slots__ = ("locked", "serial", "snapshot", "source", "value")
+    is_dynamic = is_tensor = True
+    python_class = Tensor
+    #: the reason for locking what is one of several of these
+    locked_as_either = EITHER
 
     def __init__(self, value: Value, locked: str = "", snapshot: Snapshot | None = None, source: Any = None) -> None:
         self.value = value
@@ -126,6 +137,12 @@ class TensorVar(Unknown, Changing):
     def __repr__(self) -> str:
         return f"Tensor {self.type}"
 
+    describe = __repr__
+
+    @property
+    def outlives_call(self) -> bool:
+        return self.snapshot is None
+
     def content(self) -> Value:
         return self.value
 
@@ -140,16 +157,27 @@ class TensorVar(Unknown, Changing):
 
 
 @shown_as("Parameter")
-class StateVar(Unknown):
+class StateVar(Unknown, Abstract):
     """A Parameter (or other cell that outlives the call), read at the moment of use."""
 
     __slots__ = ("name", "source", "type")
+    is_dynamic = is_tensor = True
+    python_class = Parameter
+    locked_as_either = PARAMETERS
 
     def __init__(self, name: str, type: TensorType, source: Tensor) -> None:
         self.name, self.type, self.source = name, type, source
 
     def __repr__(self) -> str:
         return f"Parameter {self.name}: {self.type}"
+
+    def describe(self) -> str:
+        return f"Tensor {self.type}"
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What a Tensor that is this Parameter, or another one, is from now on."""
+        return Snapshot(frozenset({self.name}), next(_serial))
 
 
 @dataclass(frozen=True)
@@ -162,15 +190,8 @@ class Snapshot:
 
 def snapshot_of(*boxes: Any) -> Snapshot | None:
     """The snapshot that one of these values, chosen at run time, is."""
-    states: set[str] = set()
-    since = next(_serial)
-    for x in boxes:
-        if type(x) is StateVar:
-            states.add(x.name)
-        elif getattr(x, "snapshot", None) is not None:
-            states |= x.snapshot.states
-            since = min(since, x.snapshot.since)
-    return Snapshot(frozenset(states), since) if states else None
+    found = [s for x in boxes if (s := getattr(x, "snapshot", None)) is not None]
+    return Snapshot(frozenset().union(*(s.states for s in found)), min(s.since for s in found)) if found else None
 
 
 class Held(NamedTuple):
@@ -209,24 +230,37 @@ class AttributeVar(Changing):
         self.held, self.kept = saved if type(saved) is Held else (saved, saved is self.entry)
 
 
-def _begin(container: LocalList | LocalDict, marked: bool) -> None:
+def _begin(container: LocalList | LocalDict | LocalSet, marked: bool = False) -> None:
     container.broken, container.locked, container.marked = None, "", marked
     container.serial = next(_serial)
 
 
-@shown_as("list")
-class LocalList(list, Changing, Unwatched):
-    """A list made by compiled code.
+class _Container(Changing):
+    """A list, dict or set made by compiled code.
 
     `broken` is why its content cannot be known here, if paths disagree about it; `locked` as for a `TensorVar`;
     `marked` says that it was marked with `mutable`.
     """
 
-    __slots__ = ("broken", "locked", "marked", "serial")
-    broken: CompileError | None
+    __slots__ = ()
     locked: str
     marked: bool
-    serial: int
+
+    def describe(self) -> str:
+        return described(self)
+
+    def unmarked(self) -> Any:
+        """The same content without the mark."""
+        return type(self)(self)  # type: ignore[call-arg]
+
+
+@shown_as("list")
+class LocalList(_Container, list):
+    """A list made by compiled code."""
+
+    __slots__ = ("broken", "locked", "marked", "serial")
+    python_class = list
+    outlives_call = True
 
     def __init__(self, items: Any = (), marked: bool = False) -> None:
         super().__init__(items)
@@ -238,16 +272,20 @@ class LocalList(list, Changing, Unwatched):
     def fill(self, saved: Any) -> None:
         list.__setitem__(self, slice(None), saved)
 
+    def by_key(self) -> list[tuple[Any, Any]]:
+        return [*enumerate(self.copied())]
+
+    def put(self, key: Any, element: Any) -> None:
+        list.__setitem__(self, key, element)
+
 
 @shown_as("dict")
-class LocalDict(dict, Changing, Unwatched):
-    """A dict made by compiled code; `broken`, `locked` and `marked` as for a list."""
+class LocalDict(_Container, dict):
+    """A dict made by compiled code."""
 
     __slots__ = ("broken", "locked", "marked", "serial")
-    broken: CompileError | None
-    locked: str
-    marked: bool
-    serial: int
+    python_class = dict
+    outlives_call = True
 
     def __init__(self, items: Any = (), marked: bool = False) -> None:
         super().__init__(items)
@@ -260,9 +298,38 @@ class LocalDict(dict, Changing, Unwatched):
         self.clear()
         self.update(saved)
 
+    def by_key(self) -> list[tuple[Any, Any]]:
+        return [*self.items()]
+
+    def put(self, key: Any, element: Any) -> None:
+        dict.__setitem__(self, key, element)
+
+
+@shown_as("set")
+class LocalSet(_Container, set):
+    """A set of static elements made by compiled code."""
+
+    python_class = set
+
+    def __init__(self, items: Any = ()) -> None:
+        super().__init__(items)
+        _begin(self)
+
+    def copied(self) -> Any:
+        return set(self)
+
+    def fill(self, saved: Any) -> None:
+        self.clear()
+        self.update(saved)
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return repr(set(self))
+
 
 @shown_as("str")
-class Text:
+class Text(Abstract):
     """A str known at run time: ``form.format(*arguments)``.
 
     `ways` says what each argument is to the form: the `str` or `repr` of a Tensor, an `array` or `scalar` of NumPy's, a
@@ -270,19 +337,32 @@ class Text:
     """
 
     __slots__ = ("arguments", "form", "ways")
+    python_class = str
 
     def __init__(self, form: str, arguments: tuple[Any, ...], ways: tuple[str, ...]) -> None:
         self.form, self.arguments, self.ways = form, arguments, ways
 
+    def describe(self) -> str:
+        return "str known at run time"
+
+    def refuse(self, what: str) -> None:
+        raise StaticValueError(
+            f"{what} of a str that is known only at run time",
+            hint="it can be printed, raised, be the message of an assert, or be joined to other text",
+        )
+
 
 @shown_as("exception")
-class NewException:
+class NewException(Abstract):
     """An exception that compiled code makes: its class and arguments."""
 
     __slots__ = ("args", "cls", "kwargs")
 
     def __init__(self, cls: type[BaseException], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.cls, self.args, self.kwargs = cls, args, kwargs
+
+    def refuse(self, what: str) -> None:
+        raise StaticValueError(f"{what} of an exception made by compiled code", hint="raise it")
 
     @property
     def form(self) -> Any:
@@ -298,9 +378,15 @@ class LocalObject(Changing):
 
     def __init__(self, cls: type, slots: Any = ()) -> None:
         self.cls, self.slots = cls, dict(slots)
-        self.broken: CompileError | None = None
-        self.locked = ""
+        self.broken, self.locked = None, ""
         self.serial = next(_serial)
+
+    @property
+    def python_class(self) -> type:
+        return self.cls
+
+    def describe(self) -> str:
+        return f"{self.cls.__name__} object"
 
     @property
     def form(self) -> Any:
@@ -315,7 +401,7 @@ class LocalObject(Changing):
 
 
 @shown_as("super")
-class LocalSuper:
+class LocalSuper(Abstract):
     """``super()`` in a method of a LocalObject: what the classes after `after` in its MRO have."""
 
     __slots__ = ("after", "owner")
@@ -325,12 +411,13 @@ class LocalSuper:
 
 
 @shown_as("ndarray")
-class ArrayVar(Unknown):
+class ArrayVar(Unknown, Abstract):
     """What `asnumpy` gave in compiled code: an array known by its type, detached.  `kind` is ndarray, or generic for a
     NumPy scalar; `owner` the Tensor or Parameter whose memory it shares.
     """
 
     __slots__ = ("kind", "owner", "value")
+    is_dynamic = True
 
     def __init__(self, value: Value, kind: type = np.ndarray, owner: Any = None) -> None:
         self.value, self.kind, self.owner = value, kind, owner
@@ -339,79 +426,36 @@ class ArrayVar(Unknown):
     def type(self) -> TensorType:
         return self.value.type  # type: ignore[return-value]
 
-
-@shown_as("iterator")
-class Progress(Changing):
-    """How far compiled code has got with something; `broken` as for a list."""
-
-    #: what paths must agree about
-    held: Any
-
-    def __init__(self) -> None:
-        self.broken: CompileError | None = None
-        self.serial = next(_serial)
-
-    def copied(self) -> Any:
-        return self.held
-
-    def fill(self, saved: Any) -> None:
-        self.held = saved
-
-
-@shown_as("iterator")
-class Cursor(Progress):
-    """How many elements were taken from an iterator of compiled code."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.taken = 0
-
     @property
-    def held(self) -> slice:
-        return slice(self.taken, None)
+    def python_class(self) -> Any:
+        return self.kind if self.kind is np.ndarray else self.type.dtype.numpy.type
 
-    @held.setter
-    def held(self, saved: slice) -> None:
-        self.taken = saved.start
-
-
-@shown_as("set")
-class LocalSet(set, Changing):
-    """A set of static elements made by compiled code; `broken` and `locked` as for a list."""
-
-    def __init__(self, items: Any = ()) -> None:
-        super().__init__(items)
-        self.broken: CompileError | None = None
-        self.locked = ""
-        self.serial = next(_serial)
-
-    def copied(self) -> Any:
-        return set(self)
-
-    def fill(self, saved: Any) -> None:
-        self.clear()
-        self.update(saved)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(set(self))
+    def describe(self) -> str:
+        return f"NumPy {'array' if self.kind is np.ndarray else 'scalar'} {self.type}"
 
 
-#: Objects of compiled code that change: they have a serial, and are broken where paths disagree about them.
-_CHANGING = (LocalList, LocalDict, LocalSet, LocalObject)
-
-
-class DictView(tuple):
+class DictView(Abstract, tuple):
     """What the method `kind` (`keys`, `values` or `items`) of a dict gave, with the dict."""
 
     source: LocalDict
     kind: str
+    outlives_call = True
 
     def __repr__(self) -> str:
         return f"dict_{self.kind}({list(self)})"
 
-    def is_stale(self) -> bool:
+    def describe(self) -> str:
+        return described(self)
+
+    def check_usable(self) -> None:
+        if self._is_stale():
+            raise UnsupportedSyntaxError(
+                f"what `{self.kind}()` of a dict gave is used after the dict has changed",
+                code="AC1103",
+                hint=f"call `{self.kind}()` again",
+            )
+
+    def _is_stale(self) -> bool:
         """Whether the dict has changed since, so that Python's view would show something else."""
         now = list(getattr(self.source, self.kind)())
         parts = [(x, y) if self.kind == "items" else ((x,), (y,)) for x, y in zip(self, now, strict=False)]
@@ -420,48 +464,37 @@ class DictView(tuple):
 
 def is_marked(x: Any) -> bool:
     """Whether a value is marked with `mutable`."""
-    return isinstance(x, Mutable) or (isinstance(x, LocalList | LocalDict) and x.marked)
+    return x.marked if isinstance(x, Abstract) else isinstance(x, Mutable)
 
 
 def unmarked(x: Any) -> Any:
     """The value without that mark."""
-    return type(x)(x) if isinstance(x, LocalList | LocalDict) else plain(x)
+    return x.unmarked() if isinstance(x, _Container) else plain(x)
 
 
 def is_broken(x: Any) -> bool:
     """Whether x is a container whose content is not known here."""
-    return isinstance(x, _CHANGING) and x.broken is not None
+    return isinstance(x, Abstract) and x.broken is not None
 
 
 def class_of(x: Any) -> type:
     """The class of an object, also of one made by compiled code."""
-    return x.cls if type(x) is LocalObject else type(x)
+    return x.python_class if isinstance(x, Abstract) else type(x)
 
 
 def usable(x: Any) -> Any:
     """x itself; raises if it is a container whose content is not known here."""
-    if isinstance(x, _CHANGING) and x.broken is not None:
-        raise x.broken.again(None, "")
-    if type(x) is DictView and x.is_stale():
-        raise UnsupportedSyntaxError(
-            f"what `{x.kind}()` of a dict gave is used after the dict has changed",
-            code="AC1103",
-            hint=f"call `{x.kind}()` again",
-        )
+    if isinstance(x, Abstract):
+        x.check_usable()
     return x
 
-
-#: Reasons for locking a Tensor.
-OUTSIDE = "came from outside"
-EITHER = "is one of several, chosen at run time,"
-PARAMETERS = "is one of several Parameters, chosen at run time,"
 
 #: The source of a Tensor that is a Parameter to the code of a call whose gradients are watched.
 STANDS_FOR_PARAMETER = "stands for a Parameter"
 
 
 @dataclass(frozen=True)
-class MaybeUnbound:
+class MaybeUnbound(Abstract):
     """A name without a usable value: reading it is an error that names the place where paths differ.
 
     It has a value on some paths only, or (then `error` says so) values of different types.
@@ -478,34 +511,40 @@ def serial_now() -> int:
 
 
 def is_dynamic(x: Any) -> bool:
-    return type(x) in (TensorVar, Weak, StateVar, ArrayVar)
+    """Whether a value is a Tensor, an array or a number, known only at run time."""
+    return isinstance(x, Abstract) and x.is_dynamic
+
+
+def is_iterator(x: Any) -> bool:
+    """Whether a value is an iterator of compiled code, of which every element comes once."""
+    return isinstance(x, Abstract) and x.is_iterator
 
 
 def describe(x: Any) -> str:
     """A value in the words of an error message."""
-    if type(x) is TensorVar or type(x) is StateVar:
-        return f"Tensor {x.type}"
-    if type(x) is Weak:
-        return f"{x.kind.__name__} known at run time"
-    if type(x) is Text:
-        return "str known at run time"
-    if type(x) is ArrayVar:
-        return f"NumPy {'array' if x.kind is np.ndarray else 'scalar'} {x.type}"
-    if type(x) is LocalObject:
-        return f"{x.cls.__name__} object"
-    if isinstance(x, Tensor):
-        return "Tensor"
-    if x is None or isinstance(x, bool | int | float | str):
-        return f"{type(x).__name__} {x!r}" if x is not None else "None"
-    if isinstance(x, types.ModuleType):
-        return f"module {module_name(x)!r}"
-    if isinstance(x, LocalList) and type(x) is not LocalList:
-        return "list"  # how long it is is not known
-    for kind in (dict, list, tuple, set):
-        if isinstance(x, kind):
-            return f"{kind.__name__} of {len(x)}"
-    named = isinstance(x, type | types.FunctionType | types.BuiltinFunctionType | types.MethodType)
-    return f"{type(x).__name__} {x.__qualname__}" if named else f"{type(x).__name__} object"
+    return x.describe() if isinstance(x, Abstract) else described(x)
+
+
+def described(x: Any) -> str:
+    """The same for an object of Python's, or what is one."""
+    return next(_WORDS[cls] for cls in type(x).__mro__ if cls in _WORDS)(x)
+
+
+_WORDS: dict[type, Callable[[Any], str]] = {
+    object: lambda x: f"{type(x).__name__} object",
+    type(None): lambda x: "None",
+    Tensor: lambda x: "Tensor",
+    types.ModuleType: lambda x: f"module {module_name(x)!r}",
+    **dict.fromkeys((bool, int, float, str), lambda x: f"{type(x).__name__} {x!r}"),
+    dict: lambda x: f"dict of {len(x)}",
+    list: lambda x: f"list of {len(x)}",
+    tuple: lambda x: f"tuple of {len(x)}",
+    set: lambda x: f"set of {len(x)}",
+    **dict.fromkeys(
+        (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType),
+        lambda x: f"{type(x).__name__} {x.__qualname__}",
+    ),
+}
 
 
 #: Why a Tensor made of an ndarray argument is locked.
@@ -514,11 +553,11 @@ ARRAY = "was given as an ndarray"
 
 def is_tensor(x: Any) -> bool:
     """Whether an abstract value is a Tensor."""
-    return type(x) is TensorVar or type(x) is StateVar
+    return isinstance(x, Abstract) and x.is_tensor
 
 
 @shown_as("method")
-class BoundContainer:
+class BoundContainer(Abstract):
     """A method of a list, tuple or dict inside compiled code."""
 
     __slots__ = ("name", "owner")

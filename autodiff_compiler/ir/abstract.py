@@ -1,0 +1,58 @@
+"""What stands in compiled code for an object of Python's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import CompileError
+
+__all__ = ["Abstract"]
+
+
+class Abstract:
+    """A value of compiled code that is no object of Python's, and what can be asked of every value.
+
+    The attributes are what most kinds of values answer; a kind that answers otherwise has its own.
+    """
+
+    __slots__ = ()
+    #: whether it is a Tensor, an array or a number, known only at run time
+    is_dynamic: bool = False
+    #: whether it is a Tensor or Parameter
+    is_tensor: bool = False
+    #: whether it is an iterator, of which every element comes once
+    is_iterator: bool = False
+    #: whether it was marked with `mutable`
+    marked: bool = False
+    #: why it is not known here what it holds, where paths disagree about that
+    broken: CompileError | None = None
+
+    @property
+    def python_class(self) -> type:
+        """The class of the object it stands for."""
+        return type(self)
+
+    @property
+    def outlives_call(self) -> bool:
+        """Whether an object from outside may be given it."""
+        return False
+
+    def describe(self) -> str:
+        """It in the words of an error message."""
+        return f"{type(self).__name__} object"
+
+    def refuse(self, what: str) -> None:
+        """Refuses to look into what is made at run time, and only printed or raised; `what` says how."""
+
+    def by_key(self) -> list[tuple[Any, Any]]:
+        """The elements that may be replaced (see `put`), with their indices or keys."""
+        return []
+
+    def put(self, key: Any, element: Any) -> None:
+        """Replaces an element, as if it had been that one before."""
+        raise NotImplementedError
+
+    def check_usable(self) -> None:
+        """Raises if what it holds is not known here."""
+        if self.broken is not None:
+            raise self.broken.again(None, "")
