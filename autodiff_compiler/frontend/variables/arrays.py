@@ -10,7 +10,6 @@ import numpy as np
 from ...runtime.tensor import NO_LENGTH
 from .arithmetic import SLOT, to_number
 from .base import Variable, kind
-from .comparison import compare_known
 from .interpreter import ValueContext
 from .numpy_calls import ArrayMethod, array_attribute, array_binary, array_method, array_subscript, array_unary
 from .objects import ObjectVariable
@@ -29,17 +28,11 @@ class ArrayVariable(Variable):
     def unary(self, lw: ValueContext, op: str) -> Any:
         return array_unary(lw, op, self.value)
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return array_binary(lw, SLOT[op], self.value, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return array_binary(lw, SLOT[op], a, b)
 
-    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return array_binary(lw, SLOT[op], other, self.value)
-
-    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return array_binary(lw, op, self.value, other)
-
-    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return array_binary(lw, op, other, self.value)
+    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return array_binary(lw, op, a, b)
 
     def truth(self, lw: ValueContext) -> Any:
         return truth_of_one(lw.unwrap(self.value))
@@ -85,25 +78,15 @@ class KnownArray(ObjectVariable):
     __slots__ = ()
     precedence = 3
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        if is_dynamic(other):
-            return array_binary(lw, SLOT[op], self.value, other)
-        return super().binary(lw, op, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if is_dynamic(a) or is_dynamic(b):
+            return array_binary(lw, SLOT[op], a, b)
+        return super().binary(lw, op, a, b)
 
-    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
-        if is_dynamic(other):
-            return array_binary(lw, SLOT[op], other, self.value)
-        return super().reflected(lw, op, other)
-
-    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
-        if is_dynamic(other):
-            return array_binary(lw, op, self.value, other)
-        return compare_known(lw, op, self.value, other)
-
-    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
-        if is_dynamic(other):
-            return array_binary(lw, op, other, self.value)
-        return compare_known(lw, op, other, self.value)
+    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if is_dynamic(a) or is_dynamic(b):
+            return array_binary(lw, op, a, b)
+        return super().compare(lw, op, a, b)
 
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         owner = self.value

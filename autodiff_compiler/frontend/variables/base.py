@@ -33,21 +33,13 @@ class Variable:
         """``-x``, ``+x`` or ``~x``; `op` is the syntax tree's name of the operator."""
         raise self._refused(op)
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        """``x op other``."""
-        raise _refused_together(op, self.value, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        """``a op b``, of which it is one."""
+        raise _refused_together(op, a, b)
 
-    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
-        """``other op x``."""
-        raise _refused_together(op, other, self.value)
-
-    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
-        """``x op other`` of a comparison."""
-        raise _refused_together(op, self.value, other)
-
-    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
-        """``other op x`` of a comparison."""
-        raise _refused_together(op, other, self.value)
+    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        """``a op b`` of a comparison, of which it is one."""
+        raise _refused_together(op, a, b)
 
     def truth(self, lw: ValueContext) -> Any:
         """The truth value: a Python bool, or a bool[] Value if it is known only at run time."""

@@ -43,7 +43,7 @@ def compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     if result is not NotImplemented:
         return result
     left, right = variable_of(a), variable_of(b)
-    return right.compared(lw, op, a) if right.precedence > left.precedence else left.compare(lw, op, b)
+    return (right if right.precedence > left.precedence else left).compare(lw, op, a, b)
 
 
 def compare_known(lw: ValueContext, op: str, a: Any, b: Any) -> Any:

@@ -38,21 +38,18 @@ class NumberVariable(Variable):
             return Weak(F.sub(F.neg(value), 1), int)
         return Weak(F.neg(value), kind) if op == "USub" else Weak(value, kind)
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        if kind_of_number(other):
-            return number_binary(lw, op, self.value, other)
-        return super().binary(lw, op, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if kind_of_number(a) and kind_of_number(b):
+            return number_binary(lw, op, a, b)
+        return super().binary(lw, op, a, b)
 
-    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
-        if kind_of_number(other):
-            return number_binary(lw, op, other, self.value)
-        return super().reflected(lw, op, other)
-
-    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _compare(lw, op, self.value, other)
-
-    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _compare(lw, op, other, self.value)
+    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        one, other = kind_of_number(a), kind_of_number(b)
+        if one is None or other is None:
+            return compare_known(lw, op, a, b)
+        kind = joined_number(one, other) or max((one, other), key=(bool, int, float).index)
+        x, y = (lifted_number(v, kind, current()) for v in (a, b))
+        return Weak(getattr(F, _COMPARE[op])(x, y), bool)
 
     def truth(self, lw: ValueContext) -> Any:
         return self.value.value if self.value.kind is bool else F.not_equal(self.value.value, 0)
@@ -79,12 +76,3 @@ class NumberVariable(Variable):
     def python_class(self) -> type:
         kind: type = self.value.kind
         return kind
-
-
-def _compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
-    ka, kb = kind_of_number(a), kind_of_number(b)
-    if ka is None or kb is None:
-        return compare_known(lw, op, a, b)
-    kind = joined_number(ka, kb) or max((ka, kb), key=(bool, int, float).index)
-    x, y = (lifted_number(v, kind, current()) for v in (a, b))
-    return Weak(getattr(F, _COMPARE[op])(x, y), bool)

@@ -47,17 +47,11 @@ class ObjectVariable(Variable):
         result = special(lw, self.value, UNARY_SLOT[op])
         return _UNARY[op](self.value) if result is NotImplemented else result
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _known_binary(op, self.value, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return _known_binary(op, a, b)
 
-    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _known_binary(op, other, self.value)
-
-    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return compare_known(lw, op, self.value, other)
-
-    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return compare_known(lw, op, other, self.value)
+    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return compare_known(lw, op, a, b)
 
     def truth(self, lw: ValueContext) -> Any:
         x = self.value
@@ -203,9 +197,9 @@ class BytesVariable(KnownSequence):
 
     __slots__ = ()
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        check_seen(other, "formatting")
-        return super().binary(lw, op, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        check_seen(b, "formatting")
+        return super().binary(lw, op, a, b)
 
 
 @kind(collections.ChainMap)

@@ -137,17 +137,11 @@ class TensorVariable(Variable):
     def unary(self, lw: ValueContext, op: str) -> Any:
         return TensorVar(lw.unwrap(self.value)) if op == "UAdd" else lw.native(METHODS[UNARY_SLOT[op]], [self.value])
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _binary(lw, SLOT[op], self.value, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return _binary(lw, SLOT[op], a, b)
 
-    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _binary(lw, SLOT[op], other, self.value)
-
-    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _compare(lw, op, self.value, other)
-
-    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _compare(lw, op, other, self.value)
+    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return _compare(lw, op, a, b)
 
     def truth(self, lw: ValueContext) -> Any:
         return truth_of_one(lw.unwrap(self.value))

@@ -392,19 +392,6 @@ for _name in ("str", "repr", "format", "ascii"):
 
 
 # ---------------------------------------------------------------------------------------------------- what can be done
-def _binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
-    if op == "Mod" and isinstance(a, str):
-        return percent(lw, a, b)
-    if op == "Add" and isinstance(b, str | Text):
-        return concatenated(a, b)
-    refuse_text(a, f"operator {SLOT[op]}")
-    refuse_text(b, f"operator {SLOT[op]}")
-    if is_tensor_var(b) and op == "Add":
-        raise TypeError(f'can only concatenate str (not "{type(b).__name__}") to str')
-    require_static(b, f"the operand of {SLOT[op]}")
-    return BINARY[op](a, b)
-
-
 @kind(str)
 class StrVariable(KnownSequence):
     """A str known while compiling."""
@@ -412,8 +399,17 @@ class StrVariable(KnownSequence):
     __slots__ = ()
     goes_first = True
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _binary(lw, op, self.value, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if op == "Mod" and isinstance(a, str):
+            return percent(lw, a, b)
+        if op == "Add" and isinstance(b, str | Text):
+            return concatenated(a, b)
+        refuse_text(a, f"operator {SLOT[op]}")
+        refuse_text(b, f"operator {SLOT[op]}")
+        if is_tensor_var(b) and op == "Add":
+            raise TypeError(f'can only concatenate str (not "{type(b).__name__}") to str')
+        require_static(b, f"the operand of {SLOT[op]}")
+        return BINARY[op](a, b)
 
 
 class _Opaque(ObjectVariable):
