@@ -10,6 +10,7 @@ import numpy as np
 from ...runtime.tensor import NO_LENGTH
 from .arithmetic import SLOT, to_number
 from .base import Variable, kind
+from .comparison import compare
 from .interpreter import ValueContext
 from .numpy_calls import ArrayMethod, array_attribute, array_binary, array_method, array_subscript, array_unary
 from .objects import ObjectVariable
@@ -34,6 +35,9 @@ class ArrayVariable(Variable):
     def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
         return array_binary(lw, op, a, b)
 
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        return array_method(lw, ArrayMethod("any", compare(lw, "Eq", self.value, item)), [], {}).value
+
     def truth(self, lw: ValueContext) -> Any:
         return truth_of_one(lw.unwrap(self.value))
 
@@ -47,6 +51,9 @@ class ArrayVariable(Variable):
         raise AttributeError(f"'Tensor' object has no attribute '{name}'")
 
     def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
+        check_local(lw, self.value)  # raises
+
+    def delitem(self, lw: ValueContext, index: Any) -> None:
         check_local(lw, self.value)  # raises
 
     def length(self, lw: ValueContext) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 from ...errors import UnsupportedSyntaxError
+from ...runtime.tensor import NO_DELETION
 from .arithmetic import SLOT
 from .interpreter import ValueContext
 from .values import describe, usable
@@ -41,6 +42,14 @@ class Variable:
         """``a op b`` of a comparison, of which it is one."""
         raise _refused_together(op, a, b)
 
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        """``item in x``, as a truth value."""
+        raise TypeError(f"argument of type '{self.python_class().__name__}' is not iterable")
+
+    def identity(self) -> Any:
+        """The object that ``is`` asks about."""
+        return self.value
+
     def truth(self, lw: ValueContext) -> Any:
         """The truth value: a Python bool, or a bool[] Value if it is known only at run time."""
         raise self._refused("truth")
@@ -60,6 +69,10 @@ class Variable:
     def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
         """``x[index] = value``."""
         raise TypeError(f"'{self.python_class().__name__}' object does not support item assignment")
+
+    def delitem(self, lw: ValueContext, index: Any) -> None:
+        """``del x[index]``."""
+        raise TypeError(NO_DELETION.format(self.python_class().__name__))
 
     def length(self, lw: ValueContext) -> Any:
         """``len(x)``."""

@@ -8,17 +8,25 @@ from typing import Any
 
 from ...errors import StaticValueError, UnsupportedSyntaxError
 from ...ir.core import Value
-from ...ir.primitive import METHODS
 from .base import variable_of
 from .interpreter import ValueContext
 from .operators import attribute
-from .requirements import check_key, is_generated, is_seen, is_tensor_var, python_method, refuse_text, require_static
+from .requirements import is_generated, is_seen, python_method, refuse_text
 from .search import first_that
 from .structure import elements, flatten, is_static
 from .truth_values import both, negate, truth
-from .values import ArrayVar, LocalObject, StateVar, TensorVar, Weak, class_of, describe
+from .values import LocalObject, Weak, class_of, describe, is_tensor
 
-__all__ = ["COMPARE_SLOT", "MIRRORED", "compare", "compare_known", "compare_objects", "is_less"]
+__all__ = [
+    "COMPARE_SLOT",
+    "MIRRORED",
+    "can_be_asked",
+    "compare",
+    "compare_known",
+    "compare_objects",
+    "is_item",
+    "is_less",
+]
 
 _COMPARE = {
     "Eq": operator.eq,
@@ -62,7 +70,7 @@ def compare_known(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
 def compare_objects(op: str, a: Any, b: Any) -> bool:
     """Without methods for it, objects are equal to themselves only."""
     if op not in ("Eq", "NotEq"):
-        kinds = [f"'{_kind(x).__name__}'" for x in (a, b)]
+        kinds = [f"'{variable_of(x).python_class().__name__}'" for x in (a, b)]
         raise TypeError(f"'{_COMPARE_SIGN[op]}' not supported between instances of {kinds[0]} and {kinds[1]}")
     return (a is b) == (op == "Eq")
 
@@ -142,49 +150,29 @@ def is_less(lw: ValueContext, a: Any, b: Any) -> bool:
 
 
 def _identity(positive: bool, a: Any, b: Any) -> bool:
-    if is_tensor_var(a) and is_tensor_var(b):
+    if is_tensor(a) and is_tensor(b):
         raise StaticValueError(
             "'is' between Tensors cannot be decided in compiled code", code="AC1304", hint="use `(a == b).all()`"
         )
-    a, b = (x.source if type(x) is StateVar else x for x in (a, b))
-    return (a is b) == positive
+    return (variable_of(a).identity() is variable_of(b).identity()) == positive
 
 
 def _membership(lw: ValueContext, positive: bool, a: Any, b: Any) -> Any:
-    refuse_text(b, "'in'")
-    method = python_method(lw, b, "__contains__")
-    if method is not None:
-        found: Any = truth(lw, lw.call_python(method, [b, a], {}))
-    elif isinstance(b, dict | set | frozenset):
-        check_key(a)
-        found = require_static(a, "a dictionary key") in b
-    elif any(python_method(lw, b, name) is not None for name in ("__iter__", "__getitem__")):
-        found = first_that(lw, b, lambda item: _is_or_equals(lw, a, item), ends=True, sought=a)
-    elif not hasattr(type(b), "advance") and is_static(a) and is_static(b) and _is_watched(a, b):
-        found = a in b
-    elif type(b) is ArrayVar:
-        found = Weak(lw.native(METHODS["any"], [TensorVar(compare(lw, "Eq", b, a).value)]).value, bool)
-    elif isinstance(b, str | bytes):
-        raise TypeError(f"'in <string>' requires string as left operand, not {_kind(a).__name__}")
-    elif not (is_tensor_var(b) or hasattr(_kind(b), "__iter__") or hasattr(type(b), "advance")):
-        raise TypeError(f"argument of type '{_kind(b).__name__}' is not iterable")
-    else:
-        found = first_that(lw, b, lambda item: _is_or_equals(lw, a, item), ends=True, sought=a)
+    found = variable_of(b).contains(lw, a)
     found = Weak(found, bool) if isinstance(found, Value) else found
     return found if positive else negate(found)
 
 
-def _kind(x: Any) -> type:
-    return x.kind if type(x) is Weak else class_of(x)
+def is_item(lw: ValueContext, item: Any, of: Any) -> Any:
+    """Whether one of the elements is the item, or equals it."""
+    return first_that(lw, of, lambda x: _is_or_equals(lw, item, x), ends=True, sought=item)
 
 
-def _is_watched(a: Any, b: Any) -> bool:
-    return elements(b) is None or all(map(is_seen, flatten((a, b))))
+def can_be_asked(item: Any, of: Any) -> bool:
+    """Whether Python itself can tell while compiling if an object contains an item."""
+    return is_static((item, of)) and (elements(of) is None or all(map(is_seen, flatten((item, of)))))
 
 
 def _is_or_equals(lw: ValueContext, a: Any, item: Any) -> Any:
-    one, other = (x.source if type(x) is StateVar else x for x in (a, item))
-    return True if one is other else truth(lw, compare(lw, "Eq", item, a))
-
-
-# ---------------------------------------------------------------------------------------------------- truth
+    same = variable_of(a).identity() is variable_of(item).identity()
+    return True if same else truth(lw, compare(lw, "Eq", item, a))

@@ -16,6 +16,7 @@ from ..guards.objects import is_changeable, is_ours
 from . import operators, requirements
 from .arithmetic import SLOT, SYMBOL
 from .base import kind
+from .comparison import is_item
 from .elements import iterate_live, iterate_static, live_list, unchanged_dict, unordered
 from .foreign import is_pure
 from .interpreter import ValueContext
@@ -216,6 +217,12 @@ _BUILT_IN = types.MethodDescriptorType | types.WrapperDescriptorType | types.Cla
 _METHODS = types.FunctionType | _BUILT_IN
 
 
+def holds_key(x: Any, key: Any) -> bool:
+    """Whether a dict or set has a key."""
+    check_key(key)
+    return require_static(key, "a dictionary key") in x
+
+
 class ContainerVariable(ObjectVariable):
     """A container of Python's, which may hold values of run time."""
 
@@ -242,6 +249,9 @@ class SetVariable(ContainerVariable):
     """A set."""
 
     __slots__ = ()
+
+    def holds(self, lw: ValueContext, item: Any) -> Any:
+        return holds_key(self.value, item)
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         raise unordered()
@@ -280,6 +290,11 @@ class _WithItems(ContainerVariable):
         owner[index] = value
         lw.effects.containers.note_assigned(owner, index)
         lw.effects.attributes.check_elements(owner)
+
+    def remove(self, lw: ValueContext, index: Any) -> None:
+        index = self.place(lw, index)
+        lw.effects.change(self.value)
+        del self.value[index]
 
     def place(self, lw: ValueContext, index: Any) -> Any:
         """An index or key that an item is assigned under."""
@@ -352,6 +367,9 @@ class DictVariable(_WithItems):
 
     __slots__ = ()
 
+    def holds(self, lw: ValueContext, item: Any) -> Any:
+        return holds_key(self.value, item)
+
     def item(self, lw: ValueContext, index: Any) -> Any:
         owner = self.value
         check_key(index)
@@ -409,6 +427,9 @@ class IterationVariable(ObjectVariable):
 
     __slots__ = ()
     made_here = True
+
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        return is_item(lw, item, self.value)
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         items: Iterable[Any] = self.value.iterate(lw)

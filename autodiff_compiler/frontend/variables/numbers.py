@@ -62,6 +62,9 @@ class NumberVariable(Variable):
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         raise TypeError(f"'{self.value.kind.__name__}' object is not subscriptable")
 
+    def delitem(self, lw: ValueContext, index: Any) -> None:
+        del self.value.kind()[0]  # raises what Python raises
+
     def absolute(self, lw: ValueContext) -> Any:
         return Weak(F.abs(self.value.value), self.value.kind)
 

@@ -15,7 +15,7 @@ from .arithmetic import BINARY, UNARY_SLOT
 from .assignment import set_attribute_of_object
 from .base import Variable, kind, variable_of
 from .classes import call_object, get, is_jit_class, put
-from .comparison import compare_known
+from .comparison import can_be_asked, compare_known, is_item
 from .elements import by_numbers, used_up
 from .interpreter import ValueContext
 from .lookup import attribute_now, tells_of_changes
@@ -52,6 +52,20 @@ class ObjectVariable(Variable):
 
     def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
         return compare_known(lw, op, a, b)
+
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        x = self.value
+        method = python_method(lw, x, "__contains__")
+        return self.holds(lw, item) if method is None else truth(lw, lw.call_python(method, [x, item], {}))
+
+    def holds(self, lw: ValueContext, item: Any) -> Any:
+        """``item in x`` where no method of the user's says it."""
+        x = self.value
+        if any(python_method(lw, x, name) is not None for name in ("__iter__", "__getitem__")):
+            return is_item(lw, item, x)
+        if can_be_asked(item, x):
+            return item in x
+        return is_item(lw, item, x) if hasattr(type(x), "__iter__") else super().contains(lw, item)
 
     def truth(self, lw: ValueContext) -> Any:
         x = self.value
@@ -103,6 +117,20 @@ class ObjectVariable(Variable):
         """``x[index] = value`` where no method of the user's does it."""
         check_local(lw, self.value)  # raises
         super().setitem(lw, index, value)
+
+    def delitem(self, lw: ValueContext, index: Any) -> None:
+        owner = self.value
+        if cells.is_made(lw, owner):
+            cells.set_item(lw, owner, index)
+        elif hasattr(type(owner), "__delitem__"):
+            check_local(lw, owner)
+            self.remove(lw, index)
+        else:
+            del owner[index]  # raises what Python raises
+
+    def remove(self, lw: ValueContext, index: Any) -> None:
+        """``del x[index]`` of a container of compiled code."""
+        raise NotImplementedError
 
     def length(self, lw: ValueContext) -> Any:
         x = self.value

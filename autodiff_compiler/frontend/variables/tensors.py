@@ -18,7 +18,7 @@ from . import numpy_calls, precision
 from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, to_number
 from .assignment import assign_state, set_item
 from .base import Variable, kind
-from .comparison import COMPARE_SLOT, MIRRORED, compare_objects
+from .comparison import COMPARE_SLOT, MIRRORED, compare_objects, is_item
 from .interpreter import ValueContext
 from .objects import ObjectVariable
 from .requirements import LEAVING, is_tensor_var, length_of, operand, operator_product, refuse_data, settled_index
@@ -143,6 +143,9 @@ class TensorVariable(Variable):
     def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
         return _compare(lw, op, a, b)
 
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        return is_item(lw, item, self.value)
+
     def truth(self, lw: ValueContext) -> Any:
         return truth_of_one(lw.unwrap(self.value))
 
@@ -189,6 +192,9 @@ class ParameterVariable(TensorVariable):
 
     def python_class(self) -> type:
         return Parameter
+
+    def identity(self) -> Any:
+        return self.value.source
 
     def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
         raise SideEffectError(

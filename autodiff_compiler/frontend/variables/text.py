@@ -27,7 +27,7 @@ from ...runtime.tensor import Tensor, wrap
 from ..guards import objects
 from . import requirements
 from .arithmetic import BINARY, SLOT, kind_of_number, lifted_number, to_number
-from .base import kind
+from .base import kind, variable_of
 from .elements import iterate_static
 from .interpreter import ValueContext
 from .objects import KnownSequence, ObjectVariable
@@ -411,6 +411,12 @@ class StrVariable(KnownSequence):
         require_static(b, f"the operand of {SLOT[op]}")
         return BINARY[op](a, b)
 
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        if not is_static(item):
+            kind = variable_of(item).python_class()
+            raise TypeError(f"'in <string>' requires string as left operand, not {kind.__name__}")
+        return item in self.value
+
 
 class _Opaque(ObjectVariable):
     """A value known only at run time that nobody looks into."""
@@ -423,6 +429,9 @@ class _Opaque(ObjectVariable):
 
     def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
         return refuse_text(self.value, "the truth value" if kind is bool else f"{kind.__name__}()")
+
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        return refuse_text(self.value, "'in'")
 
     def truth(self, lw: ValueContext) -> Any:
         return refuse_text(self.value, "the truth value")
