@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ...errors import BpropError, BypassWarning, CompileError, HookError, JoinError, SideEffectError
 from ...ir.core import Block, Value
 from ...ir.primitive import REGISTRY, F, trace
@@ -31,10 +29,10 @@ from ...runtime.rules import (
 )
 from ..effects.exceptions import raising_in_block
 from ..effects.inputs import Again
+from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.interpreter import Diverged
 from ..variables.naming import name_of
-from ..variables.requirements import constant
 from ..variables.structure import elements, map_leaves, rebuild
 from ..variables.values import (
     STANDS_FOR_PARAMETER,
@@ -151,7 +149,7 @@ def edited(lw: DerivativeContext, x: Any, rule: Callable[[Any], Any], what: str,
         return TensorVar(value)
 
     def found(values: Sequence[Value]) -> list[Any]:
-        entry = _plain(rule(TensorVar(values[0])))
+        entry = _plain(lw, rule(TensorVar(values[0])))
         if not (is_dynamic(entry) or _is_number(entry)):
             raise not_an_edit(what, code, entry)
         return [entry]
@@ -175,7 +173,7 @@ def edited_together(
     """The same Tensors anew, whose cotangents pass through one rule on abstract values, which calls the user's."""
 
     def found(args: list[Any]) -> tuple[Any, ...]:
-        given = [_plain(g) for g in rule(args[-1])]
+        given = [_plain(lw, g) for g in rule(args[-1])]
         for x, g in zip(xs, given, strict=True):
             if is_dynamic(g) and type(g) is not Weak:
                 check_shape(what, code, lw.unwrap(x).shape, g.type.shape)
@@ -222,7 +220,7 @@ def for_derivatives(
 
     def later(values: Sequence[Value]) -> list[Any]:
         try:
-            given = [_plain(g) for g in found(values)]
+            given = [_plain(lw, g) for g in found(values)]
         except (BpropError, HookError) as error:
             return [error.at(place_of(user))] * len(wanted)
         made = []
@@ -250,7 +248,7 @@ def cotangent_block(
     with lw.effects.region() as region, lw.effects.backward(), builder:
         try:
             with raising_in_block(lw, builder):
-                given = [_plain(g) for g in found(builder.block.args)]
+                given = [_plain(lw, g) for g in found(builder.block.args)]
                 outs = [_cotangent(lw, t, g) for t, g in zip(wanted, given, strict=True)]
                 bare = [i for i, g in enumerate(given) if _is_number(g)]
         except Diverged:
@@ -297,10 +295,9 @@ def _cotangent(lw: DerivativeContext, wanted: TensorType, g: Any) -> Value:
     return value if value.shape == wanted.shape else F.broadcast_to(value, shape=wanted.shape)
 
 
-def _plain(g: Any) -> Any:
-    if isinstance(g, np.ndarray):
-        return TensorVar(constant(g).value)
-    return g.item() if isinstance(g, np.generic) else g
+def _plain(lw: DerivativeContext, g: Any) -> Any:
+    """An entry with a Tensor or Python number for what NumPy made while compiling."""
+    return g if is_dynamic(g) else variable_of(g).beside_tensor(lw)
 
 
 def _is_number(g: Any) -> bool:

@@ -12,11 +12,19 @@ from .arithmetic import SLOT, to_number
 from .base import Variable, kind
 from .comparison import compare
 from .interpreter import ValueContext
-from .numpy_calls import ArrayMethod, array_attribute, array_binary, array_method, array_subscript, array_unary
+from .numpy_calls import (
+    ArrayMethod,
+    array_attribute,
+    array_binary,
+    array_constant,
+    array_method,
+    array_subscript,
+    array_unary,
+)
 from .objects import ObjectVariable
 from .requirements import check_local, length_of, require_static, settled_index
 from .truth_values import truth_of_one
-from .values import ArrayVar, Weak, describe, is_dynamic
+from .values import ArrayVar, TensorVar, Weak, describe, is_dynamic
 
 
 @kind(ArrayVar)
@@ -37,6 +45,20 @@ class ArrayVariable(Variable):
 
     def contains(self, lw: ValueContext, item: Any) -> Any:
         return array_method(lw, ArrayMethod("any", compare(lw, "Eq", self.value, item)), [], {}).value
+
+    def unwrap(self, lw: ValueContext) -> Any:
+        return self.value.value
+
+    def beside_tensor(self, lw: ValueContext) -> Any:
+        array = self.value
+        return TensorVar(array.value) if array.kind is np.ndarray else to_number(lw, array, None)
+
+    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+        return ArrayVar(self.value.value)
+
+    def sample(self) -> Any:
+        shape, one = self.value.type.shape, self.value.type.dtype.numpy.type(1)
+        return one if self.value.kind is np.generic else np.broadcast_to(one, shape)
 
     def truth(self, lw: ValueContext) -> Any:
         return truth_of_one(lw.unwrap(self.value))
@@ -78,8 +100,7 @@ class ArrayVariable(Variable):
         raise TypeError(f"'numpy.{name}' object is not callable")
 
 
-@kind(np.ndarray, np.generic)
-class KnownArray(ObjectVariable):
+class _Known(ObjectVariable):
     """An array or NumPy scalar known while compiling."""
 
     __slots__ = ()
@@ -94,6 +115,26 @@ class KnownArray(ObjectVariable):
         if is_dynamic(a) or is_dynamic(b):
             return array_binary(lw, op, a, b)
         return super().compare(lw, op, a, b)
+
+
+@kind(np.generic)
+class KnownScalar(_Known):
+    """A NumPy scalar known while compiling."""
+
+    __slots__ = ()
+
+    def beside_tensor(self, lw: ValueContext) -> Any:
+        return self.value.item()
+
+
+@kind(np.ndarray)
+class KnownArray(_Known):
+    """An array known while compiling."""
+
+    __slots__ = ()
+
+    def beside_tensor(self, lw: ValueContext) -> Any:
+        return TensorVar(array_constant(self.value))
 
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         owner = self.value

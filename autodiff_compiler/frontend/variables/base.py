@@ -11,7 +11,7 @@ from .arithmetic import SLOT
 from .interpreter import ValueContext
 from .values import describe, usable
 
-__all__ = ["Variable", "kind", "variable_of"]
+__all__ = ["Variable", "class_name", "kind", "variable_of"]
 
 
 class Variable:
@@ -48,6 +48,26 @@ class Variable:
 
     def identity(self) -> Any:
         """The object that ``is`` asks about."""
+        return self.value
+
+    def unwrap(self, lw: ValueContext) -> Any:
+        """What a function of this package gets for it: a Value for a Tensor."""
+        return self.value
+
+    def to_operand(self, lw: ValueContext) -> Any:
+        """What an op gets for it: a Value for all that is known only at run time."""
+        return self.unwrap(lw)
+
+    def beside_tensor(self, lw: ValueContext) -> Any:
+        """What it is as the other operand of a Tensor: NumPy's scalars are Python numbers, its arrays Tensors."""
+        return self.value
+
+    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+        """``np.array(x)``, detached; where it does not copy, an array that shares the memory of a Tensor."""
+        raise self._refused("an array")
+
+    def sample(self) -> Any:
+        """A value of the same type that is known now, for asking NumPy what it would return."""
         return self.value
 
     def truth(self, lw: ValueContext) -> Any:
@@ -125,6 +145,11 @@ def kind(*classes: type) -> Callable[[_V], _V]:
         return variable
 
     return register
+
+
+def class_name(x: Any) -> str:
+    """The name of the class of what a value stands for."""
+    return variable_of(x).python_class().__name__
 
 
 def variable_of(x: Any) -> Variable:

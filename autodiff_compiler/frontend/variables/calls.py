@@ -21,7 +21,7 @@ from ...runtime.parameter import Parameter
 from ...runtime.records import is_named_tuple, is_named_tuple_class
 from ...runtime.tensor import NO_LIST_OF_TENSORS, Tensor
 from ..guards.objects import class_attribute, is_ours, type_of
-from . import cells, foreign, numpy_calls
+from . import cells, foreign
 from .arithmetic import kind_of_number
 from .base import kind, variable_of
 from .classes import is_jit_class, made
@@ -313,7 +313,7 @@ def _tensor_of(lw: ValueContext, data: Any, dtype: Any) -> Any:
     if any(type(x) in (TensorVar, StateVar) for x in leaves):
         raise TypeError(NO_LIST_OF_TENSORS)
     if any(type(x) is ArrayVar for x in leaves):
-        value = numpy_calls.array_of(lw, data).value
+        value = variable_of(data).to_array(lw).value
         own = dtype_of("float32") if value.dtype is float64 else value.dtype
         wanted = own if dtype is None else dtype_of(dtype)
         return TensorVar(value if value.dtype is wanted else F.cast(value, dtype=wanted))

@@ -117,7 +117,7 @@ def _compare_containers(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
         for x, y in zip(xs, ys, strict=True):
             if result is False:  # Python compares no further
                 break
-            result = both(lw, result, _is_or_equals(lw, y, x))
+            result = both(result, _is_or_equals(lw, y, x))
     return result if op == "Eq" else negate(result)
 
 

@@ -428,6 +428,9 @@ class IterationVariable(ObjectVariable):
     __slots__ = ()
     made_here = True
 
+    def unwrap(self, lw: ValueContext) -> Any:
+        return lw.unwrap(self.iterate(lw))
+
     def contains(self, lw: ValueContext, item: Any) -> Any:
         return is_item(lw, item, self.value)
 

@@ -15,8 +15,9 @@ from ...ir.primitive import F
 from ...ir.types import TensorType, tensor
 from ...primitives.family import broadcast_to, constant, in_dtype
 from ...primitives.subscript import mask_of, run_time_masks, without_ones
-from . import operators, requirements
+from . import operators
 from .arithmetic import kind_of_number
+from .base import variable_of
 from .interpreter import ValueContext
 from .values import TensorVar, Weak
 
@@ -68,7 +69,7 @@ def changed(lw: ValueContext, op: str, masked: Masked, value: Any) -> TensorVar:
 
 def _operand(lw: ValueContext, op: str, masked: Masked, old: TensorVar, value: Any) -> Any:
     """The second operand with ones where the mask does not hold."""
-    value = requirements.operand(lw, value)
+    value = variable_of(value).beside_tensor(lw)
     shape = old.type.shape
     if lw.is_tensor(value):
         given = broadcast_to(without_ones(lw.unwrap(value), masked.most), shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from ...errors import MissingAttributeError
@@ -12,7 +13,8 @@ from .arithmetic import checked_int, joined_number, kind_of_number, lifted_numbe
 from .base import Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
-from .values import Weak, describe
+from .objects import ObjectVariable
+from .values import ArrayVar, Weak, describe
 
 _COMPARE = {
     "Eq": "equal",
@@ -51,6 +53,15 @@ class NumberVariable(Variable):
         x, y = (lifted_number(v, kind, current()) for v in (a, b))
         return Weak(getattr(F, _COMPARE[op])(x, y), bool)
 
+    def to_operand(self, lw: ValueContext) -> Any:
+        return self.value.value
+
+    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+        return ArrayVar(self.value.value)
+
+    def sample(self) -> Any:
+        return self.value.kind(1)
+
     def truth(self, lw: ValueContext) -> Any:
         return self.value.value if self.value.kind is bool else F.not_equal(self.value.value, 0)
 
@@ -79,3 +90,13 @@ class NumberVariable(Variable):
     def python_class(self) -> type:
         kind: type = self.value.kind
         return kind
+
+
+@kind(enum.IntEnum)
+class IntEnumVariable(ObjectVariable):
+    """A member of an enumeration that is an int."""
+
+    __slots__ = ()
+
+    def beside_tensor(self, lw: ValueContext) -> Any:
+        return int(self.value)

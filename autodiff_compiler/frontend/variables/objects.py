@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from ...runtime.precision import is_view
 from ..guards.objects import class_attribute, is_ours, is_written, peek
 from . import cells, foreign, precision, single_dispatch
@@ -19,12 +21,14 @@ from .comparison import can_be_asked, compare_known, is_item
 from .elements import by_numbers, used_up
 from .interpreter import ValueContext
 from .lookup import attribute_now, tells_of_changes
+from .numpy_calls import array_constant, stacked
 from .operators import attribute, subscript
 from .queries import part
 from .requirements import check_local, check_seen, python_method, refuse_environment, require_static, special
 from .rules import Intrinsic, intrinsic_of
+from .structure import is_static
 from .truth_values import truth
-from .values import LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, Weak, describe
+from .values import ArrayVar, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, Weak, describe
 
 __all__ = ["KnownSequence", "ObjectVariable"]
 
@@ -66,6 +70,12 @@ class ObjectVariable(Variable):
         if can_be_asked(item, x):
             return item in x
         return is_item(lw, item, x) if hasattr(type(x), "__iter__") else super().contains(lw, item)
+
+    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+        x = self.value
+        if is_static(x):
+            return ArrayVar(array_constant(np.array(x)))
+        return stacked([variable_of(i).to_array(lw) for i in x])
 
     def truth(self, lw: ValueContext) -> Any:
         x = self.value

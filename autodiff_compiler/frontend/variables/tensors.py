@@ -15,28 +15,27 @@ from ...primitives.in_place import IN_PLACE, fitting
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import NO_LENGTH, Tensor
 from . import numpy_calls, precision
-from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, to_number
+from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, kind_of_number, to_number
 from .assignment import assign_state, set_item
-from .base import Variable, kind
+from .base import Variable, class_name, kind, variable_of
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects, is_item
 from .interpreter import ValueContext
 from .objects import ObjectVariable
-from .requirements import LEAVING, is_tensor_var, length_of, operand, operator_product, refuse_data, settled_index
+from .requirements import LEAVING, length_of, operator_product, refuse_data, settled_index
 from .rules import TENSOR_METHODS
-from .structure import map_leaves
 from .truth_values import truth_of_one
-from .values import ArrayVar, StateVar, TensorVar, Weak, is_dynamic
+from .values import ArrayVar, StateVar, TensorVar, Weak, is_dynamic, is_tensor
 
 __all__ = ["TensorMethod"]
 
 
 def _binary(lw: ValueContext, slot: str, a: Any, b: Any) -> Any:
-    a, b = (operand(lw, x) for x in (a, b))
+    a, b = (variable_of(x).beside_tensor(lw) for x in (a, b))
     for x in (a, b):
-        if not (is_dynamic(x) or type(x) in (bool, int, float)) and not isinstance(x, Tensor):
-            kinds = [f"'{(v.kind if type(v) is Weak else type(v)).__name__}'" for v in (a, b)]
-            raise TypeError(f"unsupported operand type(s) for {SYMBOL[slot]}: {kinds[0]} and {kinds[1]}")
-    first, name = (a, f"__{slot}__") if is_tensor_var(a) else (b, f"__r{slot}__")
+        if not (is_dynamic(x) or kind_of_number(x) or isinstance(x, Tensor)):
+            names = f"'{class_name(a)}' and '{class_name(b)}'"
+            raise TypeError(f"unsupported operand type(s) for {SYMBOL[slot]}: {names}")
+    first, name = (a, f"__{slot}__") if is_tensor(a) else (b, f"__r{slot}__")
     second = b if first is a else a
     method = METHODS.get(name)
     if method is None:
@@ -93,7 +92,7 @@ def _tensor_method(lw: ValueContext, method: TensorMethod, args: list[Any], kwar
     if name == "item":
         return to_number(lw, owner, None)
     if name in ("asnumpy", "numpy"):
-        return numpy_calls.detached(lw, owner)
+        return variable_of(owner).to_array(lw, copies=False)
     if name == "__len__":
         return owner.type.shape[0]
     if name == "copy":
@@ -146,6 +145,19 @@ class TensorVariable(Variable):
     def contains(self, lw: ValueContext, item: Any) -> Any:
         return is_item(lw, item, self.value)
 
+    def unwrap(self, lw: ValueContext) -> Any:
+        lw.effects.snapshots.note_read(self.value, lw.here)
+        return self.value.value
+
+    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+        if not copies:
+            self.share(lw)
+        return ArrayVar(F.stop_gradient(lw.unwrap(self.value)), np.ndarray, None if copies else self.value)
+
+    def share(self, lw: ValueContext) -> None:
+        """From now on an array shares its memory, which shows in eager mode what is written to it: nothing may be."""
+        self.value.locked = self.value.locked or "shares its memory with an array, which asnumpy() gave,"
+
     def truth(self, lw: ValueContext) -> Any:
         return truth_of_one(lw.unwrap(self.value))
 
@@ -153,8 +165,7 @@ class TensorVariable(Variable):
         return _attribute(lw, self.value, name)
 
     def getitem(self, lw: ValueContext, index: Any) -> Any:
-        index = settled_index(lw, index)
-        index = map_leaves(lambda x: operand(lw, x) if type(x) is ArrayVar else x, index)
+        index = numpy_calls.without_arrays(lw, settled_index(lw, index))
         return lw.native(METHODS["__getitem__"], [self.value, index])
 
     def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
@@ -196,6 +207,17 @@ class ParameterVariable(TensorVariable):
     def identity(self) -> Any:
         return self.value.source
 
+    def unwrap(self, lw: ValueContext) -> Any:
+        return F.state_read(state=self.value.name, type=self.value.type)
+
+    def share(self, lw: ValueContext) -> None:
+        if not lw.effects.export(self.value.name):
+            raise UnsupportedCallError(
+                f"asnumpy() of the Parameter {self.value.name} in a loop or branch that assigns it",
+                code="AC1801",
+                hint="take the array of a copy: `w.copy().asnumpy()`",
+            )
+
     def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
         raise SideEffectError(
             f"attribute '{name}' of a Parameter cannot be written in compiled code",
@@ -212,16 +234,12 @@ class ParameterVariable(TensorVariable):
 
 
 def _compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
-    a, b = operand(lw, a), operand(lw, b)
-    if not (_is_numeric(a) and _is_numeric(b)):  # as `==` of a Tensor knows nothing else, Python compares identities
-        return compare_objects(op, a, b)
-    if is_tensor_var(a):
+    a, b = (variable_of(x).beside_tensor(lw) for x in (a, b))
+    if not all(is_dynamic(x) or isinstance(x, int | float | Tensor) for x in (a, b)):
+        return compare_objects(op, a, b)  # as `==` of a Tensor knows nothing else, Python compares identities
+    if is_tensor(a):
         return lw.native(METHODS[COMPARE_SLOT[op]], [a, b])
     return lw.native(METHODS[COMPARE_SLOT[MIRRORED.get(op, op)]], [b, a])
-
-
-def _is_numeric(x: Any) -> bool:
-    return is_tensor_var(x) or isinstance(x, Weak | int | float | Tensor | ArrayVar | np.ndarray | np.generic)
 
 
 @kind(Tensor)
@@ -229,6 +247,9 @@ class MetTensor(ObjectVariable):
     """A Tensor that was made while compiling, as itself."""
 
     __slots__ = ()
+
+    def unwrap(self, lw: ValueContext) -> Any:  # bound in a partial, or held by an object whose code runs natively
+        return lw.unwrap(lw.outside.captured(self.value))
 
     def truth(self, lw: ValueContext) -> Any:
         return bool(self.value)

@@ -31,7 +31,7 @@ from .base import kind, variable_of
 from .elements import iterate_static
 from .interpreter import ValueContext
 from .objects import KnownSequence, ObjectVariable
-from .requirements import is_tensor_var, refuse_text, require_static
+from .requirements import refuse_text, require_static
 from .rules import intrinsic
 from .structure import elements, flatten, is_static, parts
 from .values import (
@@ -48,6 +48,7 @@ from .values import (
     class_of,
     describe,
     is_dynamic,
+    is_tensor,
     usable,
 )
 
@@ -406,7 +407,7 @@ class StrVariable(KnownSequence):
             return concatenated(a, b)
         refuse_text(a, f"operator {SLOT[op]}")
         refuse_text(b, f"operator {SLOT[op]}")
-        if is_tensor_var(b) and op == "Add":
+        if is_tensor(b) and op == "Add":
             raise TypeError(f'can only concatenate str (not "{type(b).__name__}") to str')
         require_static(b, f"the operand of {SLOT[op]}")
         return BINARY[op](a, b)
