@@ -23,8 +23,9 @@ from .numpy_calls import (
 )
 from .objects import ObjectVariable
 from .requirements import check_local, length_of, require_static, settled_index
+from .text import with_spec
 from .truth_values import truth_of_one
-from .values import ArrayVar, TensorVar, Weak, describe, is_dynamic
+from .values import ArrayVar, TensorVar, Text, Weak, describe, is_dynamic
 
 
 @kind(ArrayVar)
@@ -52,6 +53,17 @@ class ArrayVariable(Variable):
     def beside_tensor(self, lw: ValueContext) -> Any:
         array = self.value
         return TensorVar(array.value) if array.kind is np.ndarray else to_number(lw, array, None)
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        return Text("{!r}" if fn is repr else "{!s}", (self.value,), (self._way(),))
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        like = np.ones(self.value.type.shape) if self.value.kind is np.ndarray else 1.0
+        return with_spec(self.value, self._way(), spec, like)
+
+    def _way(self) -> str:
+        """What it is to the form of a `Text`."""
+        return "array" if self.value.kind is np.ndarray else "scalar"
 
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         return ArrayVar(self.value.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 
-from ...errors import UnsupportedSyntaxError
+from ...errors import StaticValueError, UnsupportedSyntaxError
 from ...runtime.tensor import NO_DELETION
 from .arithmetic import SLOT
 from .interpreter import ValueContext
@@ -61,6 +61,14 @@ class Variable:
     def beside_tensor(self, lw: ValueContext) -> Any:
         """What it is as the other operand of a Tensor: NumPy's scalars are Python numbers, its arrays Tensors."""
         return self.value
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        """``str(x)``, ``repr(x)`` or ``format(x)``: a str or a `Text`."""
+        raise self._refused("the text")
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        """``format(x, spec)`` with a specification that says something."""
+        raise StaticValueError(f"how a {describe(self.value)} is formatted must be known at compile time")
 
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         """``np.array(x)``, detached; where it does not copy, an array that shares the memory of a Tensor."""

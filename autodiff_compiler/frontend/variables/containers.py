@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from ...runtime.parameter import ParameterTuple
 from ...runtime.records import is_named_tuple
 from ..guards import objects
 from ..guards.objects import is_changeable, is_ours
@@ -28,6 +29,7 @@ from .objects import ObjectVariable
 from .requirements import check_key, check_local, check_seen, element_index, python_method, require_static, special
 from .rules import INTRINSICS
 from .structure import is_static
+from .text import concatenated, fields, join, text
 from .values import ARRAY, ArrayVar, BoundContainer, DictView, LocalDict, LocalList, LocalSet, Weak, describe, usable
 
 __all__ = ["call_method", "in_place", "without_order"]
@@ -301,6 +303,10 @@ class _WithItems(ContainerVariable):
         return require_static(index, "an index into a Python container")
 
 
+#: What surrounds the text of elements.
+_BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), ParameterTuple: ("(", ")")}
+
+
 @kind(list, tuple)
 class SequenceVariable(_WithItems):
     """A list or tuple."""
@@ -325,6 +331,17 @@ class SequenceVariable(_WithItems):
 
     def place(self, lw: ValueContext, index: Any) -> Any:
         return require_static(element_index(lw, index), "an index into a Python container", code="AC1305")
+
+    def composed(self, lw: ValueContext) -> Any:
+        x, cls = self.value, self.python_class()
+        items = [self.found(lw, i, v) for i, v in enumerate(x)]
+        if is_named_tuple(x):
+            return fields(lw, cls.__name__, list(zip(x._fields, items, strict=True)))
+        if cls not in _BRACKETS:
+            return super().composed(lw)
+        begin, end = _BRACKETS[cls]
+        shown = join(", ", [text(lw, repr, i) for i in items])
+        return concatenated(begin, shown, "," if begin == "(" and len(items) == 1 else "", end)
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [lw.outside.item(self.value, i, v) for i, v in enumerate(self.value)]
@@ -356,6 +373,10 @@ class DictViewVariable(SequenceVariable):
 
     __slots__ = ()
 
+    def composed(self, lw: ValueContext) -> Any:
+        shown = join(", ", [text(lw, repr, self.found(lw, i, v)) for i, v in enumerate(self.value)])
+        return concatenated(f"dict_{self.value.kind}([", shown, "])")
+
     def live(self, lw: ValueContext) -> Iterator[Any]:
         source = self.value.source
         return unchanged_dict(source, self.value) if isinstance(source, LocalDict) else super().live(lw)
@@ -381,6 +402,12 @@ class DictVariable(_WithItems):
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         """What is under a key."""
         return lw.outside.item(self.value, index, value)
+
+    def composed(self, lw: ValueContext) -> Any:
+        if self.python_class() is not dict:
+            return super().composed(lw)
+        pairs = [(text(lw, repr, k), text(lw, repr, self.found(lw, k, v))) for k, v in self.value.items()]
+        return concatenated("{", join(", ", [concatenated(k, ": ", v) for k, v in pairs]), "}")
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return list(self.value)

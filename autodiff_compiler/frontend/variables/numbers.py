@@ -14,7 +14,8 @@ from .base import Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
 from .objects import ObjectVariable
-from .values import ArrayVar, Weak, describe
+from .text import with_spec
+from .values import ArrayVar, Text, Weak, describe
 
 _COMPARE = {
     "Eq": "equal",
@@ -55,6 +56,12 @@ class NumberVariable(Variable):
 
     def to_operand(self, lw: ValueContext) -> Any:
         return self.value.value
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        return Text("{}", (self.value,), ("number",))
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        return with_spec(self.value, "number", spec, self.sample())
 
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         return ArrayVar(self.value.value)

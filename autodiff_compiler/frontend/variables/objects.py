@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import StaticValueError
 from ...runtime.precision import is_view
 from ..guards.objects import class_attribute, is_ours, is_written, peek
 from . import cells, foreign, precision, single_dispatch
@@ -27,6 +28,7 @@ from .queries import part
 from .requirements import check_local, check_seen, python_method, refuse_environment, require_static, special
 from .rules import Intrinsic, intrinsic_of
 from .structure import is_static
+from .text import by_method, can_be_shown, formatted_object
 from .truth_values import truth
 from .values import ArrayVar, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, Weak, describe
 
@@ -70,6 +72,23 @@ class ObjectVariable(Variable):
         if can_be_asked(item, x):
             return item in x
         return is_item(lw, item, x) if hasattr(type(x), "__iter__") else super().contains(lw, item)
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        found = by_method(lw, fn, self.value)
+        if found is not NotImplemented:
+            return found
+        return fn(self.value) if can_be_shown(self.value) else self.composed(lw)
+
+    def composed(self, lw: ValueContext) -> Any:
+        """The text of a container that holds values known only at run time."""
+        name = type(self.value).__name__
+        raise StaticValueError(
+            f"the text of a {name} that holds values known only at run time", hint="print its elements"
+        )
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        found = formatted_object(lw, self.value, spec)
+        return super().formatted(lw, spec) if found is NotImplemented else found
 
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         x = self.value
@@ -304,6 +323,10 @@ class LocalObjectVariable(ObjectVariable):
     def truth(self, lw: ValueContext) -> Any:
         result = special(lw, self.value, "__bool__", "__len__")
         return True if result is NotImplemented else truth(lw, result)
+
+    def composed(self, lw: ValueContext) -> Any:
+        name = self.value.cls.__name__
+        raise StaticValueError(f"the text of a {describe(self.value)}", hint=f"give {name} a `__str__` or `__repr__`")
 
     def getattr(self, lw: ValueContext, name: str) -> Any:
         return get(lw, self.value, name)

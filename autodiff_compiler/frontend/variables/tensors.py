@@ -7,13 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean, shown_as
+from ...errors import (
+    MissingAttributeError,
+    SideEffectError,
+    StaticValueError,
+    UnsupportedCallError,
+    did_you_mean,
+    shown_as,
+)
 from ...ir.primitive import METHODS, PROPERTIES, F
 from ...ir.primitive import call as public
 from ...ir.types import TensorType
 from ...primitives.in_place import IN_PLACE, fitting
 from ...runtime.parameter import Parameter
-from ...runtime.tensor import NO_LENGTH, Tensor
+from ...runtime.tensor import NO_LENGTH, Tensor, wrap
 from . import numpy_calls, precision
 from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, kind_of_number, to_number
 from .assignment import assign_state, set_item
@@ -23,8 +30,9 @@ from .interpreter import ValueContext
 from .objects import ObjectVariable
 from .requirements import LEAVING, length_of, operator_product, refuse_data, settled_index
 from .rules import TENSOR_METHODS
+from .text import with_spec
 from .truth_values import truth_of_one
-from .values import ArrayVar, StateVar, TensorVar, Weak, is_dynamic, is_tensor
+from .values import ArrayVar, StateVar, TensorVar, Text, Weak, is_dynamic, is_tensor
 
 __all__ = ["TensorMethod"]
 
@@ -149,6 +157,19 @@ class TensorVariable(Variable):
         lw.effects.snapshots.note_read(self.value, lw.here)
         return self.value.value
 
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        box = self.value
+        if box.snapshot is not None:
+            raise StaticValueError("the text of a Tensor that is one of several Parameters, chosen at run time")
+        # A box of its own, so that later changes of the Tensor leave the text as it is.
+        form, way = ("{}", "repr") if fn is repr else ("{!s}", "str")
+        return Text(form, (TensorVar(lw.unwrap(box)),), (way,))
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        type_ = self.value.type
+        like = wrap(np.ones(type_.shape, type_.dtype.numpy))
+        return with_spec(self.shown(lw, str).arguments[0], "number", spec, like)
+
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         if not copies:
             self.share(lw)
@@ -207,6 +228,13 @@ class ParameterVariable(TensorVariable):
     def identity(self) -> Any:
         return self.value.source
 
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        source = self.value.source
+        return lw.outside.property(source, "text", "the text of a Parameter", lambda: str(source))
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        return Variable.formatted(self, lw, spec)
+
     def unwrap(self, lw: ValueContext) -> Any:
         return F.state_read(state=self.value.name, type=self.value.type)
 
@@ -250,6 +278,12 @@ class MetTensor(ObjectVariable):
 
     def unwrap(self, lw: ValueContext) -> Any:  # bound in a partial, or held by an object whose code runs natively
         return lw.unwrap(lw.outside.captured(self.value))
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        return variable_of(lw.outside.captured(self.value)).shown(lw, fn)
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        return variable_of(lw.outside.captured(self.value)).formatted(lw, spec)
 
     def truth(self, lw: ValueContext) -> Any:
         return bool(self.value)
