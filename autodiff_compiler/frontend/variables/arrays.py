@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.core import Value
 from ...runtime.tensor import NO_LENGTH
 from .arithmetic import SLOT, to_number
-from .base import Variable, kind
+from .base import Recipe, Variable, kind
 from .comparison import compare
 from .interpreter import ValueContext
 from .numpy_calls import (
@@ -64,6 +65,12 @@ class ArrayVariable(Variable):
     def _way(self) -> str:
         """What it is to the form of a `Text`."""
         return "array" if self.value.kind is np.ndarray else "scalar"
+
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        n = len(values)
+        values.append(self.to_operand(lw))
+        part: Any = () if self.value.kind is np.generic else ...
+        return lambda arrays: np.array(arrays[n])[part]
 
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         return ArrayVar(self.value.value)

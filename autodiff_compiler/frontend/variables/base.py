@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from ...errors import StaticValueError, UnsupportedSyntaxError
+from ...errors import StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from ...ir.core import Value
 from ...runtime.tensor import NO_DELETION
 from .arithmetic import SLOT
 from .interpreter import ValueContext
 from .values import describe, usable
 
-__all__ = ["Variable", "class_name", "kind", "variable_of"]
+__all__ = ["Recipe", "Variable", "class_name", "kind", "variable_of"]
+
+
+#: What makes an argument of a host function of the arrays of a run.
+Recipe = Callable[[Sequence[Any]], Any]
 
 
 class Variable:
@@ -69,6 +74,15 @@ class Variable:
     def formatted(self, lw: ValueContext, spec: Any) -> Any:
         """``format(x, spec)`` with a specification that says something."""
         raise StaticValueError(f"how a {describe(self.value)} is formatted must be known at compile time")
+
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        """How to make, at run time, the copy of it that a host function gets, of the arrays of all `values`.
+
+        Those that it needs are added to these.  With `tensors` Tensors are made, otherwise ndarrays.
+        """
+        raise UnsupportedCallError(
+            f"a {describe(self.value)} cannot be given to py_call", hint="give it Tensors or numbers"
+        )
 
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         """``np.array(x)``, detached; where it does not copy, an array that shares the memory of a Tensor."""

@@ -23,12 +23,12 @@ from ...runtime.tensor import NO_LIST_OF_TENSORS, Tensor
 from ..guards.objects import class_attribute, is_ours, type_of
 from . import cells, foreign
 from .arithmetic import kind_of_number
-from .base import kind, variable_of
+from .base import Recipe, kind, variable_of
 from .classes import is_jit_class, made
 from .elements import iterate_static
 from .frames import Closure
 from .interpreter import ValueContext
-from .objects import ObjectVariable
+from .objects import ObjectVariable, made_by_compiled_code
 from .operators import attribute, subscript
 from .queries import answer
 from .requirements import require_static
@@ -53,6 +53,9 @@ class ClosureVariable(ObjectVariable):
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return lw.call_closure(self.value, args, kwargs)
+
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        raise made_by_compiled_code(self.value)
 
 
 @kind(types.FunctionType)

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from ...ir.core import Value
 from ...runtime.parameter import ParameterTuple
 from ...runtime.records import is_named_tuple
 from ..guards import objects
 from ..guards.objects import is_changeable, is_ours
 from . import operators, requirements
 from .arithmetic import SLOT, SYMBOL
-from .base import kind
+from .base import Recipe, kind, variable_of
 from .comparison import is_item
 from .elements import iterate_live, iterate_static, live_list, unchanged_dict, unordered
 from .foreign import is_pure
@@ -332,6 +333,14 @@ class SequenceVariable(_WithItems):
     def place(self, lw: ValueContext, index: Any) -> Any:
         return require_static(element_index(lw, index), "an index into a Python container", code="AC1305")
 
+    def recipe_of_items(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        x = self.value
+        inner = [variable_of(i).recipe(lw, values, tensors) for i in x]
+        if is_named_tuple(x):
+            return lambda arrays: type(x)(*[r(arrays) for r in inner])
+        container = list if isinstance(x, list) else tuple
+        return lambda arrays: container([r(arrays) for r in inner])
+
     def composed(self, lw: ValueContext) -> Any:
         x, cls = self.value, self.python_class()
         items = [self.found(lw, i, v) for i, v in enumerate(x)]
@@ -359,6 +368,9 @@ class LocalListVariable(SequenceVariable):
 
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         return LocalList(value) if isinstance(index, slice) else value
+
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        return self.recipe_of_items(lw, values, tensors)
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return list(self.value)
@@ -403,6 +415,10 @@ class DictVariable(_WithItems):
         """What is under a key."""
         return lw.outside.item(self.value, index, value)
 
+    def recipe_of_items(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        inner = {k: variable_of(v).recipe(lw, values, tensors) for k, v in self.value.items()}
+        return lambda arrays: {k: r(arrays) for k, r in inner.items()}
+
     def composed(self, lw: ValueContext) -> Any:
         if self.python_class() is not dict:
             return super().composed(lw)
@@ -425,6 +441,9 @@ class LocalDictVariable(DictVariable):
 
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         return value
+
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        return self.recipe_of_items(lw, values, tensors)
 
     def live(self, lw: ValueContext) -> Iterator[Any]:
         return unchanged_dict(self.value, self.value)

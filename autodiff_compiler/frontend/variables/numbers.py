@@ -7,10 +7,11 @@ from typing import Any
 
 from ...errors import MissingAttributeError
 from ...ir.build import current
+from ...ir.core import Value
 from ...ir.primitive import F
 from ...runtime.mutable import NUMBER_DTYPE
 from .arithmetic import checked_int, joined_number, kind_of_number, lifted_number, number_binary
-from .base import Variable, kind
+from .base import Recipe, Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
 from .objects import ObjectVariable
@@ -62,6 +63,11 @@ class NumberVariable(Variable):
 
     def formatted(self, lw: ValueContext, spec: Any) -> Any:
         return with_spec(self.value, "number", spec, self.sample())
+
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        n = len(values)
+        values.append(self.to_operand(lw))
+        return lambda arrays: arrays[n].item()
 
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         return ArrayVar(self.value.value)

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import StaticValueError
+from ...errors import StaticValueError, UnsupportedCallError
+from ...ir.core import Value
 from ...runtime.precision import is_view
 from ..guards.objects import class_attribute, is_ours, is_written, peek
 from . import cells, foreign, precision, single_dispatch
 from .arithmetic import BINARY, UNARY_SLOT
 from .assignment import set_attribute_of_object
-from .base import Variable, kind, variable_of
+from .base import Recipe, Variable, kind, variable_of
 from .classes import call_object, get, is_jit_class, put
 from .comparison import can_be_asked, compare_known, is_item
 from .elements import by_numbers, used_up
@@ -27,12 +28,12 @@ from .operators import attribute, subscript
 from .queries import part
 from .requirements import check_local, check_seen, python_method, refuse_environment, require_static, special
 from .rules import Intrinsic, intrinsic_of
-from .structure import is_static
+from .structure import elements, is_static
 from .text import by_method, can_be_shown, formatted_object
 from .truth_values import truth
 from .values import ArrayVar, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, Weak, describe
 
-__all__ = ["KnownSequence", "ObjectVariable"]
+__all__ = ["KnownSequence", "ObjectVariable", "made_by_compiled_code"]
 
 #: The methods by which objects become numbers.
 _CONVERSIONS: dict[type, tuple[str, ...]] = {
@@ -89,6 +90,18 @@ class ObjectVariable(Variable):
     def formatted(self, lw: ValueContext, spec: Any) -> Any:
         found = formatted_object(lw, self.value, spec)
         return super().formatted(lw, spec) if found is NotImplemented else found
+
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        x = self.value
+        if is_static(x):
+            return lambda arrays: x
+        if elements(x) is None:
+            raise made_by_compiled_code(x)
+        return self.recipe_of_items(lw, values, tensors)
+
+    def recipe_of_items(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        """The same of a container, which is made anew."""
+        return super().recipe(lw, values, tensors)
 
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         x = self.value
@@ -224,6 +237,13 @@ class ObjectVariable(Variable):
         if is_ours(type(fn)):
             return lw.native(fn, args, kwargs)
         return lw.call_python(lw.outside.class_attribute(type(fn), "__call__"), [fn, *args], kwargs)
+
+
+def made_by_compiled_code(x: Any) -> UnsupportedCallError:
+    """The error for what exists only while compiling, and no host function can be given."""
+    return UnsupportedCallError(
+        f"a {describe(x)} made by compiled code cannot be given to py_call", hint="define it outside"
+    )
 
 
 def _known_binary(op: str, a: Any, b: Any) -> Any:

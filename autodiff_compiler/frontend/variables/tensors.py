@@ -15,6 +15,7 @@ from ...errors import (
     did_you_mean,
     shown_as,
 )
+from ...ir.core import Value
 from ...ir.primitive import METHODS, PROPERTIES, F
 from ...ir.primitive import call as public
 from ...ir.types import TensorType
@@ -24,7 +25,7 @@ from ...runtime.tensor import NO_LENGTH, Tensor, wrap
 from . import numpy_calls, precision
 from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, kind_of_number, to_number
 from .assignment import assign_state, set_item
-from .base import Variable, class_name, kind, variable_of
+from .base import Recipe, Variable, class_name, kind, variable_of
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects, is_item
 from .interpreter import ValueContext
 from .objects import ObjectVariable
@@ -169,6 +170,11 @@ class TensorVariable(Variable):
         type_ = self.value.type
         like = wrap(np.ones(type_.shape, type_.dtype.numpy))
         return with_spec(self.shown(lw, str).arguments[0], "number", spec, like)
+
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        n = len(values)
+        values.append(self.to_operand(lw))
+        return lambda arrays: wrap(np.array(arrays[n])) if tensors else np.array(arrays[n])
 
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         if not copies:
