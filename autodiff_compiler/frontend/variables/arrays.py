@@ -72,6 +72,12 @@ class ArrayVariable(Variable):
         part: Any = () if self.value.kind is np.generic else ...
         return lambda arrays: np.array(arrays[n])[part]
 
+    def is_own(self, start: int) -> bool:
+        return True
+
+    def around(self, value: Value, locked: str = "") -> Any:
+        return ArrayVar(value, self.value.kind)
+
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         return ArrayVar(self.value.value)
 

@@ -84,6 +84,18 @@ class Variable:
             f"a {describe(self.value)} cannot be given to py_call", hint="give it Tensors or numbers"
         )
 
+    def is_own(self, start: int) -> bool:
+        """Whether it was made since the serial was `start`, so that it belongs to what has been compiled since."""
+        return False
+
+    def around(self, value: Value, locked: str = "") -> Any:
+        """One of its kind, and known only at run time, around another Value."""
+        raise NotImplementedError
+
+    def overwrite(self, lw: ValueContext, value: Value) -> None:
+        """Gives a Tensor another value."""
+        raise NotImplementedError
+
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         """``np.array(x)``, detached; where it does not copy, an array that shares the memory of a Tensor."""
         raise self._refused("an array")

@@ -69,6 +69,12 @@ class NumberVariable(Variable):
         values.append(self.to_operand(lw))
         return lambda arrays: arrays[n].item()
 
+    def is_own(self, start: int) -> bool:
+        return True
+
+    def around(self, value: Value, locked: str = "") -> Any:
+        return Weak(value, self.value.kind)
+
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         return ArrayVar(self.value.value)
 

@@ -128,10 +128,7 @@ def _change_tensor(lw: ValueContext, method: TensorMethod, args: list[Any], kwar
         return owner
     found = lw.call(method.function, [owner, *args], kwargs)
     new = fitting(method.name, owner.type, lw.unwrap(found))
-    if type(owner) is StateVar:
-        assign_state(lw, owner, TensorVar(new))
-    else:
-        lw.effects.write(owner, new)
+    variable_of(owner).overwrite(lw, new)
     return owner
 
 
@@ -175,6 +172,15 @@ class TensorVariable(Variable):
         n = len(values)
         values.append(self.to_operand(lw))
         return lambda arrays: wrap(np.array(arrays[n])) if tensors else np.array(arrays[n])
+
+    def is_own(self, start: int) -> bool:
+        return bool(self.value.serial >= start)
+
+    def around(self, value: Value, locked: str = "") -> Any:
+        return TensorVar(value, locked)
+
+    def overwrite(self, lw: ValueContext, value: Value) -> None:
+        lw.effects.write(self.value, value)
 
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         if not copies:
@@ -243,6 +249,13 @@ class ParameterVariable(TensorVariable):
 
     def unwrap(self, lw: ValueContext) -> Any:
         return F.state_read(state=self.value.name, type=self.value.type)
+
+    def is_own(self, start: int) -> bool:
+        return False
+
+    def overwrite(self, lw: ValueContext, value: Value) -> None:
+        lw.effects.snapshots.note_write(self.value.name)
+        F.state_write(value, state=self.value.name, type=self.value.type)
 
     def share(self, lw: ValueContext) -> None:
         if not lw.effects.export(self.value.name):
