@@ -8,22 +8,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ...errors import StaticValueError
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import REGISTRY, F
-from ...runtime.mutable import NUMBER_DTYPE
 from ..effects.effects import EffectContext
 from ..effects.exceptions import emit_check
-from ..variables import operators, requirements
-from ..variables.arithmetic import _no_int, _too_great, checked_int, kind_of_number, lifted_number, to_number
+from ..variables import operators
+from ..variables.arithmetic import _no_int, _too_great, checked_int, kind_of_number, lifted_number
+from ..variables.base import variable_of
 from ..variables.foreign import foreign_call
-from ..variables.numpy_calls import numpy_call
 from ..variables.rules import intrinsic
 from ..variables.structure import is_static
-from ..variables.values import ArrayVar, NewException, StateVar, TensorVar, Weak, describe
+from ..variables.values import NewException, Weak, describe, is_tensor
 
 __all__ = []
 
@@ -40,34 +37,6 @@ _no_int.spelling = (  # type: ignore[attr-defined]
 _too_great.spelling = (  # type: ignore[attr-defined]
     "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0} + 2**64))"
 )
-
-
-@intrinsic(round)
-def _round(lw: EffectContext, number: Any, ndigits: Any = None) -> Any:
-    requirements.require_static(ndigits, "the number of digits of round()")
-    if type(number) is not Weak:
-        method = requirements.python_method(lw, number, "__round__")
-        if method is not None:
-            return lw.call_python(method, [number] if ndigits is None else [number, ndigits], {})
-        if type(number) is ArrayVar and number.kind is not np.ndarray:
-            if ndigits is None:
-                return _round(lw, to_number(lw, number, None))
-            return numpy_call(lw, np.round, [number, ndigits], {})
-        if type(number) in (TensorVar, StateVar, ArrayVar):
-            raise TypeError("type Tensor doesn't define __round__ method")
-        requirements.check_seen(number, "round()")
-        return round(number, ndigits)
-    if ndigits is None:
-        return checked_int(lw, F.round(number.value)) if number.kind is float else _as_int(number)
-    digits = int(ndigits.__index__())
-    x = number if number.kind is float else _as_int(number)
-    if number.kind is not float and digits >= 0:
-        return x
-    return Weak(F.round_digits(x.value, digits=digits), x.kind)
-
-
-def _as_int(x: Weak) -> Weak:
-    return Weak(lifted_number(x, int, current()), int)
 
 
 # ---------------------------------------------------------------------------------------------------- math
@@ -87,12 +56,10 @@ _TOTAL = {"copysign", "degrees", "radians"} | {name for name, defn in _OPS.items
 
 def _number(lw: EffectContext, x: Any, name: str) -> Value:
     """An argument of a function of `math` as a float."""
-    if type(x) in (TensorVar, StateVar):
-        return to_number(lw, x, float).value
-    kind = kind_of_number(x)
-    if kind is None:
+    x = variable_of(x).number(lw, float) if is_tensor(x) else x
+    if kind_of_number(x) is None:
         raise TypeError(f"must be real number, not {describe(x)}")
-    return F.cast(x.value, dtype=NUMBER_DTYPE[float]) if type(x) is Weak else lifted_number(x, float, current())
+    return lifted_number(x, float, current())
 
 
 def _nan(x: Value) -> Value:
@@ -155,10 +122,11 @@ def _whole(name: str) -> Any:
     def rule(lw: EffectContext, x: Any) -> Any:
         if is_static(x):
             return foreign_call(lw, fn, [x], {})
-        if name == "trunc" and type(x) is not Weak:
+        kind = kind_of_number(x)
+        if name == "trunc" and kind is None:
             raise TypeError("type Tensor doesn't define __trunc__ method")
-        if type(x) is Weak and x.kind is not float:
-            return _as_int(x)
+        if kind not in (None, float):
+            return variable_of(x).number(lw, int)
         return checked_int(lw, getattr(F, name)(_number(lw, x, name)))
 
     return rule

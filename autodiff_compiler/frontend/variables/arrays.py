@@ -10,7 +10,7 @@ import numpy as np
 from ...ir.core import Value
 from ...runtime.tensor import NO_LENGTH
 from .arithmetic import SLOT, to_number
-from .base import Recipe, Variable, kind
+from .base import Recipe, Variable, kind, variable_of
 from .comparison import compare
 from .interpreter import ValueContext
 from .numpy_calls import (
@@ -21,6 +21,7 @@ from .numpy_calls import (
     array_method,
     array_subscript,
     array_unary,
+    numpy_call,
 )
 from .objects import ObjectVariable
 from .requirements import check_local, length_of, require_static, settled_index
@@ -111,6 +112,20 @@ class ArrayVariable(Variable):
 
     def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
         return Weak(self.truth(lw), bool) if kind is bool else to_number(lw, self.value, kind)
+
+    def index(self, lw: ValueContext) -> Any:
+        return to_number(lw, self.value, int) if self.value.type.dtype.is_int else super().index(lw)
+
+    def rounded(self, lw: ValueContext, digits: Any) -> Any:
+        array = self.value
+        if array.kind is np.ndarray:
+            return super().rounded(lw, digits)
+        if digits is None:
+            return variable_of(to_number(lw, array, None)).rounded(lw, None)
+        return numpy_call(lw, np.round, [array, digits], {})
+
+    def copy(self, lw: ValueContext) -> Any:
+        return ArrayVar(self.value.value, self.value.kind)
 
     def python_class(self) -> type:
         array = self.value

@@ -140,6 +140,31 @@ class Variable:
         """``bool(x)``, ``int(x)`` or ``float(x)``; `more` is the base of an int."""
         raise self._refused(f"{kind.__name__}()")
 
+    def index(self, lw: ValueContext) -> Any:
+        """The int that it is to ``operator.index``."""
+        raise TypeError(f"'{self.python_class().__name__}' object cannot be interpreted as an integer")
+
+    def rounded(self, lw: ValueContext, digits: Any) -> Any:
+        """``round(x, digits)``."""
+        raise TypeError(f"type {self.python_class().__name__} doesn't define __round__ method")
+
+    def assign(self, lw: ValueContext, value: Any) -> None:
+        """What `assign` does, which changes Parameters."""
+        raise TypeError(f"assign() changes a Parameter, not a {type(self.value).__name__}")
+
+    def copy(self, lw: ValueContext) -> Any:
+        """``copy.copy(x)``."""
+        return self.value
+
+    def deepcopy(self, lw: ValueContext, go: Callable[[Any], Any]) -> Any:
+        """``copy.deepcopy(x)``; ``go`` makes that of a part."""
+        made = self.with_items(lw, go)
+        return self.copy(lw) if made is NotImplemented else made
+
+    def with_items(self, lw: ValueContext, fn: Callable[[Any], Any]) -> Any:
+        """A new container with ``fn`` of the items; NotImplemented for what is no container of Python's."""
+        return NotImplemented
+
     def python_class(self) -> type:
         """The class of what the value stands for."""
         return type(self.value)

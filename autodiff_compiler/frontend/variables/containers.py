@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -333,6 +333,16 @@ class SequenceVariable(_WithItems):
     def place(self, lw: ValueContext, index: Any) -> Any:
         return require_static(element_index(lw, index), "an index into a Python container", code="AC1305")
 
+    def copy(self, lw: ValueContext) -> Any:
+        return LocalList(iterate_live(lw, self.value)) if isinstance(self.value, list) else self.value
+
+    def with_items(self, lw: ValueContext, fn: Callable[[Any], Any]) -> Any:
+        x = usable(self.value)
+        made = [fn(self.found(lw, i, v)) for i, v in enumerate(x)]
+        if is_named_tuple(x):
+            return type(x)(*made)
+        return LocalList(made) if isinstance(x, list) else tuple(made)
+
     def recipe_of_items(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
         x = self.value
         inner = [variable_of(i).recipe(lw, values, tensors) for i in x]
@@ -414,6 +424,15 @@ class DictVariable(_WithItems):
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         """What is under a key."""
         return lw.outside.item(self.value, index, value)
+
+    def copy(self, lw: ValueContext) -> Any:
+        return LocalDict({k: self.found(lw, k, v) for k, v in usable(self.value).items()})
+
+    def deepcopy(self, lw: ValueContext, go: Callable[[Any], Any]) -> Any:
+        return LocalDict({k: go(v) for k, v in self.copy(lw).items()})
+
+    def with_items(self, lw: ValueContext, fn: Callable[[Any], Any]) -> Any:
+        return LocalDict({fn(k): fn(v) for k, v in self.copy(lw).items()})
 
     def recipe_of_items(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
         inner = {k: variable_of(v).recipe(lw, values, tensors) for k, v in self.value.items()}

@@ -106,6 +106,16 @@ class NumberVariable(Variable):
             return checked_int(lw, x.value)
         return Weak(self.truth(lw) if kind is bool else F.cast(x.value, dtype=NUMBER_DTYPE[kind]), kind)
 
+    def index(self, lw: ValueContext) -> Any:
+        return super().index(lw) if self.value.kind is float else self.number(lw, int)
+
+    def rounded(self, lw: ValueContext, digits: Any) -> Any:
+        x = self.value
+        if digits is None:
+            return checked_int(lw, F.round(x.value)) if x.kind is float else self.number(lw, int)
+        count, x = int(digits.__index__()), x if x.kind is float else self.number(lw, int)
+        return x if x.kind is int and count >= 0 else Weak(F.round_digits(x.value, digits=count), x.kind)
+
     def python_class(self) -> type:
         kind: type = self.value.kind
         return kind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -26,12 +27,12 @@ from .lookup import attribute_now, tells_of_changes
 from .numpy_calls import array_constant, stacked
 from .operators import attribute, subscript
 from .queries import part
-from .requirements import check_local, check_seen, python_method, refuse_environment, require_static, special
+from .requirements import check_local, check_seen, is_seen, python_method, refuse_environment, require_static, special
 from .rules import Intrinsic, intrinsic_of
 from .structure import elements, is_static
 from .text import by_method, can_be_shown, formatted_object
 from .truth_values import truth
-from .values import ArrayVar, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, Weak, describe
+from .values import ArrayVar, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, Weak, describe, usable
 
 __all__ = ["KnownSequence", "ObjectVariable", "made_by_compiled_code"]
 
@@ -193,6 +194,26 @@ class ObjectVariable(Variable):
         result = special(lw, self.value, *_CONVERSIONS[kind])
         return kind(self.value, *more) if result is NotImplemented else variable_of(result).number(lw, kind)
 
+    def index(self, lw: ValueContext) -> Any:
+        result = special(lw, self.value, "__index__")
+        return operator.index(self.value) if result is NotImplemented else variable_of(result).index(lw)
+
+    def rounded(self, lw: ValueContext, digits: Any) -> Any:
+        x = self.value
+        method = python_method(lw, x, "__round__")
+        if method is not None:
+            return lw.call_python(method, [x] if digits is None else [x, digits], {})
+        check_seen(x, "round()")
+        return round(x, digits)
+
+    def copy(self, lw: ValueContext) -> Any:
+        x = self.value
+        if not is_static(x):
+            return x
+        if isinstance(x, np.ndarray | set) or is_seen(x):
+            return foreign.foreign_call(lw, copy.copy, [x], {})
+        raise UnsupportedCallError(f"a {describe(x)} cannot be copied in compiled code", hint="copy it outside")
+
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         x = self.value
         if isinstance(x, Iterator):
@@ -353,6 +374,20 @@ class LocalObjectVariable(ObjectVariable):
 
     def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
         put(lw, self.value, name, value)
+
+    def copy(self, lw: ValueContext) -> Any:
+        x = self.value
+        method = python_method(lw, x, "__copy__")
+        return LocalObject(x.cls, usable(x).slots) if method is None else lw.call_python(method, [x], {})
+
+    def deepcopy(self, lw: ValueContext, go: Callable[[Any], Any]) -> Any:
+        if python_method(lw, self.value, "__deepcopy__") is not None:
+            name = self.value.cls.__name__
+            raise UnsupportedCallError(f"{name} has a `__deepcopy__` of its own", hint="call it by name")
+        new = self.copy(lw)
+        if type(new) is LocalObject:
+            new.slots = {k: go(v) for k, v in new.slots.items()}
+        return new
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return call_object(lw, self.value, args, kwargs)

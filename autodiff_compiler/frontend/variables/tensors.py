@@ -29,11 +29,11 @@ from .base import Recipe, Variable, class_name, kind, variable_of
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects, is_item
 from .interpreter import ValueContext
 from .objects import ObjectVariable
-from .requirements import LEAVING, length_of, operator_product, refuse_data, settled_index
+from .requirements import LEAVING, as_index, length_of, operator_product, refuse_data, settled_index
 from .rules import TENSOR_METHODS
 from .text import with_spec
 from .truth_values import truth_of_one
-from .values import ArrayVar, StateVar, TensorVar, Text, Weak, is_dynamic, is_tensor
+from .values import STANDS_FOR_PARAMETER, ArrayVar, StateVar, TensorVar, Text, Weak, is_dynamic, is_tensor
 
 __all__ = ["TensorMethod"]
 
@@ -84,9 +84,8 @@ def _attribute(lw: ValueContext, owner: Any, name: str) -> Any:
     if name in ("item", "__len__", "copy", "assign_value", "asnumpy", "numpy", "register_hook"):
         return TensorMethod(name, owner, None)
     known = [*METHODS, "shape", "dtype", "ndim", "size"]
-    kind = Parameter if type(owner) is StateVar else Tensor
     refuse_data(name)
-    if hasattr(kind, name):
+    if hasattr(variable_of(owner).python_class(), name):
         raise UnsupportedCallError(
             f"'{name}' of a Tensor cannot be used in compiled code"
             + (": it would leave the graph, and cut the gradient" if name in LEAVING else ""),
@@ -121,14 +120,14 @@ def _tensor_method(lw: ValueContext, method: TensorMethod, args: list[Any], kwar
 def _change_tensor(lw: ValueContext, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``t.add_(x)``: the Tensor itself, with another value."""
     owner = precision.whole(method.owner)
-    if type(owner) is TensorVar:
-        lw.effects.check_writable(owner)
+    variable: Any = variable_of(owner)
+    variable.check_writable(lw)
     if method.function is None:
         assign_state(lw, owner, *args, **kwargs)
         return owner
     found = lw.call(method.function, [owner, *args], kwargs)
     new = fitting(method.name, owner.type, lw.unwrap(found))
-    variable_of(owner).overwrite(lw, new)
+    variable.overwrite(lw, new)
     return owner
 
 
@@ -215,6 +214,27 @@ class TensorVariable(Variable):
     def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
         return Weak(self.truth(lw), bool) if kind is bool else to_number(lw, self.value, kind)
 
+    def index(self, lw: ValueContext) -> Any:
+        return to_number(lw, as_index(lw, self.value), int)
+
+    def assign(self, lw: ValueContext, value: Any) -> None:
+        if self.value.snapshot is not None:
+            raise SideEffectError(
+                "assign() got a Tensor that is one of several, chosen at run time, and may be a Parameter",
+                code="AC1606",
+                hint="assign each Parameter in the branch that chooses it",
+            )
+        if self.value.source is not STANDS_FOR_PARAMETER:
+            super().assign(lw, value)
+        assign_state(lw, self.value, value)
+
+    def copy(self, lw: ValueContext) -> Any:
+        return TensorVar(lw.unwrap(self.value))
+
+    def check_writable(self, lw: ValueContext) -> None:
+        """Refuses to write where somebody else may hold the Tensor."""
+        lw.effects.check_writable(self.value)
+
     def python_class(self) -> type:
         return Tensor
 
@@ -239,6 +259,17 @@ class ParameterVariable(TensorVariable):
 
     def identity(self) -> Any:
         return self.value.source
+
+    def assign(self, lw: ValueContext, value: Any) -> None:
+        assign_state(lw, self.value, value)
+
+    def copy(self, lw: ValueContext) -> Any:
+        raise UnsupportedCallError(
+            "a copy of a Parameter would be a new Parameter", code="AC1803", hint="copy its value: `w.copy()`"
+        )
+
+    def check_writable(self, lw: ValueContext) -> None:
+        pass
 
     def shown(self, lw: ValueContext, fn: Any) -> Any:
         source = self.value.source
