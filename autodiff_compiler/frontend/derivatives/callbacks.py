@@ -154,12 +154,12 @@ def changes_outside(lw: DerivativeContext, node: Any, silent: bool = False) -> b
     if isinstance(node, gast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], gast.Subscript):
         return _item(lw, node.targets[0], node.value, lambda owner, i, x: operator.setitem(owner, i, x))
     if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Subscript):
-        change = getattr(operator, "i" + SLOT[type(node.op).__name__].strip("_"))
+        change = getattr(operator, "i" + SLOT[type(node.op).__name__])
         return _item(lw, node.target, node.value, lambda owner, i, x: operator.setitem(owner, i, change(owner[i], x)))
     if lw.effects.in_backward and isinstance(node, gast.Assign) and len(node.targets) == 1:
         return isinstance(node.targets[0], gast.Attribute) and _attribute(lw, node.targets[0], node.value, setattr)
     if lw.effects.in_backward and isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Attribute):
-        change = getattr(operator, "i" + SLOT[type(node.op).__name__].strip("_"))
+        change = getattr(operator, "i" + SLOT[type(node.op).__name__])
         return _attribute(lw, node.target, node.value, lambda o, name, x: setattr(o, name, change(getattr(o, name), x)))
     return False
 

@@ -16,9 +16,12 @@ from ...runtime.mutable import mutable, plain
 from ..effects.commits import emit_commit
 from ..effects.effects import EffectContext
 from ..variables import comparison, operators, requirements
-from ..variables.arithmetic import kind_of_number, lifted_number, number_divmod
+from ..variables.arithmetic import BINARY, SLOT, kind_of_number, lifted_number, number_divmod
+from ..variables.assignment import set_item
 from ..variables.base import class_name, variable_of
 from ..variables.calls import call
+from ..variables.comparison import COMPARE
+from ..variables.containers import in_place
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Closure
 from ..variables.iteration import Forced, RangeOf, iteration_of
@@ -27,7 +30,7 @@ from ..variables.rules import intrinsic
 from ..variables.search import first_that
 from ..variables.structure import elements, is_static, map_leaves
 from ..variables.text import Operands, text
-from ..variables.truth_values import truth
+from ..variables.truth_values import negate, truth
 from ..variables.values import (
     LocalDict,
     LocalList,
@@ -181,28 +184,22 @@ def _divmod(lw: EffectContext, x: Any, y: Any) -> Any:
     return operators.binary(lw, "FloorDiv", x, y), operators.binary(lw, "Mod", x, y)
 
 
-def _operator_function(op: str) -> Any:
-    return lambda lw, x, y: operators.binary(lw, op, x, y)
-
-
-for _function, _op in (
-    (operator.add, "Add"), (operator.sub, "Sub"), (operator.mul, "Mult"), (operator.truediv, "Div"),
-    (operator.floordiv, "FloorDiv"), (operator.mod, "Mod"), (operator.pow, "Pow"), (operator.matmul, "MatMult"),
-):  # fmt: skip
-    intrinsic(_function)(_operator_function(_op))
-
-
-for _function, _op in (
-    (operator.lt, "Lt"), (operator.le, "LtE"), (operator.gt, "Gt"), (operator.ge, "GtE"), (operator.eq, "Eq"),
-    (operator.ne, "NotEq"), (operator.is_, "Is"), (operator.is_not, "IsNot"),
-):  # fmt: skip
+for _op, _function in BINARY.items():
+    intrinsic(_function)(lambda lw, x, y, op=_op: operators.binary(lw, op, x, y))
+    intrinsic(getattr(operator, f"i{SLOT[_op]}"))(lambda lw, x, y, op=_op: in_place(lw, op, x, y))
+for _op, _function in (*COMPARE.items(), ("Is", operator.is_), ("IsNot", operator.is_not)):
     intrinsic(_function)(lambda lw, x, y, op=_op: comparison.compare(lw, op, x, y))
 intrinsic(operator.neg)(lambda lw, x: operators.unary(lw, "USub", x))
 intrinsic(operator.pos)(lambda lw, x: operators.unary(lw, "UAdd", x))
 intrinsic(operator.invert)(lambda lw, x: operators.unary(lw, "Invert", x))
+intrinsic(operator.inv)(lambda lw, x: operators.unary(lw, "Invert", x))
+intrinsic(operator.concat)(lambda lw, x, y: operators.binary(lw, "Add", x, y))
+intrinsic(operator.iconcat)(lambda lw, x, y: in_place(lw, "Add", x, y))
 intrinsic(operator.contains)(lambda lw, x, item: comparison.compare(lw, "In", item, x))
 intrinsic(operator.getitem)(operators.subscript)
+intrinsic(operator.setitem)(set_item)
 intrinsic(operator.truth)(_conversion(bool))
+intrinsic(operator.not_)(lambda lw, x: negate(truth(lw, x)))
 intrinsic(operator.abs)(_abs)
 
 

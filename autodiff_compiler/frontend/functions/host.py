@@ -16,10 +16,9 @@ from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.rules import names_of
 from ..effects.commits import emit_commit
 from ..effects.effects import EffectContext
-from ..variables.base import Recipe, kind, variable_of
+from ..variables.base import Variable, kind, variable_of
 from ..variables.frames import Closure
 from ..variables.interpreter import ValueContext
-from ..variables.objects import ObjectVariable
 from ..variables.rules import intrinsic
 from ..variables.structure import is_static, map_leaves, plain_copy
 from ..variables.values import BoundContainer, LocalDict, LocalList, TensorVar, Weak, describe, is_dynamic, is_tensor
@@ -35,15 +34,16 @@ class Listed(NamedTuple):
 
 
 @kind(Listed)
-class ListedVariable(ObjectVariable):
+class ListedVariable(Variable):
     """What ``tolist()`` will give."""
 
     __slots__ = ()
 
-    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
-        n = len(values)
-        values.append(lw.unwrap(self.value.tensor))
-        return lambda arrays: arrays[n].tolist()
+    def unwrap(self, lw: ValueContext) -> Any:
+        return lw.unwrap(self.value.tensor)
+
+    def of_array(self, array: Any, tensors: bool) -> Any:
+        return array.tolist()
 
 
 class HostArguments:

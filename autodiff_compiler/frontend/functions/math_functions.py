@@ -1,4 +1,4 @@
-"""Python numbers known only at run time: what they become, how they are rounded, and the functions of `math`.
+"""The functions of `math` on Python numbers known only at run time.
 
 They raise what Python raises.  One difference: an int has 64 bits, and what does not fit is an OverflowError.
 """
@@ -6,6 +6,7 @@ They raise what Python raises.  One difference: an int has 64 bits, and what doe
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from ...errors import StaticValueError
@@ -15,7 +16,7 @@ from ...ir.primitive import REGISTRY, F
 from ..effects.effects import EffectContext
 from ..effects.exceptions import emit_check
 from ..variables import operators
-from ..variables.arithmetic import _no_int, _too_great, checked_int, kind_of_number, lifted_number
+from ..variables.arithmetic import checked_int, kind_of_number, lifted_number
 from ..variables.base import variable_of
 from ..variables.foreign import foreign_call
 from ..variables.rules import intrinsic
@@ -25,21 +26,6 @@ from ..variables.values import NewException, Weak, describe, is_tensor
 __all__ = []
 
 
-# ---------------------------------------------------------------------------------------------------- whole numbers
-
-
-_no_int.spelling = (  # type: ignore[attr-defined]
-    "ValueError('cannot convert float NaN to integer') if {0} != {0} else "
-    "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0}))"
-)
-
-
-_too_great.spelling = (  # type: ignore[attr-defined]
-    "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0} + 2**64))"
-)
-
-
-# ---------------------------------------------------------------------------------------------------- math
 _OPS = {defn.python.__name__: defn for defn in REGISTRY.values() if defn.python is not None}
 #: The numbers of arguments that a function takes: of an op its operands.
 _ARITIES = {name: (len(defn.operand_names),) for name, defn in _OPS.items()} | {
@@ -54,7 +40,7 @@ _ARITIES = {name: (len(defn.operand_names),) for name, defn in _OPS.items()} | {
 _TOTAL = {"copysign", "degrees", "radians"} | {name for name, defn in _OPS.items() if defn.total}
 
 
-def _number(lw: EffectContext, x: Any, name: str) -> Value:
+def _number(lw: EffectContext, x: Any) -> Value:
     """An argument of a function of `math` as a float."""
     x = variable_of(x).number(lw, float) if is_tensor(x) else x
     if kind_of_number(x) is None:
@@ -75,7 +61,7 @@ def _either(values: list[Value]) -> Value:
 
 def math_function(lw: EffectContext, name: str, *args: Any) -> Weak:
     """``math.name(*args)`` of numbers known at run time."""
-    xs = [_number(lw, x, name) for x in args]
+    xs = [_number(lw, x) for x in args]
     if name == "log" and len(xs) == 2:
         top, bottom = math_function(lw, "log", args[0]), math_function(lw, "log", args[1])
         found: Any = operators.binary(lw, "Div", top, bottom)
@@ -99,51 +85,38 @@ def _failure(name: str, *values: float) -> Exception:
     return ValueError("math domain error")
 
 
-def _rule(name: str) -> Any:
+def _of_arity(lw: EffectContext, name: str, *args: Any, **kwargs: Any) -> Weak:
+    if kwargs or len(args) not in _ARITIES[name]:
+        raise StaticValueError(f"math.{name}() of run-time numbers takes fewer arguments")
+    return math_function(lw, name, *args)
+
+
+def _whole(lw: EffectContext, name: str, x: Any) -> Any:
+    kind = kind_of_number(x)
+    if name == "trunc" and kind is None:
+        raise TypeError("type Tensor doesn't define __trunc__ method")
+    if kind not in (None, float):
+        return variable_of(x).number(lw, int)
+    return checked_int(lw, getattr(F, name)(_number(lw, x)))
+
+
+def _test(lw: EffectContext, name: str, x: Any) -> Weak:
+    return Weak(getattr(F, name)(_number(lw, x)), bool)
+
+
+def _register(name: str, emitted: Callable[..., Any]) -> None:
+    """A function of `math` is called while compiling where its arguments are known; else ops are emitted."""
     fn = getattr(math, name)
 
+    @intrinsic(fn)
     def rule(lw: EffectContext, *args: Any, **kwargs: Any) -> Any:
         if is_static((args, kwargs)):
             return foreign_call(lw, fn, list(args), kwargs)
-        if kwargs or len(args) not in _ARITIES[name]:
-            raise StaticValueError(f"math.{name}() of run-time numbers takes fewer arguments")
-        return math_function(lw, name, *args)
-
-    return rule
+        return emitted(lw, name, *args, **kwargs)
 
 
-for _name in _ARITIES:
-    intrinsic(getattr(math, _name))(_rule(_name))
-
-
-def _whole(name: str) -> Any:
-    fn = getattr(math, name)
-
-    def rule(lw: EffectContext, x: Any) -> Any:
-        if is_static(x):
-            return foreign_call(lw, fn, [x], {})
-        kind = kind_of_number(x)
-        if name == "trunc" and kind is None:
-            raise TypeError("type Tensor doesn't define __trunc__ method")
-        if kind not in (None, float):
-            return variable_of(x).number(lw, int)
-        return checked_int(lw, getattr(F, name)(_number(lw, x, name)))
-
-    return rule
-
-
-for _name in ("ceil", "floor", "trunc"):
-    intrinsic(getattr(math, _name))(_whole(_name))
-
-
-def _test(name: str) -> Any:
-    fn = getattr(math, name)
-
-    def rule(lw: EffectContext, x: Any) -> Any:
-        return foreign_call(lw, fn, [x], {}) if is_static(x) else Weak(getattr(F, name)(_number(lw, x, name)), bool)
-
-    return rule
-
-
-for _name in ("isfinite", "isinf", "isnan"):
-    intrinsic(getattr(math, _name))(_test(_name))
+for _names, _emitted in (
+    (_ARITIES, _of_arity), (("ceil", "floor", "trunc"), _whole), (("isfinite", "isinf", "isnan"), _test)
+):  # fmt: skip
+    for _name in _names:
+        _register(_name, _emitted)

@@ -1,4 +1,4 @@
-"""Functions of `itertools`, `copy` and `operator` on containers and Tensors of compiled code.
+"""Functions of `itertools` and `copy` on containers and Tensors of compiled code.
 
 Those of `itertools` hand elements on without looking at them, so Python's own run on abstract values; functions they
 are given are compiled, element after element, when the iterator is made.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,10 +16,8 @@ from ...ir.primitive import Effect, trace
 from ...ir.walk import ops_of
 from ..effects.effects import EffectContext
 from ..variables import operators, requirements, truth_values
-from ..variables.assignment import set_item
 from ..variables.base import variable_of
 from ..variables.calls import call
-from ..variables.containers import in_place
 from ..variables.elements import iterate_live
 from ..variables.iteration import Iteration
 from ..variables.iterators import live, wrapped
@@ -195,20 +192,3 @@ def _deepcopy(lw: EffectContext, x: Any) -> Any:
         return made[id(x)]
 
     return go(x)
-
-
-# ---------------------------------------------------------------------------------------------------- operator
-for _function, _op in (
-    (operator.and_, "BitAnd"), (operator.or_, "BitOr"), (operator.xor, "BitXor"), (operator.lshift, "LShift"),
-    (operator.rshift, "RShift"), (operator.concat, "Add"),
-):  # fmt: skip
-    intrinsic(_function)(lambda lw, x, y, op=_op: operators.binary(lw, op, x, y))
-for _function, _op in (
-    (operator.iadd, "Add"), (operator.isub, "Sub"), (operator.imul, "Mult"), (operator.itruediv, "Div"),
-    (operator.ifloordiv, "FloorDiv"), (operator.imod, "Mod"), (operator.ipow, "Pow"), (operator.imatmul, "MatMult"),
-    (operator.iand, "BitAnd"), (operator.ior, "BitOr"), (operator.ixor, "BitXor"), (operator.iconcat, "Add"),
-):  # fmt: skip
-    intrinsic(_function)(lambda lw, x, y, op=_op: in_place(lw, op, x, y))
-intrinsic(operator.inv)(lambda lw, x: operators.unary(lw, "Invert", x))
-intrinsic(operator.not_)(lambda lw, x: truth_values.negate(truth_values.truth(lw, x)))
-intrinsic(operator.setitem)(lambda lw, x, i, v: set_item(lw, x, i, v))

@@ -18,6 +18,7 @@ from .values import NewException, Weak
 
 __all__ = [
     "BINARY",
+    "COMPARISON",
     "SLOT",
     "SYMBOL",
     "checked_int",
@@ -46,21 +47,11 @@ BINARY = {
     "LShift": operator.lshift,
     "RShift": operator.rshift,
 }
-SLOT = {
-    "Add": "add",
-    "Sub": "sub",
-    "Mult": "mul",
-    "Div": "truediv",
-    "FloorDiv": "floordiv",
-    "Mod": "mod",
-    "Pow": "pow",
-    "MatMult": "matmul",
-    "BitAnd": "and",
-    "BitOr": "or",
-    "BitXor": "xor",
-    "LShift": "lshift",
-    "RShift": "rshift",
-}
+SLOT = {op: function.__name__.strip("_") for op, function in BINARY.items()}
+#: By the syntax tree's name of a comparison: what our ops and NumPy's functions call it.
+COMPARISON = {
+    "Eq": "equal", "NotEq": "not_equal", "Lt": "less", "LtE": "less_equal", "Gt": "greater", "GtE": "greater_equal",
+}  # fmt: skip
 #: By the syntax tree's name of an operator of one operand: the name of its method.
 UNARY_SLOT = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}
 #: By the name of its methods: an operator as Python's messages write it.
@@ -227,6 +218,13 @@ def _no_int(x: float) -> Exception:
     return OverflowError(f"{x!r} does not fit into 64 bits, the size of an int known only at run time")
 
 
+#: How the text of a program tells it.
+_no_int.spelling = (  # type: ignore[attr-defined]
+    "ValueError('cannot convert float NaN to integer') if {0} != {0} else "
+    "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0}))"
+)
+
+
 def checked_int(lw: ValueContext, x: Value) -> Weak:
     """The int that a float known at run time becomes when it is cut; raises where there is none."""
     x = x if x.dtype is NUMBER_DTYPE[float] else F.cast(x, dtype=NUMBER_DTYPE[float])
@@ -237,6 +235,11 @@ def checked_int(lw: ValueContext, x: Value) -> Weak:
 
 def _too_great(x: int) -> Exception:
     return OverflowError(f"{x + 2**64} does not fit into 64 bits, the size of an int known only at run time")
+
+
+_too_great.spelling = (  # type: ignore[attr-defined]
+    "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0} + 2**64))"
+)
 
 
 def checked_unsigned(lw: ValueContext, x: Value) -> Weak:

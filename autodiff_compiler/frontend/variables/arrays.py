@@ -10,7 +10,7 @@ import numpy as np
 from ...ir.core import Value
 from ...runtime.tensor import NO_LENGTH
 from .arithmetic import SLOT, to_number
-from .base import Recipe, Variable, kind, variable_of
+from .base import Variable, kind, variable_of
 from .comparison import compare
 from .interpreter import ValueContext
 from .numpy_calls import (
@@ -67,11 +67,8 @@ class ArrayVariable(Variable):
         """What it is to the form of a `Text`."""
         return "array" if self.value.kind is np.ndarray else "scalar"
 
-    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
-        n = len(values)
-        values.append(self.to_operand(lw))
-        part: Any = () if self.value.kind is np.generic else ...
-        return lambda arrays: np.array(arrays[n])[part]
+    def of_array(self, array: Any, tensors: bool) -> Any:
+        return np.array(array)[() if self.value.kind is np.generic else ...]
 
     def is_own(self, start: int) -> bool:
         return True

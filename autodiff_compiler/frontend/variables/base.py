@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from ...errors import StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from ...errors import StaticValueError, UnsupportedSyntaxError
 from ...ir.core import Value
 from ...runtime.tensor import NO_DELETION
 from .arithmetic import SLOT
@@ -80,9 +80,13 @@ class Variable:
 
         Those that it needs are added to these.  With `tensors` Tensors are made, otherwise ndarrays.
         """
-        raise UnsupportedCallError(
-            f"a {describe(self.value)} cannot be given to py_call", hint="give it Tensors or numbers"
-        )
+        n = len(values)
+        values.append(self.to_operand(lw))
+        return lambda arrays: self.of_array(arrays[n], tensors)
+
+    def of_array(self, array: Any, tensors: bool) -> Any:
+        """The same of the array of its only Value."""
+        raise NotImplementedError
 
     def is_own(self, start: int) -> bool:
         """Whether it was made since the serial was `start`, so that it belongs to what has been compiled since."""

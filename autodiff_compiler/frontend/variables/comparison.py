@@ -18,6 +18,7 @@ from .truth_values import both, negate, truth
 from .values import LocalObject, Weak, class_of, describe, is_tensor
 
 __all__ = [
+    "COMPARE",
     "COMPARE_SLOT",
     "MIRRORED",
     "can_be_asked",
@@ -28,7 +29,7 @@ __all__ = [
     "is_less",
 ]
 
-_COMPARE = {
+COMPARE = {
     "Eq": operator.eq,
     "NotEq": operator.ne,
     "Lt": operator.lt,
@@ -37,7 +38,7 @@ _COMPARE = {
     "GtE": operator.ge,
 }
 MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
-COMPARE_SLOT = {"Eq": "__eq__", "NotEq": "__ne__", "Lt": "__lt__", "LtE": "__le__", "Gt": "__gt__", "GtE": "__ge__"}
+COMPARE_SLOT = {op: f"__{function.__name__}__" for op, function in COMPARE.items()}
 
 
 def compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
@@ -64,7 +65,7 @@ def compare_known(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
         return _compare_containers(lw, op, a, b)
     if elements(a) is not None and elements(b) is not None and not all(map(is_seen, flatten((a, b)))):
         return _compare_containers(lw, op, a, b)
-    return _COMPARE[op](a, b)
+    return COMPARE[op](a, b)
 
 
 def compare_objects(op: str, a: Any, b: Any) -> bool:
@@ -125,7 +126,7 @@ def _order(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     """Two tuples or lists are ordered as the first elements that differ: which those are must be known here."""
     if not any(isinstance(a, c) and isinstance(b, c) for c in (tuple, list)):
         if is_static(a) and is_static(b):
-            return _COMPARE[op](a, b)
+            return COMPARE[op](a, b)
         raise UnsupportedSyntaxError(
             f"{describe(a)} and {describe(b)} cannot be ordered in compiled code", code="AC1103"
         )
@@ -138,7 +139,7 @@ def _order(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
                 f"which elements decide the order of a {describe(a)} and a {describe(b)} is known only at run time",
                 hint="order them by their keys: `sorted(pairs, key=lambda pair: pair[0])`",
             )
-    return _COMPARE[op](len(a), len(b))
+    return COMPARE[op](len(a), len(b))
 
 
 def is_less(lw: ValueContext, a: Any, b: Any) -> bool:

@@ -10,22 +10,13 @@ from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import F
 from ...runtime.mutable import NUMBER_DTYPE
-from .arithmetic import checked_int, joined_number, kind_of_number, lifted_number, number_binary
-from .base import Recipe, Variable, kind
+from .arithmetic import COMPARISON, checked_int, joined_number, kind_of_number, lifted_number, number_binary
+from .base import Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
 from .objects import ObjectVariable
 from .text import with_spec
 from .values import ArrayVar, Text, Weak, describe
-
-_COMPARE = {
-    "Eq": "equal",
-    "NotEq": "not_equal",
-    "Lt": "less",
-    "LtE": "less_equal",
-    "Gt": "greater",
-    "GtE": "greater_equal",
-}
 
 
 @kind(Weak)
@@ -53,7 +44,7 @@ class NumberVariable(Variable):
             return compare_known(lw, op, a, b)
         kind = joined_number(one, other) or max((one, other), key=(bool, int, float).index)
         x, y = (lifted_number(v, kind, current()) for v in (a, b))
-        return Weak(getattr(F, _COMPARE[op])(x, y), bool)
+        return Weak(getattr(F, COMPARISON[op])(x, y), bool)
 
     def to_operand(self, lw: ValueContext) -> Any:
         return self.value.value
@@ -64,10 +55,8 @@ class NumberVariable(Variable):
     def formatted(self, lw: ValueContext, spec: Any) -> Any:
         return with_spec(self.value, "number", spec, self.sample())
 
-    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
-        n = len(values)
-        values.append(self.to_operand(lw))
-        return lambda arrays: arrays[n].item()
+    def of_array(self, array: Any, tensors: bool) -> Any:
+        return array.item()
 
     def is_own(self, start: int) -> bool:
         return True

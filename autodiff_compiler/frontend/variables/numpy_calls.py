@@ -28,7 +28,7 @@ from ...primitives.numpy_names import bindable, counterpart, proposal, understoo
 from ...runtime.records import is_named_tuple
 from ...runtime.tensor import Tensor
 from ..guards.objects import type_of
-from .arithmetic import SYMBOL, to_number
+from .arithmetic import COMPARISON, SYMBOL, to_number
 from .base import variable_of
 from .interpreter import ValueContext
 from .requirements import operator_product
@@ -262,8 +262,8 @@ def _checked(fn: Any, expected: Any, found: Any) -> Any:
 _BINARY: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "floordiv": np.floor_divide,
     "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
-    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift, "Eq": np.equal, "NotEq": np.not_equal,
-    "Lt": np.less, "LtE": np.less_equal, "Gt": np.greater, "GtE": np.greater_equal,
+    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
+    **{op: getattr(np, name) for op, name in COMPARISON.items()},
 }  # fmt: skip
 _UNARY: dict[str, Any] = {"USub": np.negative, "UAdd": np.positive, "Invert": np.invert, "abs": np.absolute}
 

@@ -102,7 +102,9 @@ class ObjectVariable(Variable):
 
     def recipe_of_items(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
         """The same of a container, which is made anew."""
-        return super().recipe(lw, values, tensors)
+        raise UnsupportedCallError(
+            f"a {describe(self.value)} cannot be given to py_call", hint="give it Tensors or numbers"
+        )
 
     def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
         x = self.value

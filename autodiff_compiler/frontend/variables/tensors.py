@@ -25,7 +25,7 @@ from ...runtime.tensor import NO_LENGTH, Tensor, wrap
 from . import numpy_calls, precision
 from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, kind_of_number, to_number
 from .assignment import assign_state, set_item
-from .base import Recipe, Variable, class_name, kind, variable_of
+from .base import Variable, class_name, kind, variable_of
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects, is_item
 from .interpreter import ValueContext
 from .objects import ObjectVariable
@@ -167,10 +167,8 @@ class TensorVariable(Variable):
         like = wrap(np.ones(type_.shape, type_.dtype.numpy))
         return with_spec(self.shown(lw, str).arguments[0], "number", spec, like)
 
-    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
-        n = len(values)
-        values.append(self.to_operand(lw))
-        return lambda arrays: wrap(np.array(arrays[n])) if tensors else np.array(arrays[n])
+    def of_array(self, array: Any, tensors: bool) -> Any:
+        return wrap(np.array(array)) if tensors else np.array(array)
 
     def is_own(self, start: int) -> bool:
         return bool(self.value.serial >= start)
@@ -326,14 +324,17 @@ class MetTensor(ObjectVariable):
 
     __slots__ = ()
 
+    def _captured(self, lw: ValueContext) -> Variable:
+        return variable_of(lw.outside.captured(self.value))
+
     def unwrap(self, lw: ValueContext) -> Any:  # bound in a partial, or held by an object whose code runs natively
-        return lw.unwrap(lw.outside.captured(self.value))
+        return self._captured(lw).unwrap(lw)
 
     def shown(self, lw: ValueContext, fn: Any) -> Any:
-        return variable_of(lw.outside.captured(self.value)).shown(lw, fn)
+        return self._captured(lw).shown(lw, fn)
 
     def formatted(self, lw: ValueContext, spec: Any) -> Any:
-        return variable_of(lw.outside.captured(self.value)).formatted(lw, spec)
+        return self._captured(lw).formatted(lw, spec)
 
     def truth(self, lw: ValueContext) -> Any:
         return bool(self.value)
