@@ -137,8 +137,9 @@ class ArrayVariable(Variable):
         raise TypeError(f"'numpy.{name}' object is not callable")
 
 
-class _Known(ObjectVariable):
-    """An array or NumPy scalar known while compiling."""
+@kind(np.ndarray)
+class KnownArray(ObjectVariable):
+    """An array known while compiling."""
 
     __slots__ = ()
     precedence = 3
@@ -152,23 +153,6 @@ class _Known(ObjectVariable):
         if is_dynamic(a) or is_dynamic(b):
             return array_binary(lw, op, a, b)
         return super().compare(lw, op, a, b)
-
-
-@kind(np.generic)
-class KnownScalar(_Known):
-    """A NumPy scalar known while compiling."""
-
-    __slots__ = ()
-
-    def beside_tensor(self, lw: ValueContext) -> Any:
-        return self.value.item()
-
-
-@kind(np.ndarray)
-class KnownArray(_Known):
-    """An array known while compiling."""
-
-    __slots__ = ()
 
     def beside_tensor(self, lw: ValueContext) -> Any:
         return TensorVar(array_constant(self.value))
@@ -185,6 +169,16 @@ class KnownArray(_Known):
         if type(x) is not np.ndarray or x.dtype.hasobject:
             return super().iterate(lw)
         return [lw.outside.item(x, i, v) for i, v in enumerate(list(x))]
+
+
+@kind(np.generic)
+class KnownScalar(KnownArray):
+    """A NumPy scalar known while compiling."""
+
+    __slots__ = ()
+
+    def beside_tensor(self, lw: ValueContext) -> Any:
+        return self.value.item()
 
 
 @kind(ArrayMethod)
