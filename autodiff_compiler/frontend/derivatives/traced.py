@@ -196,7 +196,7 @@ def traced_call(
         perhaps = {
             id(x): lw.effects.ties.may_be(x, region.start)
             for x in (*flatten(result), *(x for _, held in after for x in flatten(held)))
-            if type(x) is TensorVar and x.serial >= region.start
+            if is_tensor(x) and variable_of(x).is_own(region.start)
         }
     kept = [(obj, held) for obj, held in after if not _is_put_back(lw, obj, held, originals, ends)]
     changes = [(obj, obj.as_value(held)) for obj, held in kept]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import StaticValueError, UnsupportedSyntaxError
 from ...ir.core import Value
-from .base import variable_of
+from .base import class_name, variable_of
 from .interpreter import ValueContext
 from .operators import attribute
 from .requirements import is_generated, is_seen, python_method, refuse_text
@@ -71,8 +71,8 @@ def compare_known(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
 def compare_objects(op: str, a: Any, b: Any) -> bool:
     """Without methods for it, objects are equal to themselves only."""
     if op not in ("Eq", "NotEq"):
-        kinds = [f"'{variable_of(x).python_class().__name__}'" for x in (a, b)]
-        raise TypeError(f"'{_COMPARE_SIGN[op]}' not supported between instances of {kinds[0]} and {kinds[1]}")
+        sign, names = _COMPARE_SIGN[op], f"'{class_name(a)}' and '{class_name(b)}'"
+        raise TypeError(f"'{sign}' not supported between instances of {names}")
     return (a is b) == (op == "Eq")
 
 

@@ -19,7 +19,7 @@ from . import operators
 from .arithmetic import kind_of_number
 from .base import variable_of
 from .interpreter import ValueContext
-from .values import TensorVar, Weak
+from .values import TensorVar, is_dynamic
 
 __all__ = ["Masked", "changed", "elements"]
 
@@ -73,9 +73,9 @@ def _operand(lw: ValueContext, op: str, masked: Masked, old: TensorVar, value: A
     shape = old.type.shape
     if lw.is_tensor(value):
         given = broadcast_to(without_ones(lw.unwrap(value), masked.most), shape)
-    elif type(value) is Weak or (value == 0 and kind_of_number(value) and op in _DIVISIONS):
+    elif is_dynamic(value) or (value == 0 and kind_of_number(value) and op in _DIVISIONS):
         dtype = lw.unwrap(operators.binary(lw, op, old, value)).dtype  # what the number becomes beside a Tensor
-        scalar = F.cast(value.value, dtype=dtype) if type(value) is Weak else constant(value, tensor(dtype, ()))
+        scalar = F.cast(value.value, dtype=dtype) if is_dynamic(value) else constant(value, tensor(dtype, ()))
         given = broadcast_to(scalar, shape)
     else:
         return value

@@ -24,6 +24,7 @@ from ...errors import (
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import METHODS, F
+from ...ir.types import TensorType
 from ...primitives.numpy_names import bindable, counterpart, proposal, understood
 from ...runtime.records import is_named_tuple
 from ...runtime.tensor import Tensor
@@ -36,6 +37,7 @@ from .structure import flatten, is_static, map_leaves
 from .values import ArrayVar, LocalList, TensorVar, describe, is_dynamic, is_tensor
 
 __all__ = [
+    "OF_TYPE",
     "ArrayMethod",
     "array_attribute",
     "array_binary",
@@ -323,16 +325,22 @@ _METHODS = {
 _OWN_METHODS = {"reshape", "transpose", "flatten", "astype", "item"}
 
 
+#: Attributes of Tensors and arrays that their types tell.
+OF_TYPE: dict[str, Callable[[TensorType], Any]] = {
+    "shape": lambda t: t.shape,
+    "ndim": lambda t: t.ndim,
+    "size": lambda t: operator_product(t.shape),
+    "itemsize": lambda t: t.dtype.itemsize,
+    "nbytes": lambda t: t.dtype.itemsize * operator_product(t.shape),
+}
+
+
 def array_attribute(lw: ValueContext, owner: ArrayVar, name: str) -> Any:
     """``owner.name`` of an array."""
-    type_ = owner.type
-    if name in ("shape", "ndim"):
-        return getattr(type_, name)
-    size = operator_product(type_.shape)
-    known = {"dtype": type_.dtype.numpy, "size": size, "itemsize": type_.dtype.itemsize}
-    known["nbytes"] = size * type_.dtype.itemsize
-    if name in known:
-        return known[name]
+    if name == "dtype":
+        return owner.type.dtype.numpy
+    if name in OF_TYPE:
+        return OF_TYPE[name](owner.type)
     if name == "T":
         return _array_call(lw, np.transpose, [owner], {})
     if name == "real":

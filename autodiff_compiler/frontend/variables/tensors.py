@@ -18,7 +18,6 @@ from ...errors import (
 from ...ir.core import Value
 from ...ir.primitive import METHODS, PROPERTIES, F
 from ...ir.primitive import call as public
-from ...ir.types import TensorType
 from ...primitives.in_place import IN_PLACE, fitting
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import NO_LENGTH, Tensor, wrap
@@ -29,7 +28,7 @@ from .base import Variable, class_name, kind, variable_of
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects, is_item
 from .interpreter import ValueContext
 from .objects import ObjectVariable
-from .requirements import LEAVING, as_index, length_of, operator_product, refuse_data, settled_index
+from .requirements import LEAVING, as_index, length_of, refuse_data, settled_index
 from .rules import TENSOR_METHODS
 from .text import with_spec
 from .truth_values import truth_of_one
@@ -63,15 +62,10 @@ class TensorMethod:
 
 
 def _attribute(lw: ValueContext, owner: Any, name: str) -> Any:
-    type_: TensorType = owner.type
-    if name in ("shape", "dtype", "ndim"):
-        return getattr(type_, name)
-    if name == "size":
-        return operator_product(type_.shape)
-    if name == "itemsize":
-        return type_.dtype.itemsize
-    if name == "nbytes":
-        return type_.dtype.itemsize * operator_product(type_.shape)
+    if name == "dtype":
+        return owner.type.dtype
+    if name in numpy_calls.OF_TYPE:
+        return numpy_calls.OF_TYPE[name](owner.type)
     if name in PROPERTIES:
         return lw.native(METHODS[name], [owner])
     if name in METHODS:
