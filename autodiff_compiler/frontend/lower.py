@@ -30,7 +30,7 @@ from .interpreter.interpreter import Interpreter, NumberArgument, TensorArgument
 from .report.failed import point_at_user, report_failure
 from .report.reasons import Reasons
 from .syntax.scope import parameters
-from .variables import arrays, iterators, kinds, numbers, tensors, text  # noqa: F401  (kinds register, too)
+from .variables import arrays, iterators, kinds, numbers, strings, tensors  # noqa: F401  (kinds register, too)
 from .variables.calls import call
 from .variables.frames import Closure
 from .variables.interpreter import Diverged, Options

@@ -16,7 +16,7 @@ from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import differentiate
 from ..eager.recorded_call import taken
 from ..errors import leave_user_frames
-from ..frontend.derivatives.ahead import go_back
+from ..frontend.derivatives.cell_calls import go_back
 from ..frontend.derivatives.grad import differentiate as differentiate_in_graph
 from ..frontend.variables.structure import arrays_as_tensors, with_parameters
 from ..runtime.parameter import Parameter

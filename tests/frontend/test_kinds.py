@@ -29,11 +29,9 @@ def intervals(monkeypatch):
     class IntervalVariable(Variable):
         precedence = 5
 
-        def binary(self, lw, op, other):
-            return Interval(*(operators.binary(lw, op, x, other) for x in (self.value.low, self.value.high)))
-
-        def reflected(self, lw, op, other):
-            return Interval(*(operators.binary(lw, op, other, x) for x in (self.value.low, self.value.high)))
+        def binary(self, lw, op, a, b):
+            pairs = [[getattr(x, end, x) for x in (a, b)] for end in ("low", "high")]
+            return Interval(*(operators.binary(lw, op, *pair) for pair in pairs))
 
         def getattr(self, lw, name):
             return getattr(self.value, name)

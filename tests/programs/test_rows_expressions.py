@@ -45,6 +45,7 @@ return x * q + r
     "cmp none": "return x == None, None != x, x is None, x is not None",
     "chain": "return 1 < 2 < 3, 0 < x.sum() < 9, x < y",
     "in tuple": "return (n in (1, 3)), (n not in (1, 3)), 2 in [1, 2], 'a' in {'a': x}, 3 in range(5), 2 in {1, 2}",
+    "in bytes": "return n in b'\\x01\\x03', n in b'ab', 'b' in 'abc'",
     "in list of Tensor": "return (x.sum() in [y.sum(), x.sum()])",
     "is": """
 a = [x]

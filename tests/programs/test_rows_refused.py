@@ -88,6 +88,7 @@ REFUSED = {
     "with lock": ("AC1108", "with LOCK:\n    return x"),
     "unknown name": ("AC1201", "return x * nonsense"),
     "maybe unbound if": ("AC1202", "if n > 2: z = x\nreturn z"),
+    "in a range of unknown length": ("AC1302", "return 3 in range(int(n))"),
     "maybe unbound loop": ("AC1202", "for i in range(int(n)): z = x\nreturn z"),
     "maybe unbound loop var": ("AC1202", "for i in range(int(n)): pass\nreturn x * i"),
     "unbound": ("AC1202", "z = w\nw = x\nreturn z"),

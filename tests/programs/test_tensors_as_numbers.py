@@ -152,6 +152,20 @@ def test_one_integer_is_an_index(shape):
                 make(operator.index)(Tensor(np.ones(shape, wrong)))
 
 
+def test_one_integer_of_an_array_is_an_index():
+    def f(x):
+        total = x.sum() * 0
+        for _ in range(x.asnumpy()[1]):
+            total = total + x[0]
+        return operator.index(x.asnumpy()[1]), total
+
+    for g in (f, ms.jit(f)):
+        number, total = g(Tensor(np.array([5, 2], np.int64)))
+        assert (number, total.item()) == (2, 10)
+        with pytest.raises(TypeError, match="object cannot be interpreted as an integer"):
+            g(Tensor(np.array([5.0, 2.0], np.float32)))
+
+
 @pytest.mark.parametrize("shape", [(2,), (1, 2), (0,)])
 def test_more_or_fewer_elements_are_no_number(shape, mode):
     for name, conversion in CONVERSIONS.items():

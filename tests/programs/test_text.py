@@ -216,6 +216,25 @@ def test_formats_that_python_refuses(expression, capsys):
     assert str(compiled.value) == str(eager.value)
 
 
+class Named:
+    """A class with a text and no `__format__`."""
+
+    def __repr__(self):
+        return "Named"
+
+
+def test_an_object_without_format_takes_no_specification():
+    named = Named()
+
+    def f(x, spec):
+        return f"{named:{spec}}" == "Named"
+
+    for g in (f, ms.jit(f)):
+        assert g(1.0, "")
+        with pytest.raises(TypeError, match=r"unsupported format string passed to Named.__format__"):
+            g(1.0, "7")
+
+
 @pytest.mark.parametrize(
     "use",
     [

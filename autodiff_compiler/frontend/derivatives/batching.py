@@ -20,7 +20,7 @@ from ..effects.exceptions import raising_in_block
 from ..variables.calls import call
 from ..variables.interpreter import Diverged, Region
 from ..variables.structure import flatten, map_leaves
-from ..variables.values import OUTSIDE, StateVar, TensorVar, describe
+from ..variables.values import OUTSIDE, TensorVar, describe, is_tensor
 from .context import DerivativeContext
 from .grad import linear_of, linearise
 from .traced import Traced, emit_derivative, traced_call
@@ -78,7 +78,7 @@ def _leaves(result: Any) -> list[Any]:
 
 
 def _tensor(x: Any) -> Any:
-    if type(x) in (TensorVar, StateVar):
+    if is_tensor(x):
         return x
     raise TypeError(f"a function under vmap must return Tensors, not a {describe(x)}")
 

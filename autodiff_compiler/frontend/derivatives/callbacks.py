@@ -27,8 +27,9 @@ from ..guards.contents import Content
 from ..guards.guards import Guard
 from ..guards.objects import peek, plainly
 from ..variables.arithmetic import SLOT
+from ..variables.base import variable_of
 from ..variables.calls import call
-from ..variables.values import LocalDict, LocalList, LocalObject, LocalSet, is_dynamic
+from ..variables.values import is_dynamic, is_tensor
 from .context import DerivativeContext
 from .keeping import Kept
 
@@ -36,7 +37,6 @@ __all__ = ["changes_outside", "check_reads", "run_hook"]
 
 #: Errors of these kinds say that a hook does what only Python can do; the others are mistakes in it.
 _BEYOND = ("AC10", "AC11", "AC12", "AC13", "AC15", "AC16", "AC18")
-_OWN = (LocalList, LocalDict, LocalSet)
 _PLAIN = (bool, int, float, str, bytes, type(None))
 #: Methods of containers that return nothing.
 _SILENT = {
@@ -155,12 +155,12 @@ def changes_outside(lw: DerivativeContext, node: Any, silent: bool = False) -> b
     if isinstance(node, gast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], gast.Subscript):
         return _item(lw, node.targets[0], node.value, lambda owner, i, x: operator.setitem(owner, i, x))
     if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Subscript):
-        change = getattr(operator, "i" + SLOT[type(node.op).__name__].strip("_"))
+        change = getattr(operator, "i" + SLOT[type(node.op).__name__])
         return _item(lw, node.target, node.value, lambda owner, i, x: operator.setitem(owner, i, change(owner[i], x)))
     if lw.effects.in_backward and isinstance(node, gast.Assign) and len(node.targets) == 1:
         return isinstance(node.targets[0], gast.Attribute) and _attribute(lw, node.targets[0], node.value, setattr)
     if lw.effects.in_backward and isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Attribute):
-        change = getattr(operator, "i" + SLOT[type(node.op).__name__].strip("_"))
+        change = getattr(operator, "i" + SLOT[type(node.op).__name__])
         return _attribute(lw, node.target, node.value, lambda o, name, x: setattr(o, name, change(getattr(o, name), x)))
     return False
 
@@ -206,7 +206,7 @@ def _argument(lw: DerivativeContext, node: Any) -> Any:
     method = node.func if isinstance(node, gast.Call) and not node.args and not node.keywords else None
     if isinstance(method, gast.Attribute) and method.attr == "tolist" and _is_path(method.value):
         owner = lw.expr(method.value)
-        if lw.is_tensor(owner):
+        if is_tensor(owner):
             return Listed(owner)
     return lw.expr(node)
 
@@ -242,7 +242,7 @@ def _attribute(lw: DerivativeContext, target: Any, value: Any, change: Callable[
         return False
     owner, reach = found
     name, held = target.attr, plainly(owner, target.attr)
-    if is_dynamic(owner) or isinstance(owner, _OWN) or isinstance(held, Parameter) or type(owner) is LocalObject:
+    if variable_of(owner).made_here or isinstance(held, Parameter):
         return False
     if hasattr(type(held), "__graph_state__") or (id(owner), name) in lw.effects.attributes.slots:
         return False
@@ -260,7 +260,8 @@ def _attribute(lw: DerivativeContext, target: Any, value: Any, change: Callable[
 def _outside_container(lw: DerivativeContext, node: Any) -> Callable[[], Any] | None:
     """How to reach, at run time, the container from outside that an expression names; None for something else."""
     found = _outside(lw, node)
-    return None if found is None or not isinstance(found[0], CONTAINERS) or type(found[0]) in _OWN else found[1]
+    of_outside = found is not None and isinstance(found[0], CONTAINERS) and not variable_of(found[0]).made_here
+    return found[1] if found is not None and of_outside else None
 
 
 def _outside(lw: DerivativeContext, node: Any) -> tuple[Any, Callable[[], Any]] | None:

@@ -18,7 +18,7 @@ __all__ = ["DerivativeContext", "Derivatives"]
 class Derivatives:
     """The state of one compilation that belongs to derivatives."""
 
-    #: whether a function that is differentiated is being compiled, and the last calls of Cells (see `ahead`)
+    #: whether a function that is differentiated is being compiled, and the last calls of Cells (see `cell_calls`)
     differentiated: bool = False
     called: dict[int, Any] = field(default_factory=dict)
     #: the gradients that the hook being compiled was given (see `callbacks`)

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ...errors import BpropError, BypassWarning, CompileError, HookError, JoinError, SideEffectError
 from ...ir.core import Block, Value
 from ...ir.primitive import REGISTRY, F, trace
@@ -31,27 +29,27 @@ from ...runtime.rules import (
 )
 from ..effects.exceptions import raising_in_block
 from ..effects.inputs import Again
+from ..variables.arithmetic import kind_of_number
+from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.interpreter import Diverged
 from ..variables.naming import name_of
-from ..variables.requirements import constant
 from ..variables.structure import elements, map_leaves, rebuild
 from ..variables.values import (
     STANDS_FOR_PARAMETER,
-    ArrayVar,
     AttributeVar,
     LocalDict,
     LocalList,
     LocalObject,
     StateVar,
     TensorVar,
-    Weak,
     describe,
     is_dynamic,
+    is_tensor,
     usable,
 )
 from .context import DerivativeContext
-from .traced import Traced, traced_call
+from .traced import Traced, in_order, traced_call
 
 __all__ = [
     "OfVariables",
@@ -60,7 +58,6 @@ __all__ = [
     "edited",
     "edited_together",
     "for_derivatives",
-    "is_variable",
     "variables_of",
 ]
 
@@ -102,7 +99,7 @@ def call_with_rule(
         with _none_on_all_paths():
             returned = call(lw, rule, [*again, out, dout], {})
         pairs = zip(again, entries(what, returned, names), strict=True)
-        leaves = [leaf for x, entry in pairs for leaf in of_leaves(what, x, entry, _in_order, is_variable)]
+        leaves = [leaf for x, entry in pairs for leaf in of_leaves(what, x, entry, in_order, is_tensor)]
         return [not_given(what, names) if entry is NOT_GIVEN else entry for _, entry in leaves]
 
     hints = [*(v.name for v in traced.operands), *[None] * (2 * len(outs))]
@@ -151,8 +148,8 @@ def edited(lw: DerivativeContext, x: Any, rule: Callable[[Any], Any], what: str,
         return TensorVar(value)
 
     def found(values: Sequence[Value]) -> list[Any]:
-        entry = _plain(rule(TensorVar(values[0])))
-        if not (is_dynamic(entry) or _is_number(entry)):
+        entry = _plain(lw, rule(TensorVar(values[0])))
+        if not (is_dynamic(entry) or kind_of_number(entry)):
             raise not_an_edit(what, code, entry)
         return [entry]
 
@@ -175,11 +172,11 @@ def edited_together(
     """The same Tensors anew, whose cotangents pass through one rule on abstract values, which calls the user's."""
 
     def found(args: list[Any]) -> tuple[Any, ...]:
-        given = [_plain(g) for g in rule(args[-1])]
+        given = [_plain(lw, g) for g in rule(args[-1])]
         for x, g in zip(xs, given, strict=True):
-            if is_dynamic(g) and type(g) is not Weak:
+            if is_dynamic(g) and not kind_of_number(g):
                 check_shape(what, code, lw.unwrap(x).shape, g.type.shape)
-            elif not (is_dynamic(g) or _is_number(g)):
+            elif not kind_of_number(g):
                 raise not_a_gradient(what, code, g)
         return tuple(given)
 
@@ -214,15 +211,15 @@ def for_derivatives(
     """
 
     def fitting(type_: TensorType, g: Any, of: str) -> Any:
-        if is_dynamic(g) and type(g) is not Weak:
+        if is_dynamic(g) and not kind_of_number(g):
             check_shape(what, code, type_.shape, g.type.shape, of)
-        elif not (g is None or is_dynamic(g) or isinstance(g, bool | int | float | CompileError)):
+        elif not (g is None or kind_of_number(g) or isinstance(g, CompileError)):
             raise not_a_gradient(what, code, g, of)
         return g
 
     def later(values: Sequence[Value]) -> list[Any]:
         try:
-            given = [_plain(g) for g in found(values)]
+            given = [_plain(lw, g) for g in found(values)]
         except (BpropError, HookError) as error:
             return [error.at(place_of(user))] * len(wanted)
         made = []
@@ -250,9 +247,9 @@ def cotangent_block(
     with lw.effects.region() as region, lw.effects.backward(), builder:
         try:
             with raising_in_block(lw, builder):
-                given = [_plain(g) for g in found(builder.block.args)]
+                given = [_plain(lw, g) for g in found(builder.block.args)]
                 outs = [_cotangent(lw, t, g) for t, g in zip(wanted, given, strict=True)]
-                bare = [i for i, g in enumerate(given) if _is_number(g)]
+                bare = [i for i, g in enumerate(given) if kind_of_number(g)]
         except Diverged:
             outs = [builder.const(0, t) for t in wanted]  # nobody gets to see them
         except Exception:
@@ -290,38 +287,24 @@ def _cotangent(lw: DerivativeContext, wanted: TensorType, g: Any) -> Value:
         return missing
     if g is None:
         return F.no_cotangent(type=wanted)
-    if isinstance(g, bool | int | float):
+    if not is_dynamic(g):
         return trace.builder.const(g, wanted)
-    value: Value = g.value if type(g) is Weak else lw.unwrap(g)
+    value: Value = variable_of(g).to_operand(lw)
     value = value if value.dtype is wanted.dtype else F.cast(value, dtype=wanted.dtype)
     return value if value.shape == wanted.shape else F.broadcast_to(value, shape=wanted.shape)
 
 
-def _plain(g: Any) -> Any:
-    if isinstance(g, np.ndarray):
-        return TensorVar(constant(g).value)
-    return g.item() if isinstance(g, np.generic) else g
-
-
-def _is_number(g: Any) -> bool:
-    return isinstance(g, bool | int | float) or type(g) is Weak
+def _plain(lw: DerivativeContext, g: Any) -> Any:
+    """An entry with a Tensor or Python number for what NumPy made while compiling."""
+    return g if is_dynamic(g) else variable_of(g).beside_tensor(lw)
 
 
 # ---------------------------------------------------------------------------------------------------- arguments
-def is_variable(x: Any) -> bool:
-    return type(x) in (TensorVar, StateVar)
-
-
 def variables_of(x: Any) -> list[Any]:
     """The Tensors and Parameters in a value, place by place, as eager code meets them."""
-    if is_variable(x):
+    if is_tensor(x):
         return [x]
-    return [v for item in _in_order(x) or () for v in variables_of(item)]
-
-
-def _in_order(x: Any) -> Any:
-    """The elements of a container, of an object in the order of their assignment; None for a leaf."""
-    return list(x.slots.values()) if type(x) is LocalObject else elements(x)
+    return [v for item in in_order(x) or () for v in variables_of(item)]
 
 
 def _rebuilt(x: Any, items: Sequence[Any]) -> Any:
@@ -334,9 +317,9 @@ def _rebuilt(x: Any, items: Sequence[Any]) -> Any:
 
 def _with_variables(x: Any, found: Iterator[Any]) -> Any:
     """A copy of a value with other Tensors in the place of its own."""
-    items = _in_order(usable(x))
+    items = in_order(usable(x))
     if items is None:
-        return next(found) if is_variable(x) else x
+        return next(found) if is_tensor(x) else x
     return _rebuilt(x, [_with_variables(i, found) for i in items])
 
 
@@ -358,16 +341,17 @@ class OfVariables:
         found = iter(args)
 
         def inside(x: Any) -> Any:
-            box = next(found) if is_variable(x) else x
-            if type(x) is StateVar:
-                box.source = STANDS_FOR_PARAMETER
-            return x if type(x) is StateVar and self._keeps_parameters else box
+            box = next(found) if is_tensor(x) else x
+            if type(x) is not StateVar:
+                return box
+            box.source = STANDS_FOR_PARAMETER
+            return x if self._keeps_parameters else box
 
         again = _exchanged(lw, self._given, inside, _containers(self._given))
         n = len(again) - len(self._keywords)
         result = call(lw, self.fn, list(again[:n]), dict(zip(self._keywords, again[n:], strict=True)))
         own = _containers(self._given)
-        return _exchanged(lw, result, lambda x: TensorVar(lw.unwrap(x)) if is_variable(x) else x, own)
+        return _exchanged(lw, result, lambda x: TensorVar(lw.unwrap(x)) if is_tensor(x) else x, own)
 
 
 def _containers(x: Any) -> dict[int, bool]:
@@ -383,7 +367,7 @@ def _exchanged(lw: DerivativeContext, x: Any, leaf: Callable[[Any], Any], change
 
     At the second place of one of these the leaves are asked for again, and not used.
     """
-    items = _in_order(usable(x))
+    items = in_order(usable(x))
     if items is None:
         return leaf(x)
     again = [_exchanged(lw, i, leaf, changed) for i in items]
@@ -405,10 +389,10 @@ def _as_returned(traced: Traced, values: Sequence[Value], cotangent: bool = Fals
 
     def leaf(x: Any) -> Any:
         if not is_dynamic(x):
-            return type(x)(0) if cotangent and isinstance(x, bool | int | float) else x
+            return type(x)(0) if cotangent and kind_of_number(x) else x
         value = next(found)
         if id(x) not in made:
-            made[id(x)] = type(x)(value, x.kind) if type(x) in (Weak, ArrayVar) else TensorVar(value)
+            made[id(x)] = variable_of(x).around(value)
         return made[id(x)]
 
     return map_leaves(leaf, traced.result)

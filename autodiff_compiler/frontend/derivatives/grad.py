@@ -16,8 +16,10 @@ from ...ir.primitive import F, trace
 from ...ir.walk import ops_of
 from ..effects.after_forward import check_names
 from ..effects.commits import commit_before_backward
+from ..variables.arithmetic import kind_of_number
+from ..variables.base import variable_of
 from ..variables.structure import flatten
-from ..variables.values import StateVar, TensorVar, Weak, describe
+from ..variables.values import StateVar, TensorVar, describe
 from .context import DerivativeContext
 from .tensor_hooks import after_variable_hooks
 from .traced import Traced, _dynamic, emit_derivative, traced_call
@@ -243,7 +245,7 @@ def _seeds(
 
 def _given(lw: DerivativeContext, sens: Any, count: int) -> list[Any]:
     """The cotangents given for a number of outputs."""
-    given = [s.value if type(s) is Weak else lw.unwrap(s) for s in flatten(sens)]
+    given = [variable_of(s).to_operand(lw) for s in flatten(sens)]
     if len(given) != count:
         raise GradientError(f"there are {count} output tensors, but {len(given)} cotangents")
     return given
@@ -253,7 +255,7 @@ def _seed(given: Any, type_: Any) -> Value:
     """A cotangent in the type of its output; a number stands for all elements."""
     if isinstance(given, np.generic):
         given = given.item()
-    if isinstance(given, bool | int | float):
+    if kind_of_number(given):
         return trace.builder.const(given, type_)
     if type(given) is not Value:
         raise GradientError(f"the cotangent of an output must be a Tensor, not {describe(given)}")

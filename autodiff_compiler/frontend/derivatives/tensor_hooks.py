@@ -14,6 +14,7 @@ from ...autodiff.activity import active_values
 from ...errors import HookError
 from ...ir.core import Block, Value
 from ...ir.primitive import F, trace
+from ...ir.types import TensorType
 from ...ir.walk import ops_of
 from ...runtime.hooks import HookHandle, Registered, any_outside, not_here, registered_on, through
 from ...runtime.rules import check_shape
@@ -110,14 +111,10 @@ def _place(lw: DerivativeContext, box: TensorVar, hooked: Hooked) -> None:
 
 def _passed(lw: DerivativeContext, hooks: Sequence[Registered], g: Any) -> Any:
     """A gradient after the hooks."""
-    like = g.value
+    type_ = g.value.type
 
     def as_tensor(found: Any, what: str) -> Any:
-        if isinstance(found, bool | int | float):
-            return TensorVar(trace.builder.const(found, like.type))
-        value = lw.unwrap(found)
-        check_shape(what, "AC1707", like.shape, value.shape)
-        return TensorVar(value if value.dtype is like.dtype else F.cast(value, dtype=like.dtype))
+        return _full(lw, found, type_, what)
 
     return through(hooks, g, lambda hook, g: run_hook(lw, hook.fn, [g], hook.what), as_tensor)
 
@@ -189,7 +186,7 @@ def after_variable_hooks(
         reads = [op.results[0] for op in ops_of(block) if op.defn.name == "state_read"]
         active = active or active_values(block, [*block.args, *reads], seeded)
         if any(v in active for v in (block.args[i : i + 1] if i < len(block.args) else _reads(x, reads))):
-            found[i] = _full(lw, g, _passed(lw, hooks, _full(lw, g, g, x)), x, hooks[-1].what)
+            found[i] = _full(lw, _passed(lw, hooks, _full(lw, g, x.type)), x.type, hooks[-1].what)
     return found
 
 
@@ -197,9 +194,8 @@ def _reads(x: Any, reads: Sequence[Value]) -> list[Value]:
     return [v for v in reads if v.op is not None and v.op.attr("state") == x.name]
 
 
-def _full(lw: DerivativeContext, g: Any, found: Any, x: Any, what: str = "") -> TensorVar:
+def _full(lw: DerivativeContext, found: Any, wanted: TensorType, what: str = "") -> TensorVar:
     """A gradient, or what a hook made of it, in the type of its variable."""
-    wanted = x.type
     if isinstance(found, bool | int | float):
         return TensorVar(trace.builder.const(found, wanted))
     value = lw.unwrap(found)

@@ -20,26 +20,25 @@ from ...runtime.trees import attributes_of, leaves
 from ..effects.after_forward import flush
 from ..effects.commits import commit_before_backward
 from ..effects.exceptions import raising_in_block
-from ..variables.assignment import assign_state
+from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.interpreter import Diverged, Region
 from ..variables.structure import elements, flatten, map_leaves, rebuild
 from ..variables.values import (
     OUTSIDE,
-    ArrayVar,
     LocalDict,
     LocalList,
     LocalObject,
     StateVar,
     TensorVar,
-    Weak,
     describe,
     is_dynamic,
+    is_tensor,
     usable,
 )
 from .context import DerivativeContext
 
-__all__ = ["Ends", "Traced", "emit_derivative", "traced_call"]
+__all__ = ["Ends", "Traced", "emit_derivative", "in_order", "traced_call"]
 
 
 @dataclass
@@ -96,20 +95,15 @@ class Traced:
 
     def _outside(self, values: Iterator[Value], made: dict[int, Any], leaf: Any, returned: bool = False) -> Any:
         """The abstract value, after the call, of a leaf of what it returned or left behind."""
-        kind = type(leaf)
-        if not (kind in (TensorVar, Weak, ArrayVar) or (kind is StateVar and returned)):
+        if not is_dynamic(leaf):
             return leaf
-        known = self.originals.get(id(leaf))
-        if known is None and kind is TensorVar and leaf.serial < self.start:
-            known = leaf
-        if known is not None:
-            if returned:
-                next(values)
-            return known
-        value = next(values)
+        variable = variable_of(leaf)
+        own = variable.is_own(self.start)
+        value = next(values) if own or returned else None
+        if value is None or not (own or type(leaf) is StateVar):
+            return self.originals.get(id(leaf), leaf)
         if id(leaf) not in made:
-            locked = getattr(leaf, "locked", OUTSIDE)
-            made[id(leaf)] = kind(value, leaf.kind) if kind in (Weak, ArrayVar) else TensorVar(value, locked)
+            made[id(leaf)] = variable.around(value, getattr(leaf, "locked", OUTSIDE))
         return made[id(leaf)]
 
     def part(self, part: Any, of_outs: dict[int, Any]) -> Any:
@@ -176,7 +170,7 @@ def traced_call(
     end.  With `backward` the block is a whole forward pass.
     """
     for p in positions:
-        if type(args[p]) not in (TensorVar, StateVar):
+        if not is_tensor(args[p]):
             raise GradientError(f"only the derivative by a Tensor can be taken, not by a {describe(args[p])}")
     operands = [lw.unwrap(args[p]) for p in positions]
     builder = trace.builder.nested([v.type for v in operands], [v.name for v in operands])
@@ -193,7 +187,7 @@ def traced_call(
                 result = ends.copy(call(lw, fn, given, kwargs))
             finally:
                 lw.derivatives.differentiated = outer
-        outs = [x.value if type(x) is Weak else lw.unwrap(x) for x in _dynamic(result)]
+        outs = [variable_of(x).to_operand(lw) for x in _dynamic(result)]
         flush(lw)
         if backward:
             commit_before_backward(lw, builder.block)
@@ -202,16 +196,16 @@ def traced_call(
         perhaps = {
             id(x): lw.effects.ties.may_be(x, region.start)
             for x in (*flatten(result), *(x for _, held in after for x in flatten(held)))
-            if type(x) is TensorVar and x.serial >= region.start
+            if is_tensor(x) and variable_of(x).is_own(region.start)
         }
     kept = [(obj, held) for obj, held in after if not _is_put_back(lw, obj, held, originals, ends)]
     changes = [(obj, obj.as_value(held)) for obj, held in kept]
-    left = [x.value for _, held in changes for x in flatten(held) if _is_own(x, region.start)]
+    left = [x.value for _, held in changes for x in flatten(held) if variable_of(x).is_own(region.start)]
     part = result if select is None else select(result)
     _check_known(lw, part)
     picked = {id(x) for x in _dynamic(part)}
     dynamic = _dynamic(result)
-    chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and lw.is_tensor(dynamic[i])]
+    chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and is_tensor(dynamic[i])]
     block = builder.ret(*outs, *left)
     return Traced(operands, block, result, outs, chosen, changes, originals, region.start, perhaps, ends)
 
@@ -231,15 +225,22 @@ def _check_known(lw: DerivativeContext, part: Any) -> None:
 def _reading_order(result: Any) -> list[int]:
     """The numbers of the dynamic leaves as eager code meets them: attributes in the order of their assignment."""
     numbers = itertools.count()
-    numbered = map_leaves(lambda x: Weak(next(numbers), int) if is_dynamic(x) else x, result)  # type: ignore[arg-type]
+    numbered = map_leaves(lambda x: next(numbers) if is_dynamic(x) else None, result)
 
     def go(x: Any) -> Iterator[int]:
-        if type(x) is Weak:
-            yield x.value  # type: ignore[misc]
-        for item in (x.slots.values() if type(x) is LocalObject else elements(x)) or ():
-            yield from go(item)
+        items = in_order(x)
+        if items is not None:
+            for item in items:
+                yield from go(item)
+        elif x is not None:
+            yield x
 
     return list(go(numbered))
+
+
+def in_order(x: Any) -> Any:
+    """The elements of a container, of an object in the order of their assignment; None for a leaf."""
+    return list(x.slots.values()) if type(x) is LocalObject else elements(x)
 
 
 def _is_put_back(lw: DerivativeContext, obj: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
@@ -276,17 +277,10 @@ def _always_raising(
         raise
 
 
-def _is_own(leaf: Any, start: int) -> bool:
-    """Whether a leaf of what an object holds was made by the call that changed it."""
-    return type(leaf) in (Weak, ArrayVar) or (type(leaf) is TensorVar and leaf.serial >= start)
-
-
 def _set(lw: DerivativeContext, original: Any, obj: Any, held: Any) -> None:
     """Gives an object of compile time, or what it stood for, the content that a differentiated call left."""
-    if type(original) is TensorVar:
-        lw.effects.write(original, held.value)
-    elif type(original) is StateVar:
-        assign_state(lw, original, held)
+    if original is not None:
+        variable_of(original).overwrite(lw, held.value)
     else:  # what is tied to it has been changed inside of the call, too
         if type(obj) is TensorVar:
             lw.effects.inputs.note_write(obj)

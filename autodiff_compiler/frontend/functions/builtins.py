@@ -8,18 +8,20 @@ import operator
 import sys
 from typing import Any
 
-from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
+from ...errors import StaticValueError, UnsupportedCallError
 from ...ir.build import current
 from ...ir.primitive import METHODS, F
 from ...runtime import precision
-from ...runtime.mutable import NUMBER_DTYPE, mutable, plain
+from ...runtime.mutable import mutable, plain
 from ..effects.commits import emit_commit
 from ..effects.effects import EffectContext
 from ..variables import comparison, operators, requirements
-from ..variables.arithmetic import kind_of_number, lifted_number, number_divmod, to_number
-from ..variables.assignment import assign_state
-from ..variables.base import variable_of
+from ..variables.arithmetic import BINARY, SLOT, kind_of_number, lifted_number, number_divmod
+from ..variables.assignment import set_item
+from ..variables.base import class_name, variable_of
 from ..variables.calls import call
+from ..variables.comparison import COMPARE
+from ..variables.containers import in_place
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Closure
 from ..variables.iteration import Forced, RangeOf, iteration_of
@@ -28,44 +30,31 @@ from ..variables.rules import intrinsic
 from ..variables.search import first_that
 from ..variables.structure import elements, is_static, map_leaves
 from ..variables.text import Operands, text
-from ..variables.truth_values import truth
+from ..variables.truth_values import negate, truth
 from ..variables.values import (
-    STANDS_FOR_PARAMETER,
-    ArrayVar,
     LocalDict,
     LocalList,
     LocalObject,
     LocalSet,
-    StateVar,
     TensorVar,
     Text,
     Weak,
     describe,
+    is_dynamic,
     is_marked,
+    is_tensor,
 )
 
 _NOTHING = object()
 
 
-def _is_tensor(x: Any) -> bool:
-    return type(x) in (TensorVar, StateVar)
-
-
-def _has_elements(x: Any) -> bool:
-    return type(x) in (TensorVar, StateVar, ArrayVar)
-
-
 # ---------------------------------------------------------------------------------------------------- iteration
 @intrinsic(range)
 def _range(lw: EffectContext, *given: Any) -> Any:
-    bounds = tuple(requirements.as_index(lw, b) for b in given)
+    bounds = [_index(lw, b) for b in given]
     if is_static(bounds):
         return range(*bounds)
-    for b in bounds:
-        if not (isinstance(b, int) or (type(b) is Weak and b.kind is not float) or _is_tensor(b)):
-            raise TypeError(f"'{describe(b)}' cannot be interpreted as an integer")
-    fixed = [to_number(lw, b, int) if _is_tensor(b) else b for b in bounds]
-    return RangeOf(0, fixed[0]) if len(fixed) == 1 else RangeOf(*fixed)
+    return RangeOf(0, *bounds) if len(bounds) == 1 else RangeOf(*bounds)
 
 
 class _Key:
@@ -165,14 +154,12 @@ intrinsic(bool)(_conversion(bool))
 
 @intrinsic(operator.index)
 def _index(lw: EffectContext, x: Any) -> Any:
-    if _has_elements(x):
-        return to_number(lw, requirements.as_index(lw, x), int)
-    if type(x) is Weak:
-        if x.kind is float:
-            raise TypeError("'float' object cannot be interpreted as an integer")
-        return x if x.kind is int else Weak(F.cast(x.value, dtype=NUMBER_DTYPE[int]), int)
-    result = requirements.special(lw, x, "__index__")
-    return operator.index(x) if result is NotImplemented else _index(lw, result)
+    return variable_of(x).index(lw)
+
+
+@intrinsic(round)
+def _round(lw: EffectContext, number: Any, ndigits: Any = None) -> Any:
+    return variable_of(number).rounded(lw, requirements.require_static(ndigits, "the number of digits of round()"))
 
 
 @intrinsic(abs)
@@ -184,41 +171,35 @@ def _abs(lw: EffectContext, x: Any) -> Any:
 def _pow(lw: EffectContext, base: Any, exp: Any, mod: Any = None) -> Any:
     if mod is None:
         return operators.binary(lw, "Pow", base, exp)
-    if any(map(_is_tensor, (base, exp, mod))):
-        names = ", ".join([f"'{(x.kind if type(x) is Weak else type(x)).__name__}'" for x in (base, exp, mod)])
+    if any(map(is_tensor, (base, exp, mod))):
+        names = ", ".join([f"'{class_name(x)}'" for x in (base, exp, mod)])
         raise TypeError(f"unsupported operand type(s) for ** or pow(): {names}")
     return pow(*requirements.require_static((base, exp, mod), "an argument of pow() with a modulus"))
 
 
 @intrinsic(divmod)
 def _divmod(lw: EffectContext, x: Any, y: Any) -> Any:
-    if kind_of_number(x) and kind_of_number(y) and Weak in (type(x), type(y)):
+    if kind_of_number(x) and kind_of_number(y) and (is_dynamic(x) or is_dynamic(y)):
         return number_divmod(lw, x, y)
     return operators.binary(lw, "FloorDiv", x, y), operators.binary(lw, "Mod", x, y)
 
 
-def _operator_function(op: str) -> Any:
-    return lambda lw, x, y: operators.binary(lw, op, x, y)
-
-
-for _function, _op in (
-    (operator.add, "Add"), (operator.sub, "Sub"), (operator.mul, "Mult"), (operator.truediv, "Div"),
-    (operator.floordiv, "FloorDiv"), (operator.mod, "Mod"), (operator.pow, "Pow"), (operator.matmul, "MatMult"),
-):  # fmt: skip
-    intrinsic(_function)(_operator_function(_op))
-
-
-for _function, _op in (
-    (operator.lt, "Lt"), (operator.le, "LtE"), (operator.gt, "Gt"), (operator.ge, "GtE"), (operator.eq, "Eq"),
-    (operator.ne, "NotEq"), (operator.is_, "Is"), (operator.is_not, "IsNot"),
-):  # fmt: skip
+for _op, _function in BINARY.items():
+    intrinsic(_function)(lambda lw, x, y, op=_op: operators.binary(lw, op, x, y))
+    intrinsic(getattr(operator, f"i{SLOT[_op]}"))(lambda lw, x, y, op=_op: in_place(lw, op, x, y))
+for _op, _function in (*COMPARE.items(), ("Is", operator.is_), ("IsNot", operator.is_not)):
     intrinsic(_function)(lambda lw, x, y, op=_op: comparison.compare(lw, op, x, y))
 intrinsic(operator.neg)(lambda lw, x: operators.unary(lw, "USub", x))
 intrinsic(operator.pos)(lambda lw, x: operators.unary(lw, "UAdd", x))
 intrinsic(operator.invert)(lambda lw, x: operators.unary(lw, "Invert", x))
+intrinsic(operator.inv)(lambda lw, x: operators.unary(lw, "Invert", x))
+intrinsic(operator.concat)(lambda lw, x, y: operators.binary(lw, "Add", x, y))
+intrinsic(operator.iconcat)(lambda lw, x, y: in_place(lw, "Add", x, y))
 intrinsic(operator.contains)(lambda lw, x, item: comparison.compare(lw, "In", item, x))
 intrinsic(operator.getitem)(operators.subscript)
+intrinsic(operator.setitem)(set_item)
 intrinsic(operator.truth)(_conversion(bool))
+intrinsic(operator.not_)(lambda lw, x: negate(truth(lw, x)))
 intrinsic(operator.abs)(_abs)
 
 
@@ -242,7 +223,7 @@ def _reduce(lw: EffectContext, fn: Any, x: Any, *initial: Any) -> Any:
 
 def _extreme(name: str, better_by: str) -> Any:
     def rule(lw: EffectContext, *args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
-        if len(args) == 1 and _is_tensor(args[0]) and len(args[0].type.shape) <= 1:
+        if len(args) == 1 and is_tensor(args[0]) and len(args[0].type.shape) <= 1:
             return lw.native(METHODS[name], [args[0]])
         items = iterate_live(lw, args[0]) if len(args) == 1 else iter(args)
         best = next(items, _NOTHING)
@@ -293,15 +274,7 @@ intrinsic(precision.whole)(lambda lw, x: whole(x))
 @intrinsic("assign")
 def _assign(lw: EffectContext, variable: Any, value: Any) -> Any:
     variable = whole(variable)
-    if type(variable) is TensorVar and variable.snapshot is not None:
-        raise SideEffectError(
-            "assign() got a Tensor that is one of several, chosen at run time, and may be a Parameter",
-            code="AC1606",
-            hint="assign each Parameter in the branch that chooses it",
-        )
-    if type(variable) is not StateVar and not (type(variable) is TensorVar and variable.source is STANDS_FOR_PARAMETER):
-        raise TypeError(f"assign() changes a Parameter, not a {type(variable).__name__}")
-    assign_state(lw, variable, value)
+    variable_of(variable).assign(lw, value)
     return TensorVar(lw.unwrap(variable))
 
 
@@ -322,7 +295,7 @@ def _print(
     lw: EffectContext, *args: Any, sep: Any = None, end: Any = None, file: Any = None, flush: bool = False
 ) -> None:  # fmt: skip
     for name, x in (("sep", sep), ("end", end)):
-        if type(x) is not Text and x is not None and not isinstance(x, str):
+        if not isinstance(x, str | Text | None):
             raise TypeError(f"{name} must be None or a string, not {type(x).__name__}")
         requirements.require_static(x, f"`{name}` of print()")
     streams = [name for name in ("stdout", "stderr") if file is getattr(sys, name)]

@@ -6,8 +6,6 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ...errors import StaticValueError, UnsupportedCallError
 from ...ir.core import Value
 from ...ir.primitive import REGISTRY, trace
@@ -15,25 +13,15 @@ from ...ir.types import tensor
 from ...runtime.commits import seeing
 from ...runtime.host import TensorSpec, called, checked, filled, name_of, spec_leaves
 from ...runtime.mutable import NUMBER_DTYPE
-from ...runtime.records import is_named_tuple
 from ...runtime.rules import names_of
-from ...runtime.tensor import wrap
 from ..effects.commits import emit_commit
 from ..effects.effects import EffectContext
+from ..variables.base import Variable, kind, variable_of
 from ..variables.frames import Closure
+from ..variables.interpreter import ValueContext
 from ..variables.rules import intrinsic
-from ..variables.structure import elements, is_static, map_leaves, plain_copy
-from ..variables.values import (
-    ArrayVar,
-    BoundContainer,
-    LocalDict,
-    LocalList,
-    StateVar,
-    TensorVar,
-    Weak,
-    describe,
-    is_dynamic,
-)
+from ..variables.structure import is_static, map_leaves, plain_copy
+from ..variables.values import BoundContainer, LocalDict, LocalList, TensorVar, Weak, describe, is_dynamic, is_tensor
 
 __all__ = ["HostArguments", "Listed", "emit_host_call", "expose", "native_function"]
 
@@ -45,6 +33,19 @@ class Listed(NamedTuple):
     tensor: Any
 
 
+@kind(Listed)
+class ListedVariable(Variable):
+    """What ``tolist()`` will give."""
+
+    __slots__ = ()
+
+    def unwrap(self, lw: ValueContext) -> Any:
+        return lw.unwrap(self.value.tensor)
+
+    def of_array(self, array: Any, tensors: bool) -> Any:
+        return array.tolist()
+
+
 class HostArguments:
     """The arguments of a host function: the Values among them, and how to put them together at run time.
 
@@ -52,40 +53,8 @@ class HostArguments:
     """
 
     def __init__(self, lw: EffectContext, args: Sequence[Any], tensors: bool = False) -> None:
-        self._lw, self._tensors = lw, tensors
         self.values: list[Value] = []
-        self._recipes = [self._recipe(a) for a in args]
-
-    def _recipe(self, x: Any) -> Callable[[Sequence[Any]], Any]:
-        n, kind = len(self.values), type(x)
-        if kind is Listed:
-            self.values.append(self._lw.unwrap(x.tensor))
-            return lambda arrays: arrays[n].tolist()
-        if is_dynamic(x):
-            self.values.append(x.value if kind is Weak else self._lw.unwrap(x))
-            if kind is Weak:
-                return lambda arrays: arrays[n].item()
-            if self._tensors and kind is not ArrayVar:
-                return lambda arrays: wrap(np.array(arrays[n]))
-            scalar = kind is ArrayVar and x.kind is np.generic
-            return lambda arrays: np.array(arrays[n])[()] if scalar else np.array(arrays[n])
-        parts = elements(x)
-        if parts is None or (is_static(x) and not isinstance(x, LocalList | LocalDict)):
-            if not is_static(x) or kind is Closure:
-                raise UnsupportedCallError(
-                    f"a {describe(x)} made by compiled code cannot be given to py_call", hint="define it outside"
-                )
-            return lambda arrays: x
-        inner = [self._recipe(p) for p in parts]
-        if isinstance(x, dict):
-            keys = list(x)
-            return lambda arrays: {k: r(arrays) for k, r in zip(keys, inner, strict=True)}
-        if is_named_tuple(x):
-            return lambda arrays: kind(*[r(arrays) for r in inner])
-        if not isinstance(x, tuple | list):
-            raise UnsupportedCallError(f"a {describe(x)} cannot be given to py_call", hint="give it Tensors or numbers")
-        container = tuple if isinstance(x, tuple) else list
-        return lambda arrays: container([r(arrays) for r in inner])
+        self._recipes = [variable_of(a).recipe(lw, self.values, tensors) for a in args]
 
     def made_of(self, arrays: Sequence[Any]) -> list[Any]:
         """The arguments for the arrays of the Values."""
@@ -195,7 +164,7 @@ def _is_code_of(code: types.CodeType, closure: Closure) -> bool:
 
 
 def _spec(x: Any) -> Any:
-    return TensorSpec(x.type.shape, x.type.dtype) if type(x) in (TensorVar, StateVar) else x
+    return TensorSpec(x.type.shape, x.type.dtype) if is_tensor(x) else x
 
 
 def _type(spec: TensorSpec | type) -> Any:

@@ -1,4 +1,4 @@
-"""Python numbers known only at run time: what they become, how they are rounded, and the functions of `math`.
+"""The functions of `math` on Python numbers known only at run time.
 
 They raise what Python raises.  One difference: an int has 64 bits, and what does not fit is an OverflowError.
 """
@@ -6,71 +6,26 @@ They raise what Python raises.  One difference: an int has 64 bits, and what doe
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from ...errors import StaticValueError
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import REGISTRY, F
-from ...runtime.mutable import NUMBER_DTYPE
 from ..effects.effects import EffectContext
 from ..effects.exceptions import emit_check
-from ..variables import operators, requirements
-from ..variables.arithmetic import _no_int, _too_great, checked_int, kind_of_number, lifted_number, to_number
+from ..variables import operators
+from ..variables.arithmetic import checked_int, kind_of_number, lifted_number
+from ..variables.base import variable_of
 from ..variables.foreign import foreign_call
-from ..variables.numpy_calls import numpy_call
 from ..variables.rules import intrinsic
 from ..variables.structure import is_static
-from ..variables.values import ArrayVar, NewException, StateVar, TensorVar, Weak, describe
+from ..variables.values import NewException, Weak, describe, is_tensor
 
 __all__ = []
 
 
-# ---------------------------------------------------------------------------------------------------- whole numbers
-
-
-_no_int.spelling = (  # type: ignore[attr-defined]
-    "ValueError('cannot convert float NaN to integer') if {0} != {0} else "
-    "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0}))"
-)
-
-
-_too_great.spelling = (  # type: ignore[attr-defined]
-    "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0} + 2**64))"
-)
-
-
-@intrinsic(round)
-def _round(lw: EffectContext, number: Any, ndigits: Any = None) -> Any:
-    requirements.require_static(ndigits, "the number of digits of round()")
-    if type(number) is not Weak:
-        method = requirements.python_method(lw, number, "__round__")
-        if method is not None:
-            return lw.call_python(method, [number] if ndigits is None else [number, ndigits], {})
-        if type(number) is ArrayVar and number.kind is not np.ndarray:
-            if ndigits is None:
-                return _round(lw, to_number(lw, number, None))
-            return numpy_call(lw, np.round, [number, ndigits], {})
-        if type(number) in (TensorVar, StateVar, ArrayVar):
-            raise TypeError("type Tensor doesn't define __round__ method")
-        requirements.check_seen(number, "round()")
-        return round(number, ndigits)
-    if ndigits is None:
-        return checked_int(lw, F.round(number.value)) if number.kind is float else _as_int(number)
-    digits = int(ndigits.__index__())
-    x = number if number.kind is float else _as_int(number)
-    if number.kind is not float and digits >= 0:
-        return x
-    return Weak(F.round_digits(x.value, digits=digits), x.kind)
-
-
-def _as_int(x: Weak) -> Weak:
-    return Weak(lifted_number(x, int, current()), int)
-
-
-# ---------------------------------------------------------------------------------------------------- math
 _OPS = {defn.python.__name__: defn for defn in REGISTRY.values() if defn.python is not None}
 #: The numbers of arguments that a function takes: of an op its operands.
 _ARITIES = {name: (len(defn.operand_names),) for name, defn in _OPS.items()} | {
@@ -85,14 +40,12 @@ _ARITIES = {name: (len(defn.operand_names),) for name, defn in _OPS.items()} | {
 _TOTAL = {"copysign", "degrees", "radians"} | {name for name, defn in _OPS.items() if defn.total}
 
 
-def _number(lw: EffectContext, x: Any, name: str) -> Value:
+def _number(lw: EffectContext, x: Any) -> Value:
     """An argument of a function of `math` as a float."""
-    if type(x) in (TensorVar, StateVar):
-        return to_number(lw, x, float).value
-    kind = kind_of_number(x)
-    if kind is None:
+    x = variable_of(x).number(lw, float) if is_tensor(x) else x
+    if kind_of_number(x) is None:
         raise TypeError(f"must be real number, not {describe(x)}")
-    return F.cast(x.value, dtype=NUMBER_DTYPE[float]) if type(x) is Weak else lifted_number(x, float, current())
+    return lifted_number(x, float, current())
 
 
 def _nan(x: Value) -> Value:
@@ -108,7 +61,7 @@ def _either(values: list[Value]) -> Value:
 
 def math_function(lw: EffectContext, name: str, *args: Any) -> Weak:
     """``math.name(*args)`` of numbers known at run time."""
-    xs = [_number(lw, x, name) for x in args]
+    xs = [_number(lw, x) for x in args]
     if name == "log" and len(xs) == 2:
         top, bottom = math_function(lw, "log", args[0]), math_function(lw, "log", args[1])
         found: Any = operators.binary(lw, "Div", top, bottom)
@@ -132,50 +85,38 @@ def _failure(name: str, *values: float) -> Exception:
     return ValueError("math domain error")
 
 
-def _rule(name: str) -> Any:
+def _of_arity(lw: EffectContext, name: str, *args: Any, **kwargs: Any) -> Weak:
+    if kwargs or len(args) not in _ARITIES[name]:
+        raise StaticValueError(f"math.{name}() of run-time numbers takes fewer arguments")
+    return math_function(lw, name, *args)
+
+
+def _whole(lw: EffectContext, name: str, x: Any) -> Any:
+    kind = kind_of_number(x)
+    if name == "trunc" and kind is None:
+        raise TypeError("type Tensor doesn't define __trunc__ method")
+    if kind not in (None, float):
+        return variable_of(x).number(lw, int)
+    return checked_int(lw, getattr(F, name)(_number(lw, x)))
+
+
+def _test(lw: EffectContext, name: str, x: Any) -> Weak:
+    return Weak(getattr(F, name)(_number(lw, x)), bool)
+
+
+def _register(name: str, emitted: Callable[..., Any]) -> None:
+    """A function of `math` is called while compiling where its arguments are known; else ops are emitted."""
     fn = getattr(math, name)
 
+    @intrinsic(fn)
     def rule(lw: EffectContext, *args: Any, **kwargs: Any) -> Any:
         if is_static((args, kwargs)):
             return foreign_call(lw, fn, list(args), kwargs)
-        if kwargs or len(args) not in _ARITIES[name]:
-            raise StaticValueError(f"math.{name}() of run-time numbers takes fewer arguments")
-        return math_function(lw, name, *args)
-
-    return rule
+        return emitted(lw, name, *args, **kwargs)
 
 
-for _name in _ARITIES:
-    intrinsic(getattr(math, _name))(_rule(_name))
-
-
-def _whole(name: str) -> Any:
-    fn = getattr(math, name)
-
-    def rule(lw: EffectContext, x: Any) -> Any:
-        if is_static(x):
-            return foreign_call(lw, fn, [x], {})
-        if name == "trunc" and type(x) is not Weak:
-            raise TypeError("type Tensor doesn't define __trunc__ method")
-        if type(x) is Weak and x.kind is not float:
-            return _as_int(x)
-        return checked_int(lw, getattr(F, name)(_number(lw, x, name)))
-
-    return rule
-
-
-for _name in ("ceil", "floor", "trunc"):
-    intrinsic(getattr(math, _name))(_whole(_name))
-
-
-def _test(name: str) -> Any:
-    fn = getattr(math, name)
-
-    def rule(lw: EffectContext, x: Any) -> Any:
-        return foreign_call(lw, fn, [x], {}) if is_static(x) else Weak(getattr(F, name)(_number(lw, x, name)), bool)
-
-    return rule
-
-
-for _name in ("isfinite", "isinf", "isnan"):
-    intrinsic(getattr(math, _name))(_test(_name))
+for _names, _emitted in (
+    (_ARITIES, _of_arity), (("ceil", "floor", "trunc"), _whole), (("isfinite", "isinf", "isnan"), _test)
+):  # fmt: skip
+    for _name in _names:
+        _register(_name, _emitted)

@@ -6,13 +6,12 @@ import copy
 import dataclasses
 from typing import Any
 
-from ...runtime.records import is_named_tuple
 from ..effects.effects import EffectContext
 from ..variables import operators
+from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.kinds import class_in_program
 from ..variables.rules import intrinsic
-from ..variables.structure import elements
 from ..variables.values import LocalDict, LocalList, is_dynamic
 
 __all__: list[str] = []
@@ -72,15 +71,8 @@ def _inside(lw: EffectContext, x: Any, record: Any) -> Any:
     if not is_dynamic(x) and _is_record(lw, x):
         names = [f.name for f in _fields_of(lw, x)]
         return record([(n, _inside(lw, operators.attribute(lw, x, n), record)) for n in names])
-    if isinstance(x, dict):
-        items = [(k, x[k] if type(x) is LocalDict else operators.subscript(lw, x, k)) for k in x]
-        return LocalDict([(_inside(lw, k, record), _inside(lw, v, record)) for k, v in items])
-    if isinstance(x, list | tuple):
-        made = [_inside(lw, operators.subscript(lw, x, i), record) for i in range(len(elements(x) or ()))]
-        if is_named_tuple(x):
-            return type(x)(*made)
-        return LocalList(made) if isinstance(x, list) else tuple(made)
-    return call(lw, copy.deepcopy, [x], {})
+    made = variable_of(x).with_items(lw, lambda item: _inside(lw, item, record))
+    return call(lw, copy.deepcopy, [x], {}) if made is NotImplemented else made
 
 
 @intrinsic(dataclasses.replace)

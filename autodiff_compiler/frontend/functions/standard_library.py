@@ -1,4 +1,4 @@
-"""Functions of `itertools`, `copy` and `operator` on containers and Tensors of compiled code.
+"""Functions of `itertools` and `copy` on containers and Tensors of compiled code.
 
 Those of `itertools` hand elements on without looking at them, so Python's own run on abstract values; functions they
 are given are compiled, element after element, when the iterator is made.
@@ -8,38 +8,21 @@ from __future__ import annotations
 
 import copy
 import itertools
-import operator
 from collections.abc import Callable, Iterator
 from typing import Any
-
-import numpy as np
 
 from ...errors import StaticValueError, UnsupportedCallError
 from ...ir.primitive import Effect, trace
 from ...ir.walk import ops_of
-from ...runtime.records import is_named_tuple
 from ..effects.effects import EffectContext
 from ..variables import operators, requirements, truth_values
-from ..variables.assignment import set_item
+from ..variables.base import variable_of
 from ..variables.calls import call
-from ..variables.containers import in_place
 from ..variables.elements import iterate_live
-from ..variables.foreign import foreign_call
 from ..variables.iteration import Iteration
 from ..variables.iterators import live, wrapped
 from ..variables.rules import intrinsic
-from ..variables.structure import elements, is_static
-from ..variables.values import (
-    ArrayVar,
-    LocalDict,
-    LocalList,
-    LocalObject,
-    StateVar,
-    TensorVar,
-    describe,
-    is_dynamic,
-    usable,
-)
+from ..variables.structure import elements
 
 __all__: list[str] = []
 
@@ -196,30 +179,7 @@ def _groupby(lw: EffectContext, x: Any, key: Any = None) -> Any:
 # ---------------------------------------------------------------------------------------------------- copies
 @intrinsic(copy.copy)
 def _copy(lw: EffectContext, x: Any) -> Any:
-    if isinstance(x, list):
-        return LocalList(_every(lw, x))
-    if isinstance(x, dict):
-        return LocalDict({k: lw.outside.item(x, k, v) for k, v in usable(x).items()})
-    if type(x) is LocalObject:
-        method = requirements.python_method(lw, x, "__copy__")
-        return LocalObject(x.cls, usable(x).slots) if method is None else lw.call_python(method, [x], {})
-    return _leaf_copy(lw, x)
-
-
-def _leaf_copy(lw: EffectContext, x: Any) -> Any:
-    if type(x) is StateVar:
-        raise UnsupportedCallError(
-            "a copy of a Parameter would be a new Parameter", code="AC1803", hint="copy its value: `w.copy()`"
-        )
-    if type(x) is TensorVar:
-        return TensorVar(lw.unwrap(x))
-    if type(x) is ArrayVar:
-        return ArrayVar(x.value, x.kind)
-    if is_dynamic(x) or isinstance(x, tuple) or not is_static(x):
-        return x
-    if isinstance(x, np.ndarray | set) or requirements.is_seen(x):
-        return foreign_call(lw, copy.copy, [x], {})
-    raise UnsupportedCallError(f"a {describe(x)} cannot be copied in compiled code", hint="copy it outside")
+    return variable_of(x).copy(lw)
 
 
 @intrinsic(copy.deepcopy)
@@ -228,39 +188,7 @@ def _deepcopy(lw: EffectContext, x: Any) -> Any:
 
     def go(x: Any) -> Any:
         if id(x) not in made:
-            made[id(x)] = deep(x)
+            made[id(x)] = variable_of(x).deepcopy(lw, go)
         return made[id(x)]
 
-    def deep(x: Any) -> Any:
-        if type(x) is LocalObject and requirements.python_method(lw, x, "__deepcopy__") is not None:
-            raise UnsupportedCallError(f"{x.cls.__name__} has a `__deepcopy__` of its own", hint="call it by name")
-        if isinstance(x, tuple):
-            items = [go(i) for i in x]
-            return type(x)(*items) if is_named_tuple(x) else tuple(items)
-        new = _copy(lw, x)
-        if isinstance(new, LocalList):
-            new[:] = [go(i) for i in new]
-        elif isinstance(new, LocalDict):
-            new.update({k: go(v) for k, v in new.items()})
-        elif type(new) is LocalObject:
-            new.slots = {k: go(v) for k, v in new.slots.items()}
-        return new
-
     return go(x)
-
-
-# ---------------------------------------------------------------------------------------------------- operator
-for _function, _op in (
-    (operator.and_, "BitAnd"), (operator.or_, "BitOr"), (operator.xor, "BitXor"), (operator.lshift, "LShift"),
-    (operator.rshift, "RShift"), (operator.concat, "Add"),
-):  # fmt: skip
-    intrinsic(_function)(lambda lw, x, y, op=_op: operators.binary(lw, op, x, y))
-for _function, _op in (
-    (operator.iadd, "Add"), (operator.isub, "Sub"), (operator.imul, "Mult"), (operator.itruediv, "Div"),
-    (operator.ifloordiv, "FloorDiv"), (operator.imod, "Mod"), (operator.ipow, "Pow"), (operator.imatmul, "MatMult"),
-    (operator.iand, "BitAnd"), (operator.ior, "BitOr"), (operator.ixor, "BitXor"), (operator.iconcat, "Add"),
-):  # fmt: skip
-    intrinsic(_function)(lambda lw, x, y, op=_op: in_place(lw, op, x, y))
-intrinsic(operator.inv)(lambda lw, x: operators.unary(lw, "Invert", x))
-intrinsic(operator.not_)(lambda lw, x: truth_values.negate(truth_values.truth(lw, x)))
-intrinsic(operator.setitem)(lambda lw, x, i, v: set_item(lw, x, i, v))

@@ -13,7 +13,7 @@ from typing import Any
 from ...errors import CompileError, RecursionDepthError, place_note
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, UnknownValueError, Value
-from ...ir.primitive import F, trace
+from ...ir.primitive import trace
 from ...ir.types import TensorType, tensor
 from ...no_memory import naming_memory
 from ...primitives.family import naming_parameter
@@ -33,11 +33,12 @@ from ..report.reasons import Reasons
 from ..report.report import Report
 from ..syntax import source_tree, unsupported_syntax
 from ..syntax.scope import Prepared, bind_arguments, prepare
+from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.frames import Closure, Frame
 from ..variables.interpreter import Diverged, Options, Program
 from ..variables.structure import map_leaves
-from ..variables.values import ARRAY, ArrayVar, LocalDict, StateVar, TensorVar
+from ..variables.values import ARRAY, LocalDict, TensorVar, is_tensor
 from .context import EXPRESSIONS, STATEMENTS
 from .control import branch
 from .loop_memory import LoopMemory
@@ -283,25 +284,12 @@ class Interpreter:
     @staticmethod
     def is_tensor(x: Any) -> bool:
         """Whether an abstract value is a Tensor."""
-        return type(x) in (TensorVar, StateVar)
+        return is_tensor(x)
 
     # ------------------------------------------------------------------------------------------- native code
     def unwrap(self, x: Any) -> Any:
         """What a function of this package gets for an abstract value: Values for Tensors."""
-
-        def leaf(v: Any) -> Any:
-            if type(v) is TensorVar:
-                self.effects.snapshots.note_read(v, self.here)
-                return v.value
-            if type(v) is ArrayVar:
-                return v.value
-            if type(v) is StateVar:
-                return F.state_read(state=v.name, type=v.type)
-            if isinstance(v, Tensor):  # bound in a partial, or held by an object whose code runs natively
-                return leaf(self.outside.captured(v))
-            return self.unwrap(v.iterate(self)) if hasattr(type(v), "iterate") else v
-
-        return map_leaves(leaf, x)
+        return map_leaves(lambda v: variable_of(v).unwrap(self), x)
 
     def wrap(self, x: Any) -> Any:
         """The abstract value for what such a function returned."""

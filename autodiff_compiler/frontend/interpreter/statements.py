@@ -11,14 +11,14 @@ from typing import Any
 import gast
 
 from ...errors import SideEffectError
-from ...runtime.tensor import NO_DELETION
 from ..effects.exceptions import emit_check, emit_raise
 from ..guards import objects
 from ..syntax import unsupported_syntax
 from ..syntax.scope import prepare_nested
-from ..variables import cells, masks, operators, requirements
+from ..variables import masks, operators
 from ..variables.arithmetic import kind_of_number
 from ..variables.assignment import set_attribute, set_item
+from ..variables.base import variable_of
 from ..variables.containers import in_place
 from ..variables.elements import iterate_live, iterate_static, iterator_of
 from ..variables.frames import Closure
@@ -194,20 +194,7 @@ def _delete(lw: StatementContext, node: Any) -> None:
             del lw.frame.env[target.id]
         elif isinstance(target, gast.Subscript):
             owner, index = lw.expr(target.value), lw.expr(target.slice)
-            if cells.is_made(lw, owner):
-                cells.set_item(lw, owner, index)
-                continue
-            if lw.is_tensor(owner):
-                raise TypeError(NO_DELETION.format(type(owner).__name__))
-            if type(owner) is Weak or isinstance(owner, tuple | str | bytes | range | frozenset | int | float | None):
-                immutable: Any = owner.kind() if type(owner) is Weak else owner
-                del immutable[0]  # raises what Python raises
-            requirements.check_local(lw, owner)
-            if isinstance(owner, list):
-                index = requirements.element_index(lw, index)
-            requirements.require_static(index, "an index into a Python container")
-            lw.effects.change(owner)
-            del owner[index]
+            variable_of(owner).delitem(lw, index)
         else:
             _delete_attribute(lw, lw.expr(target.value), target)
 

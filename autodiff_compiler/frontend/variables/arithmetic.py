@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from ...dtypes import uint64
@@ -17,6 +18,7 @@ from .values import NewException, Weak
 
 __all__ = [
     "BINARY",
+    "COMPARISON",
     "SLOT",
     "SYMBOL",
     "checked_int",
@@ -45,21 +47,11 @@ BINARY = {
     "LShift": operator.lshift,
     "RShift": operator.rshift,
 }
-SLOT = {
-    "Add": "add",
-    "Sub": "sub",
-    "Mult": "mul",
-    "Div": "truediv",
-    "FloorDiv": "floordiv",
-    "Mod": "mod",
-    "Pow": "pow",
-    "MatMult": "matmul",
-    "BitAnd": "and",
-    "BitOr": "or",
-    "BitXor": "xor",
-    "LShift": "lshift",
-    "RShift": "rshift",
-}
+SLOT = {op: function.__name__.strip("_") for op, function in BINARY.items()}
+#: By the syntax tree's name of a comparison: what our ops and NumPy's functions call it.
+COMPARISON = {
+    "Eq": "equal", "NotEq": "not_equal", "Lt": "less", "LtE": "less_equal", "Gt": "greater", "GtE": "greater_equal",
+}  # fmt: skip
 #: By the syntax tree's name of an operator of one operand: the name of its method.
 UNARY_SLOT = {"USub": "__neg__", "UAdd": "__pos__", "Invert": "__invert__"}
 #: By the name of its methods: an operator as Python's messages write it.
@@ -87,9 +79,7 @@ def number_binary(lw: ValueContext, op: str, a: Any, b: Any, refuses: Any = ...)
     kinds = {kind_of_number(a), kind_of_number(b)}
     fraction = op == "Div" or (op == "Pow" and type(b) is int and b < 0)
     kind = float if float in kinds or fraction else int
-    x, y = lifted_number(a, _wider(a, kind), builder), lifted_number(b, _wider(b, kind), builder)
-    dtype = NUMBER_DTYPE[kind]
-    x, y = (v if v.dtype is dtype else F.cast(v, dtype=dtype) for v in (x, y))
+    x, y = (lifted_number(v, kind, builder) for v in (a, b))
     if refuses is not None:
         _check_defined(lw, op, (a, x), (b, y), kind, BINARY[op] if refuses is ... else refuses)
     if op == "Pow":
@@ -121,9 +111,9 @@ def _bits(lw: ValueContext, op: str, a: Any, b: Any) -> Weak:
         return Weak(getattr(F, of_bools)(*(lifted_number(x, bool, current()) for x in (a, b))), bool)
     x, y = (lifted_number(v, int, current()) for v in (a, b))
     if op in ("LShift", "RShift"):
-        if type(b) is not Weak and b < 0:
+        if not _may(b, lambda n: n >= 0):
             raise ValueError("negative shift count")
-        if type(b) is Weak:
+        if _may(b, _is_negative):
             lw.check(F.greater_equal(y, 0), _error(ValueError, "negative shift count"))
     return Weak(getattr(F, name)(x, y), int)
 
@@ -147,32 +137,39 @@ def _check_defined(
 ) -> None:
     """Emits the check for what Python refuses, or answers with a number of another kind; left, right: with Values."""
     (a, x), (b, y) = left, right
-    if op in ("Div", "FloorDiv", "Mod"):
+    if op in ("Div", "FloorDiv", "Mod") and _may(b, _is_zero):
         whole = int if kind_of_number(a) is not float and kind_of_number(b) is not float else float
         try:
-            refuses(whole(1), whole(0) if type(b) is Weak else b)
+            refuses(whole(1), whole(0))
         except ZeroDivisionError as error:
             lw.check(F.not_equal(y, 0), _error(ZeroDivisionError, *error.args))
-    elif op == "Pow" and kind is int and type(b) is Weak:
-        if type(a) is Weak or a == 0:
+    elif op == "Pow" and kind is int and _may(b, _is_negative):
+        if _may(a, _is_zero):
             fine = F.logical_or(F.not_equal(x, 0), F.greater_equal(y, 0))
             lw.check(fine, _zero_to_a_negative_power())
         why = "an int to a negative power is a float, which is not known at compile time: write float(n) ** m"
         lw.check(F.greater_equal(y, 0), _error(ValueError, why))
     elif op == "Pow" and kind is float:
-        if (type(a) is Weak or a == 0) and (type(b) is Weak or b < 0):
+        if _may(a, _is_zero) and _may(b, _is_negative):
             fine = F.logical_or(F.not_equal(x, 0), F.logical_or(F.logical_not(F.less(y, 0)), F.isinf(y)))
             lw.check(fine, _zero_to_a_negative_power())
-        if (type(a) is Weak or a < 0) and (type(b) is Weak or b % 1):
+        if _may(a, _is_negative) and _may(b, lambda n: n % 1 != 0):
             real = F.logical_or(F.logical_not(F.less(x, 0)), F.isinf(x))
             fine = F.logical_or(real, F.logical_or(F.equal(y, F.floor(y)), F.isnan(y)))
             lw.check(fine, _error(ValueError, "a negative number to a fractional power is complex"))
 
 
-def _wider(x: Any, kind: type) -> type:
-    own = kind_of_number(x)
-    assert own is not None
-    return kind if type(x) is not Weak else own
+def _may(x: Any, test: Callable[[Any], bool]) -> bool:
+    """Whether a test of a number may hold, as it always may of one known only at run time."""
+    return type(x) is Weak or test(x)
+
+
+def _is_zero(n: Any) -> bool:
+    return bool(n == 0)
+
+
+def _is_negative(n: Any) -> bool:
+    return bool(n < 0)
 
 
 def kind_of_number(x: Any) -> type | None:
@@ -221,6 +218,13 @@ def _no_int(x: float) -> Exception:
     return OverflowError(f"{x!r} does not fit into 64 bits, the size of an int known only at run time")
 
 
+#: How the text of a program tells it.
+_no_int.spelling = (  # type: ignore[attr-defined]
+    "ValueError('cannot convert float NaN to integer') if {0} != {0} else "
+    "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0}))"
+)
+
+
 def checked_int(lw: ValueContext, x: Value) -> Weak:
     """The int that a float known at run time becomes when it is cut; raises where there is none."""
     x = x if x.dtype is NUMBER_DTYPE[float] else F.cast(x, dtype=NUMBER_DTYPE[float])
@@ -231,6 +235,11 @@ def checked_int(lw: ValueContext, x: Value) -> Weak:
 
 def _too_great(x: int) -> Exception:
     return OverflowError(f"{x + 2**64} does not fit into 64 bits, the size of an int known only at run time")
+
+
+_too_great.spelling = (  # type: ignore[attr-defined]
+    "OverflowError('cannot convert {{}} to an integer of 64 bits'.format({0} + 2**64))"
+)
 
 
 def checked_unsigned(lw: ValueContext, x: Value) -> Weak:

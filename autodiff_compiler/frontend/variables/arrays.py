@@ -8,16 +8,27 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedCallError
+from ...ir.core import Value
 from ...runtime.tensor import NO_LENGTH
 from .arithmetic import SLOT, SYMBOL, to_number
-from .base import Variable, kind
-from .comparison import compare_known
+from .base import Variable, kind, variable_of
+from .comparison import compare
 from .interpreter import ValueContext
-from .numpy_calls import ArrayMethod, array_attribute, array_binary, array_method, array_subscript, array_unary
+from .numpy_calls import (
+    ArrayMethod,
+    array_attribute,
+    array_binary,
+    array_constant,
+    array_method,
+    array_subscript,
+    array_unary,
+    numpy_call,
+)
 from .objects import ObjectVariable
 from .requirements import check_local, length_of, require_static, settled_index
+from .text import with_spec
 from .truth_values import truth_of_one
-from .values import ArrayVar, Weak, describe, is_dynamic
+from .values import ArrayVar, TensorVar, Text, Weak, describe, is_dynamic
 
 
 @kind(ArrayVar)
@@ -30,11 +41,11 @@ class ArrayVariable(Variable):
     def unary(self, lw: ValueContext, op: str) -> Any:
         return array_unary(lw, op, self.value)
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return array_binary(lw, SLOT[op], self.value, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return array_binary(lw, SLOT[op], a, b)
 
-    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return array_binary(lw, SLOT[op], other, self.value)
+    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return array_binary(lw, op, a, b)
 
     def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
         if self.value.kind is np.ndarray:
@@ -43,11 +54,42 @@ class ArrayVariable(Variable):
             )
         return NotImplemented
 
-    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return array_binary(lw, op, self.value, other)
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        return array_method(lw, ArrayMethod("any", compare(lw, "Eq", self.value, item)), [], {}).value
 
-    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return array_binary(lw, op, other, self.value)
+    def unwrap(self, lw: ValueContext) -> Any:
+        return self.value.value
+
+    def beside_tensor(self, lw: ValueContext) -> Any:
+        array = self.value
+        return TensorVar(array.value) if array.kind is np.ndarray else to_number(lw, array, None)
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        return Text("{!r}" if fn is repr else "{!s}", (self.value,), (self._way(),))
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        like = np.ones(self.value.type.shape) if self.value.kind is np.ndarray else 1.0
+        return with_spec(self.value, self._way(), spec, like)
+
+    def _way(self) -> str:
+        """What it is to the form of a `Text`."""
+        return "array" if self.value.kind is np.ndarray else "scalar"
+
+    def of_array(self, array: Any, tensors: bool) -> Any:
+        return np.array(array)[() if self.value.kind is np.generic else ...]
+
+    def is_own(self, start: int) -> bool:
+        return True
+
+    def around(self, value: Value, locked: str = "") -> Any:
+        return ArrayVar(value, self.value.kind)
+
+    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+        return ArrayVar(self.value.value)
+
+    def sample(self) -> Any:
+        shape, one = self.value.type.shape, self.value.type.dtype.numpy.type(1)
+        return one if self.value.kind is np.generic else np.broadcast_to(one, shape)
 
     def truth(self, lw: ValueContext) -> Any:
         return truth_of_one(lw.unwrap(self.value))
@@ -64,6 +106,9 @@ class ArrayVariable(Variable):
     def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
         check_local(lw, self.value)  # raises
 
+    def delitem(self, lw: ValueContext, index: Any) -> None:
+        check_local(lw, self.value)  # raises
+
     def length(self, lw: ValueContext) -> Any:
         return length_of(self.value, NO_LENGTH)
 
@@ -72,6 +117,20 @@ class ArrayVariable(Variable):
 
     def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
         return Weak(self.truth(lw), bool) if kind is bool else to_number(lw, self.value, kind)
+
+    def index(self, lw: ValueContext) -> Any:
+        return to_number(lw, self.value, int) if self.value.type.dtype.is_int else super().index(lw)
+
+    def rounded(self, lw: ValueContext, digits: Any) -> Any:
+        array = self.value
+        if array.kind is np.ndarray:
+            return super().rounded(lw, digits)
+        if digits is None:
+            return variable_of(to_number(lw, array, None)).rounded(lw, None)
+        return numpy_call(lw, np.round, [array, digits], {})
+
+    def copy(self, lw: ValueContext) -> Any:
+        return ArrayVar(self.value.value, self.value.kind)
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [array_subscript(lw, self.value, i) for i in range(length_of(self.value))]
@@ -82,32 +141,25 @@ class ArrayVariable(Variable):
         raise TypeError(f"'numpy.{name}' object is not callable")
 
 
-@kind(np.ndarray, np.generic)
+@kind(np.ndarray)
 class KnownArray(ObjectVariable):
-    """An array or NumPy scalar known while compiling."""
+    """An array known while compiling."""
 
     __slots__ = ()
     precedence = 3
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        if is_dynamic(other):
-            return array_binary(lw, SLOT[op], self.value, other)
-        return super().binary(lw, op, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if is_dynamic(a) or is_dynamic(b):
+            return array_binary(lw, SLOT[op], a, b)
+        return super().binary(lw, op, a, b)
 
-    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
-        if is_dynamic(other):
-            return array_binary(lw, SLOT[op], other, self.value)
-        return super().reflected(lw, op, other)
+    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if is_dynamic(a) or is_dynamic(b):
+            return array_binary(lw, op, a, b)
+        return super().compare(lw, op, a, b)
 
-    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
-        if is_dynamic(other):
-            return array_binary(lw, op, self.value, other)
-        return compare_known(lw, op, self.value, other)
-
-    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
-        if is_dynamic(other):
-            return array_binary(lw, op, other, self.value)
-        return compare_known(lw, op, other, self.value)
+    def beside_tensor(self, lw: ValueContext) -> Any:
+        return TensorVar(array_constant(self.value))
 
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         owner = self.value
@@ -121,6 +173,16 @@ class KnownArray(ObjectVariable):
         if type(x) is not np.ndarray or x.dtype.hasobject:
             return super().iterate(lw)
         return [lw.outside.item(x, i, v) for i, v in enumerate(list(x))]
+
+
+@kind(np.generic)
+class KnownScalar(KnownArray):
+    """A NumPy scalar known while compiling."""
+
+    __slots__ = ()
+
+    def beside_tensor(self, lw: ValueContext) -> Any:
+        return self.value.item()
 
 
 @kind(ArrayMethod)

@@ -95,8 +95,4 @@ def assign_state(lw: ValueContext, state: StateVar | TensorVar, value: Any) -> N
     if new.shape != held.shape:
         raise ShapeError(f"{state!r} cannot be assigned a value of shape {list(new.shape)}")
     new = new if new.type is held else F.cast(new, dtype=held.dtype)
-    if isinstance(state, TensorVar):
-        lw.effects.write(state, new)
-        return
-    lw.effects.snapshots.note_write(state.name)
-    F.state_write(new, state=state.name, type=held)
+    variable_of(state).overwrite(lw, new)

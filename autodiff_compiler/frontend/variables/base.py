@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from ...errors import UnsupportedSyntaxError
+from ...errors import StaticValueError, UnsupportedSyntaxError
+from ...ir.core import Value
+from ...runtime.tensor import NO_DELETION
 from .arithmetic import SLOT
 from .interpreter import ValueContext
 from .values import class_of, describe, usable
 
-__all__ = ["Variable", "kind", "variable_of"]
+__all__ = ["Recipe", "Variable", "class_name", "kind", "variable_of"]
+
+
+#: What makes an argument of a host function of the arrays of a run.
+Recipe = Callable[[Sequence[Any]], Any]
 
 
 class Variable:
@@ -33,25 +39,78 @@ class Variable:
         """``-x``, ``+x`` or ``~x``; `op` is the syntax tree's name of the operator."""
         raise self._refused(op)
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        """``x op other``."""
-        raise _refused_together(op, self.value, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        """``a op b``, of which it is one."""
+        raise _refused_together(op, a, b)
 
-    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
-        """``other op x``."""
-        raise _refused_together(op, other, self.value)
+    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        """``a op b`` of a comparison, of which it is one."""
+        raise _refused_together(op, a, b)
 
     def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
         """What ``x op= other`` gives the target; NotImplemented: what the operator gives."""
         return NotImplemented
 
-    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
-        """``x op other`` of a comparison."""
-        raise _refused_together(op, self.value, other)
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        """``item in x``, as a truth value."""
+        raise TypeError(f"argument of type '{self.python_class().__name__}' is not iterable")
 
-    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
-        """``other op x`` of a comparison."""
-        raise _refused_together(op, other, self.value)
+    def identity(self) -> Any:
+        """The object that ``is`` asks about."""
+        return self.value
+
+    def unwrap(self, lw: ValueContext) -> Any:
+        """What a function of this package gets for it: a Value for a Tensor."""
+        return self.value
+
+    def to_operand(self, lw: ValueContext) -> Any:
+        """What an op gets for it: a Value for all that is known only at run time."""
+        return self.unwrap(lw)
+
+    def beside_tensor(self, lw: ValueContext) -> Any:
+        """What it is as the other operand of a Tensor: NumPy's scalars are Python numbers, its arrays Tensors."""
+        return self.value
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        """``str(x)``, ``repr(x)`` or ``format(x)``: a str or a `Text`."""
+        raise self._refused("the text")
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        """``format(x, spec)`` with a specification that says something."""
+        raise StaticValueError(f"how a {describe(self.value)} is formatted must be known at compile time")
+
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        """How to make, at run time, the copy of it that a host function gets, of the arrays of all `values`.
+
+        Those that it needs are added to these.  With `tensors` Tensors are made, otherwise ndarrays.
+        """
+        n = len(values)
+        values.append(self.to_operand(lw))
+        return lambda arrays: self.of_array(arrays[n], tensors)
+
+    def of_array(self, array: Any, tensors: bool) -> Any:
+        """The same of the array of its only Value."""
+        raise NotImplementedError
+
+    def is_own(self, start: int) -> bool:
+        """Whether it was made since the serial was `start`, so that it belongs to what has been compiled since."""
+        return False
+
+    def around(self, value: Value, locked: str = "") -> Any:
+        """One of its kind, and known only at run time, around another Value."""
+        raise NotImplementedError
+
+    def overwrite(self, lw: ValueContext, value: Value) -> None:
+        """Gives a Tensor another value."""
+        raise NotImplementedError
+
+    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+        """``np.array(x)``, detached; where it does not copy, an array that shares the memory of a Tensor."""
+        raise self._refused("an array")
+
+    def sample(self) -> Any:
+        """A value of the same type that is known now, for asking NumPy what it would return."""
+        return self.value
 
     def truth(self, lw: ValueContext) -> Any:
         """The truth value: a Python bool, or a bool[] Value if it is known only at run time."""
@@ -77,6 +136,10 @@ class Variable:
         """``x[index] = value``."""
         raise TypeError(f"'{self.python_class().__name__}' object does not support item assignment")
 
+    def delitem(self, lw: ValueContext, index: Any) -> None:
+        """``del x[index]``."""
+        raise TypeError(NO_DELETION.format(self.python_class().__name__))
+
     def length(self, lw: ValueContext) -> Any:
         """``len(x)``."""
         raise TypeError(f"object of type '{self.python_class().__name__}' has no len()")
@@ -88,6 +151,31 @@ class Variable:
     def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
         """``bool(x)``, ``int(x)`` or ``float(x)``; `more` is the base of an int."""
         raise self._refused(f"{kind.__name__}()")
+
+    def index(self, lw: ValueContext) -> Any:
+        """The int that it is to ``operator.index``."""
+        raise TypeError(f"'{self.python_class().__name__}' object cannot be interpreted as an integer")
+
+    def rounded(self, lw: ValueContext, digits: Any) -> Any:
+        """``round(x, digits)``."""
+        raise TypeError(f"type {self.python_class().__name__} doesn't define __round__ method")
+
+    def assign(self, lw: ValueContext, value: Any) -> None:
+        """What `assign` does, which changes Parameters."""
+        raise TypeError(f"assign() changes a Parameter, not a {type(self.value).__name__}")
+
+    def copy(self, lw: ValueContext) -> Any:
+        """``copy.copy(x)``."""
+        return self.value
+
+    def deepcopy(self, lw: ValueContext, go: Callable[[Any], Any]) -> Any:
+        """``copy.deepcopy(x)``; ``go`` makes that of a part."""
+        made = self.with_items(lw, go)
+        return self.copy(lw) if made is NotImplemented else made
+
+    def with_items(self, lw: ValueContext, fn: Callable[[Any], Any]) -> Any:
+        """A new container with ``fn`` of the items; NotImplemented for what is no container of Python's."""
+        return NotImplemented
 
     def python_class(self) -> type:
         """The class of what the value stands for."""
@@ -135,6 +223,11 @@ def kind(*classes: type) -> Callable[[_V], _V]:
         return variable
 
     return register
+
+
+def class_name(x: Any) -> str:
+    """The name of the class of what a value stands for."""
+    return variable_of(x).python_class().__name__
 
 
 def variable_of(x: Any) -> Variable:

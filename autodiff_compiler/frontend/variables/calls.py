@@ -21,14 +21,14 @@ from ...runtime.parameter import Parameter
 from ...runtime.records import is_named_tuple, is_named_tuple_class
 from ...runtime.tensor import NO_LIST_OF_TENSORS, Tensor
 from ..guards.objects import class_attribute, is_ours, type_of
-from . import cells, foreign, numpy_calls
+from . import cells, foreign
 from .arithmetic import kind_of_number
-from .base import kind, variable_of
+from .base import Recipe, kind, variable_of
 from .classes import is_jit_class, made
 from .elements import iterate_static
 from .frames import Closure
 from .interpreter import ValueContext
-from .objects import ObjectVariable
+from .objects import ObjectVariable, made_by_compiled_code
 from .operators import attribute, subscript
 from .queries import answer
 from .requirements import require_static
@@ -53,6 +53,9 @@ class ClosureVariable(ObjectVariable):
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return lw.call_closure(self.value, args, kwargs)
+
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        raise made_by_compiled_code(self.value)
 
 
 @kind(types.FunctionType)
@@ -313,7 +316,7 @@ def _tensor_of(lw: ValueContext, data: Any, dtype: Any) -> Any:
     if any(map(is_tensor, leaves)):
         raise TypeError(NO_LIST_OF_TENSORS)
     if any(type(x) is ArrayVar for x in leaves):
-        value = numpy_calls.array_of(lw, data).value
+        value = variable_of(data).to_array(lw).value
         own = dtype_of("float32") if value.dtype is float64 else value.dtype
         wanted = own if dtype is None else dtype_of(dtype)
         return TensorVar(value if value.dtype is wanted else F.cast(value, dtype=wanted))

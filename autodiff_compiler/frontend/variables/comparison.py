@@ -8,19 +8,28 @@ from typing import Any
 
 from ...errors import StaticValueError, UnsupportedSyntaxError
 from ...ir.core import Value
-from ...ir.primitive import METHODS
-from .base import variable_of
+from .base import class_name, variable_of
 from .interpreter import ValueContext
 from .operators import attribute
-from .requirements import check_key, is_generated, is_seen, is_tensor_var, python_method, refuse_text, require_static
+from .requirements import is_generated, is_seen, python_method, refuse_text
 from .search import first_that
 from .structure import elements, flatten, is_static
 from .truth_values import both, negate, truth
-from .values import ArrayVar, LocalObject, StateVar, TensorVar, Weak, class_of, describe
+from .values import LocalObject, Weak, class_of, describe, is_tensor
 
-__all__ = ["COMPARE_SLOT", "MIRRORED", "compare", "compare_known", "compare_objects", "is_less"]
+__all__ = [
+    "COMPARE",
+    "COMPARE_SLOT",
+    "MIRRORED",
+    "can_be_asked",
+    "compare",
+    "compare_known",
+    "compare_objects",
+    "is_item",
+    "is_less",
+]
 
-_COMPARE = {
+COMPARE = {
     "Eq": operator.eq,
     "NotEq": operator.ne,
     "Lt": operator.lt,
@@ -29,7 +38,7 @@ _COMPARE = {
     "GtE": operator.ge,
 }
 MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
-COMPARE_SLOT = {"Eq": "__eq__", "NotEq": "__ne__", "Lt": "__lt__", "LtE": "__le__", "Gt": "__gt__", "GtE": "__ge__"}
+COMPARE_SLOT = {op: f"__{function.__name__}__" for op, function in COMPARE.items()}
 
 
 def compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
@@ -43,7 +52,7 @@ def compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     if result is not NotImplemented:
         return result
     left, right = variable_of(a), variable_of(b)
-    return right.compared(lw, op, a) if right.precedence > left.precedence else left.compare(lw, op, b)
+    return (right if right.precedence > left.precedence else left).compare(lw, op, a, b)
 
 
 def compare_known(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
@@ -56,14 +65,14 @@ def compare_known(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
         return _compare_containers(lw, op, a, b)
     if elements(a) is not None and elements(b) is not None and not all(map(is_seen, flatten((a, b)))):
         return _compare_containers(lw, op, a, b)
-    return _COMPARE[op](a, b)
+    return COMPARE[op](a, b)
 
 
 def compare_objects(op: str, a: Any, b: Any) -> bool:
     """Without methods for it, objects are equal to themselves only."""
     if op not in ("Eq", "NotEq"):
-        kinds = [f"'{_kind(x).__name__}'" for x in (a, b)]
-        raise TypeError(f"'{_COMPARE_SIGN[op]}' not supported between instances of {kinds[0]} and {kinds[1]}")
+        sign, names = _COMPARE_SIGN[op], f"'{class_name(a)}' and '{class_name(b)}'"
+        raise TypeError(f"'{sign}' not supported between instances of {names}")
     return (a is b) == (op == "Eq")
 
 
@@ -109,7 +118,7 @@ def _compare_containers(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
         for x, y in zip(xs, ys, strict=True):
             if result is False:  # Python compares no further
                 break
-            result = both(lw, result, _is_or_equals(lw, y, x))
+            result = both(result, _is_or_equals(lw, y, x))
     return result if op == "Eq" else negate(result)
 
 
@@ -117,7 +126,7 @@ def _order(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     """Two tuples or lists are ordered as the first elements that differ: which those are must be known here."""
     if not any(isinstance(a, c) and isinstance(b, c) for c in (tuple, list)):
         if is_static(a) and is_static(b):
-            return _COMPARE[op](a, b)
+            return COMPARE[op](a, b)
         raise UnsupportedSyntaxError(
             f"{describe(a)} and {describe(b)} cannot be ordered in compiled code", code="AC1103"
         )
@@ -130,7 +139,7 @@ def _order(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
                 f"which elements decide the order of a {describe(a)} and a {describe(b)} is known only at run time",
                 hint="order them by their keys: `sorted(pairs, key=lambda pair: pair[0])`",
             )
-    return _COMPARE[op](len(a), len(b))
+    return COMPARE[op](len(a), len(b))
 
 
 def is_less(lw: ValueContext, a: Any, b: Any) -> bool:
@@ -142,49 +151,29 @@ def is_less(lw: ValueContext, a: Any, b: Any) -> bool:
 
 
 def _identity(positive: bool, a: Any, b: Any) -> bool:
-    if is_tensor_var(a) and is_tensor_var(b):
+    if is_tensor(a) and is_tensor(b):
         raise StaticValueError(
             "'is' between Tensors cannot be decided in compiled code", code="AC1304", hint="use `(a == b).all()`"
         )
-    a, b = (x.source if type(x) is StateVar else x for x in (a, b))
-    return (a is b) == positive
+    return (variable_of(a).identity() is variable_of(b).identity()) == positive
 
 
 def _membership(lw: ValueContext, positive: bool, a: Any, b: Any) -> Any:
-    refuse_text(b, "'in'")
-    method = python_method(lw, b, "__contains__")
-    if method is not None:
-        found: Any = truth(lw, lw.call_python(method, [b, a], {}))
-    elif isinstance(b, dict | set | frozenset):
-        check_key(a)
-        found = require_static(a, "a dictionary key") in b
-    elif any(python_method(lw, b, name) is not None for name in ("__iter__", "__getitem__")):
-        found = first_that(lw, b, lambda item: _is_or_equals(lw, a, item), ends=True, sought=a)
-    elif not hasattr(type(b), "advance") and is_static(a) and is_static(b) and _is_watched(a, b):
-        found = a in b
-    elif type(b) is ArrayVar:
-        found = Weak(lw.native(METHODS["any"], [TensorVar(compare(lw, "Eq", b, a).value)]).value, bool)
-    elif isinstance(b, str | bytes):
-        raise TypeError(f"'in <string>' requires string as left operand, not {_kind(a).__name__}")
-    elif not (is_tensor_var(b) or hasattr(_kind(b), "__iter__") or hasattr(type(b), "advance")):
-        raise TypeError(f"argument of type '{_kind(b).__name__}' is not iterable")
-    else:
-        found = first_that(lw, b, lambda item: _is_or_equals(lw, a, item), ends=True, sought=a)
+    found = variable_of(b).contains(lw, a)
     found = Weak(found, bool) if isinstance(found, Value) else found
     return found if positive else negate(found)
 
 
-def _kind(x: Any) -> type:
-    return x.kind if type(x) is Weak else class_of(x)
+def is_item(lw: ValueContext, item: Any, of: Any) -> Any:
+    """Whether one of the elements is the item, or equals it."""
+    return first_that(lw, of, lambda x: _is_or_equals(lw, item, x), ends=True, sought=item)
 
 
-def _is_watched(a: Any, b: Any) -> bool:
-    return elements(b) is None or all(map(is_seen, flatten((a, b))))
+def can_be_asked(item: Any, of: Any) -> bool:
+    """Whether Python itself can tell while compiling if an object contains an item."""
+    return is_static((item, of)) and (elements(of) is None or all(map(is_seen, flatten((item, of)))))
 
 
 def _is_or_equals(lw: ValueContext, a: Any, item: Any) -> Any:
-    one, other = (x.source if type(x) is StateVar else x for x in (a, item))
-    return True if one is other else truth(lw, compare(lw, "Eq", item, a))
-
-
-# ---------------------------------------------------------------------------------------------------- truth
+    same = variable_of(a).identity() is variable_of(item).identity()
+    return True if same else truth(lw, compare(lw, "Eq", item, a))

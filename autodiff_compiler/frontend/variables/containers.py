@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 from ...errors import StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from ...ir.core import Value
+from ...runtime.parameter import ParameterTuple
 from ...runtime.records import is_named_tuple
 from ..guards.objects import is_changeable, is_ours
 from . import operators, requirements
 from .arithmetic import SLOT
-from .base import kind, variable_of
+from .base import Recipe, kind, variable_of
+from .comparison import is_item
 from .elements import iterate_live, iterate_static, live_list, unchanged_dict, unordered
 from .foreign import is_pure
 from .interpreter import ValueContext
@@ -23,6 +26,7 @@ from .objects import ObjectVariable
 from .requirements import check_key, check_local, check_seen, element_index, python_method, require_static, special
 from .rules import INTRINSICS
 from .structure import is_static
+from .text import concatenated, fields, join, text
 from .values import BoundContainer, DictView, LocalDict, LocalList, LocalSet, Weak, describe, is_iterator, usable
 
 __all__ = ["in_place", "without_order"]
@@ -77,6 +81,12 @@ def _set_operation(name: str) -> Any:
 #: What a class has as a method that objects are bound to.
 _BUILT_IN = types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType
 _METHODS = types.FunctionType | _BUILT_IN
+
+
+def holds_key(x: Any, key: Any) -> bool:
+    """Whether a dict or set has a key."""
+    check_key(key)
+    return require_static(key, "a dictionary key") in x
 
 
 class ContainerVariable(ObjectVariable):
@@ -160,6 +170,9 @@ class FrozensetVariable(ContainerVariable):
 
     __slots__ = ()
 
+    def holds(self, lw: ValueContext, item: Any) -> Any:
+        return holds_key(self.value, item)
+
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         raise unordered()
 
@@ -221,9 +234,18 @@ class _WithItems(ContainerVariable):
         lw.effects.containers.note_assigned(owner, index)
         lw.effects.attributes.check_elements(owner)
 
+    def remove(self, lw: ValueContext, index: Any) -> None:
+        index = self.place(lw, index)
+        lw.effects.change(self.value)
+        del self.value[index]
+
     def place(self, lw: ValueContext, index: Any) -> Any:
         """An index or key that an item is assigned under."""
         return require_static(index, "an index into a Python container")
+
+
+#: What surrounds the text of elements.
+_BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), ParameterTuple: ("(", ")")}
 
 
 @kind(tuple)
@@ -250,6 +272,35 @@ class SequenceVariable(_WithItems):
 
     def place(self, lw: ValueContext, index: Any) -> Any:
         return require_static(element_index(lw, index), "an index into a Python container", code="AC1305")
+
+    def copy(self, lw: ValueContext) -> Any:
+        return LocalList(iterate_live(lw, self.value)) if isinstance(self.value, list) else self.value
+
+    def with_items(self, lw: ValueContext, fn: Callable[[Any], Any]) -> Any:
+        x = usable(self.value)
+        made = [fn(self.found(lw, i, v)) for i, v in enumerate(x)]
+        if is_named_tuple(x):
+            return type(x)(*made)
+        return LocalList(made) if isinstance(x, list) else tuple(made)
+
+    def recipe_of_items(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        x = self.value
+        inner = [variable_of(i).recipe(lw, values, tensors) for i in x]
+        if is_named_tuple(x):
+            return lambda arrays: type(x)(*[r(arrays) for r in inner])
+        container = list if isinstance(x, list) else tuple
+        return lambda arrays: container([r(arrays) for r in inner])
+
+    def composed(self, lw: ValueContext) -> Any:
+        x, cls = self.value, self.python_class()
+        items = [self.found(lw, i, v) for i, v in enumerate(x)]
+        if is_named_tuple(x):
+            return fields(lw, cls.__name__, list(zip(x._fields, items, strict=True)))
+        if cls not in _BRACKETS:
+            return super().composed(lw)
+        begin, end = _BRACKETS[cls]
+        shown = join(", ", [text(lw, repr, i) for i in items])
+        return concatenated(begin, shown, "," if begin == "(" and len(items) == 1 else "", end)
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [lw.outside.item(self.value, i, v) for i, v in enumerate(self.value)]
@@ -303,6 +354,9 @@ class LocalListVariable(ListVariable):
     def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
         return LocalList(value) if isinstance(index, slice) else value
 
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        return self.recipe_of_items(lw, values, tensors)
+
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return list(self.value)
 
@@ -322,6 +376,10 @@ class DictViewVariable(SequenceVariable):
     def iteration(self, lw: ValueContext) -> Any:
         return OfDict(lw, self.value, self.value.source)
 
+    def composed(self, lw: ValueContext) -> Any:
+        shown = join(", ", [text(lw, repr, self.found(lw, i, v)) for i, v in enumerate(self.value)])
+        return concatenated(f"dict_{self.value.kind}([", shown, "])")
+
     def live(self, lw: ValueContext) -> Iterator[Any]:
         source = self.value.source
         return unchanged_dict(source, self.value) if isinstance(source, LocalDict) else super().live(lw)
@@ -334,6 +392,9 @@ class DictVariable(_WithItems):
     __slots__ = ()
     mutating = ("update", "setdefault", "pop", "popitem", "clear")
     changes: ClassVar[dict[str, Any]] = {"BitOr": lambda lw, old, value: {**old, **dict(_pairs(lw, value))}}
+
+    def holds(self, lw: ValueContext, item: Any) -> Any:
+        return holds_key(self.value, item)
 
     def item(self, lw: ValueContext, index: Any) -> Any:
         owner = self.value
@@ -364,6 +425,25 @@ class DictVariable(_WithItems):
         """What is under a key."""
         return lw.outside.item(self.value, index, value)
 
+    def copy(self, lw: ValueContext) -> Any:
+        return LocalDict({k: self.found(lw, k, v) for k, v in usable(self.value).items()})
+
+    def deepcopy(self, lw: ValueContext, go: Callable[[Any], Any]) -> Any:
+        return LocalDict({k: go(v) for k, v in self.copy(lw).items()})
+
+    def with_items(self, lw: ValueContext, fn: Callable[[Any], Any]) -> Any:
+        return LocalDict({fn(k): fn(v) for k, v in self.copy(lw).items()})
+
+    def recipe_of_items(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        inner = {k: variable_of(v).recipe(lw, values, tensors) for k, v in self.value.items()}
+        return lambda arrays: {k: r(arrays) for k, r in inner.items()}
+
+    def composed(self, lw: ValueContext) -> Any:
+        if self.python_class() is not dict:
+            return super().composed(lw)
+        pairs = [(text(lw, repr, k), text(lw, repr, self.found(lw, k, v))) for k, v in self.value.items()]
+        return concatenated("{", join(", ", [concatenated(k, ": ", v) for k, v in pairs]), "}")
+
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return list(self.value)
 
@@ -380,6 +460,9 @@ class LocalDictVariable(DictVariable):
 
     def iteration(self, lw: ValueContext) -> Any:
         return OfDict(lw, self.value, self.value)
+
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        return self.recipe_of_items(lw, values, tensors)
 
     def live(self, lw: ValueContext) -> Iterator[Any]:
         return unchanged_dict(self.value, self.value)
@@ -413,6 +496,12 @@ class IterationVariable(ObjectVariable):
 
     __slots__ = ()
     made_here = True
+
+    def unwrap(self, lw: ValueContext) -> Any:
+        return lw.unwrap(self.iterate(lw))
+
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        return is_item(lw, item, self.value)
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         items: Iterable[Any] = self.value.iterate(lw)

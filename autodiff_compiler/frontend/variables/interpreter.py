@@ -80,6 +80,7 @@ class _Snapshots(Protocol):
     """Parameters that are assigned (see `effects.snapshots`)."""
 
     def note_write(self, state: str) -> None: ...
+    def note_read(self, x: Any, loc: Loc | None) -> None: ...
 
 
 class _Effects(Protocol):

@@ -69,7 +69,7 @@ def _one_of(lw: ValueContext, answers: Iterator[Any]) -> Any:
         value = truth(lw, answer)
         if value is True:
             return True
-        found = truth_values.either(lw, found, value)
+        found = truth_values.either(found, value)
     return found if isinstance(found, bool) else Weak(found, bool)
 
 

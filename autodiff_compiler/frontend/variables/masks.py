@@ -15,10 +15,11 @@ from ...ir.primitive import F
 from ...ir.types import TensorType, tensor
 from ...primitives.family import broadcast_to, constant, in_dtype
 from ...primitives.subscript import mask_of, run_time_masks, without_ones
-from . import operators, requirements
+from . import operators
 from .arithmetic import kind_of_number
+from .base import variable_of
 from .interpreter import ValueContext
-from .values import TensorVar, Weak
+from .values import TensorVar, is_dynamic
 
 __all__ = ["Masked", "changed", "elements"]
 
@@ -68,13 +69,13 @@ def changed(lw: ValueContext, op: str, masked: Masked, value: Any) -> TensorVar:
 
 def _operand(lw: ValueContext, op: str, masked: Masked, old: TensorVar, value: Any) -> Any:
     """The second operand with ones where the mask does not hold."""
-    value = requirements.operand(lw, value)
+    value = variable_of(value).beside_tensor(lw)
     shape = old.type.shape
     if lw.is_tensor(value):
         given = broadcast_to(without_ones(lw.unwrap(value), masked.most), shape)
-    elif type(value) is Weak or (value == 0 and kind_of_number(value) and op in _DIVISIONS):
+    elif is_dynamic(value) or (value == 0 and kind_of_number(value) and op in _DIVISIONS):
         dtype = lw.unwrap(operators.binary(lw, op, old, value)).dtype  # what the number becomes beside a Tensor
-        scalar = F.cast(value.value, dtype=dtype) if type(value) is Weak else constant(value, tensor(dtype, ()))
+        scalar = F.cast(value.value, dtype=dtype) if is_dynamic(value) else constant(value, tensor(dtype, ()))
         given = broadcast_to(scalar, shape)
     else:
         return value

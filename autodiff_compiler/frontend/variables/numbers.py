@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from ...errors import MissingAttributeError
 from ...ir.build import current
+from ...ir.core import Value
 from ...ir.primitive import F
 from ...runtime.mutable import NUMBER_DTYPE
-from .arithmetic import checked_int, joined_number, kind_of_number, lifted_number, number_binary
+from .arithmetic import COMPARISON, checked_int, joined_number, kind_of_number, lifted_number, number_binary
 from .base import Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
-from .values import Weak, describe
-
-_COMPARE = {
-    "Eq": "equal",
-    "NotEq": "not_equal",
-    "Lt": "less",
-    "LtE": "less_equal",
-    "Gt": "greater",
-    "GtE": "greater_equal",
-}
+from .objects import ObjectVariable
+from .text import with_spec
+from .values import ArrayVar, Text, Weak, describe
 
 
 @kind(Weak)
@@ -38,21 +33,42 @@ class NumberVariable(Variable):
             return Weak(F.sub(F.neg(value), 1), int)
         return Weak(F.neg(value), kind) if op == "USub" else Weak(value, kind)
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        if kind_of_number(other):
-            return number_binary(lw, op, self.value, other)
-        return super().binary(lw, op, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if kind_of_number(a) and kind_of_number(b):
+            return number_binary(lw, op, a, b)
+        return super().binary(lw, op, a, b)
 
-    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
-        if kind_of_number(other):
-            return number_binary(lw, op, other, self.value)
-        return super().reflected(lw, op, other)
+    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        one, other = kind_of_number(a), kind_of_number(b)
+        if one is None or other is None:
+            return compare_known(lw, op, a, b)
+        kind = joined_number(one, other) or max((one, other), key=(bool, int, float).index)
+        x, y = (lifted_number(v, kind, current()) for v in (a, b))
+        return Weak(getattr(F, COMPARISON[op])(x, y), bool)
 
-    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _compare(lw, op, self.value, other)
+    def to_operand(self, lw: ValueContext) -> Any:
+        return self.value.value
 
-    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _compare(lw, op, other, self.value)
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        return Text("{}", (self.value,), ("number",))
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        return with_spec(self.value, "number", spec, self.sample())
+
+    def of_array(self, array: Any, tensors: bool) -> Any:
+        return array.item()
+
+    def is_own(self, start: int) -> bool:
+        return True
+
+    def around(self, value: Value, locked: str = "") -> Any:
+        return Weak(value, self.value.kind)
+
+    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+        return ArrayVar(self.value.value)
+
+    def sample(self) -> Any:
+        return self.value.kind(1)
 
     def truth(self, lw: ValueContext) -> Any:
         return self.value.value if self.value.kind is bool else F.not_equal(self.value.value, 0)
@@ -65,6 +81,9 @@ class NumberVariable(Variable):
     def getitem(self, lw: ValueContext, index: Any) -> Any:
         raise TypeError(f"'{self.value.kind.__name__}' object is not subscriptable")
 
+    def delitem(self, lw: ValueContext, index: Any) -> None:
+        del self.value.kind()[0]  # raises what Python raises
+
     def absolute(self, lw: ValueContext) -> Any:
         return Weak(F.abs(self.value.value), self.value.kind)
 
@@ -76,11 +95,22 @@ class NumberVariable(Variable):
             return checked_int(lw, x.value)
         return Weak(self.truth(lw) if kind is bool else F.cast(x.value, dtype=NUMBER_DTYPE[kind]), kind)
 
+    def index(self, lw: ValueContext) -> Any:
+        return super().index(lw) if self.value.kind is float else self.number(lw, int)
 
-def _compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
-    ka, kb = kind_of_number(a), kind_of_number(b)
-    if ka is None or kb is None:
-        return compare_known(lw, op, a, b)
-    kind = joined_number(ka, kb) or max((ka, kb), key=(bool, int, float).index)
-    x, y = (lifted_number(v, kind, current()) for v in (a, b))
-    return Weak(getattr(F, _COMPARE[op])(x, y), bool)
+    def rounded(self, lw: ValueContext, digits: Any) -> Any:
+        x = self.value
+        if digits is None:
+            return checked_int(lw, F.round(x.value)) if x.kind is float else self.number(lw, int)
+        count, x = int(digits.__index__()), x if x.kind is float else self.number(lw, int)
+        return x if x.kind is int and count >= 0 else Weak(F.round_digits(x.value, digits=count), x.kind)
+
+
+@kind(enum.IntEnum)
+class IntEnumVariable(ObjectVariable):
+    """A member of an enumeration that is an int."""
+
+    __slots__ = ()
+
+    def beside_tensor(self, lw: ValueContext) -> Any:
+        return int(self.value)

@@ -7,8 +7,7 @@ gives something else, the use is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,45 +24,31 @@ from ...errors import (
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import METHODS, F
+from ...ir.types import TensorType
 from ...primitives.numpy_names import bindable, counterpart, proposal, understood
 from ...runtime.records import is_named_tuple
 from ...runtime.tensor import Tensor
 from ..guards.objects import type_of
-from .arithmetic import SYMBOL, to_number
+from .arithmetic import COMPARISON, SYMBOL, to_number
+from .base import variable_of
 from .interpreter import ValueContext
-from .requirements import constant, is_tensor_var, operand, operator_product
+from .requirements import operator_product
 from .structure import flatten, is_static, map_leaves
-from .values import ArrayVar, LocalList, StateVar, TensorVar, Weak, describe, is_dynamic
+from .values import ArrayVar, LocalList, TensorVar, describe, is_dynamic, is_tensor
 
 __all__ = [
+    "OF_TYPE",
     "ArrayMethod",
     "array_attribute",
     "array_binary",
+    "array_constant",
     "array_method",
-    "array_of",
     "array_subscript",
     "array_unary",
-    "detached",
     "numpy_call",
+    "stacked",
+    "without_arrays",
 ]
-
-SHARED_WITH_ARRAY = "shares its memory with an array, which asnumpy() gave,"
-
-
-def detached(lw: ValueContext, owner: TensorVar | StateVar) -> ArrayVar:
-    """``owner.asnumpy()``: the elements without derivative.
-
-    In eager mode the array shows what is written to the Tensor later, so nothing may be.
-    """
-    if isinstance(owner, TensorVar):
-        owner.locked = owner.locked or SHARED_WITH_ARRAY
-    elif not lw.effects.export(owner.name):
-        raise UnsupportedCallError(
-            f"asnumpy() of the Parameter {owner.name} in a loop or branch that assigns it",
-            code="AC1801",
-            hint="take the array of a copy: `w.copy().asnumpy()`",
-        )
-    return ArrayVar(F.stop_gradient(lw.unwrap(owner)), np.ndarray, owner)
 
 
 # ---------------------------------------------------------------------------------------------------- functions
@@ -79,11 +64,19 @@ def numpy_call(lw: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str,
         return ArrayVar(found.value, np.ndarray if found.type.shape else np.generic)
     if not bindable(fn, args, kwargs):
         raise _unmapped(fn, kwargs)
-    if any(map(is_tensor_var, flatten((tuple(args), tuple(kwargs.values()))))):
-        given = [map_leaves(partial(operand, lw), a) for a in args]
-        named = {k: map_leaves(partial(operand, lw), v) for k, v in kwargs.items()}
+    if any(map(is_tensor, flatten((tuple(args), tuple(kwargs.values()))))):
+
+        def operand(x: Any) -> Any:
+            return variable_of(x).beside_tensor(lw)
+
+        given, named = _mapped(operand, args, kwargs)
         return _localized(lw.native(counterpart(fn), given, named))  # type: ignore[arg-type]
     return _array_call(lw, fn, args, kwargs)
+
+
+def _mapped(fn: Callable[[Any], Any], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call with ``fn`` of their leaves."""
+    return [map_leaves(fn, a) for a in args], {k: map_leaves(fn, v) for k, v in kwargs.items()}
 
 
 def _unmapped(fn: Any, options: Any = ()) -> UnsupportedCallError:
@@ -110,26 +103,18 @@ def _array(lw: ValueContext, fn: Any, x: Any, dtype: Any = None, **options: Any)
     """``np.array(x)``: the elements, detached."""
     if options.keys() - {"copy"}:
         raise _unmapped(fn)
-    copies = fn is np.array and options.get("copy", True)
-    if is_tensor_var(x):
-        found = ArrayVar(F.stop_gradient(lw.unwrap(x))) if copies else detached(lw, x)
-    elif type(x) is ArrayVar or type(x) is Weak:
-        found = ArrayVar(x.value)
-    else:
-        found = _stacked([_array(lw, np.array, i) if not is_static(i) else _known(np.array(i)) for i in x])
+    found = variable_of(x).to_array(lw, copies=fn is np.array and options.get("copy", True))
     return found if dtype is None else array_method(lw, ArrayMethod("astype", found), [dtype], {})
 
 
-def array_of(lw: ValueContext, x: Any) -> ArrayVar:
-    """A nested list of arrays and numbers as one array."""
-    return _array(lw, np.array, x)
+def array_constant(x: np.ndarray[Any, Any]) -> Value:
+    """An array known while compiling, as a constant of the program."""
+    made = Tensor(x)
+    return current().array(made.asnumpy(), type_of(made), "array")
 
 
-def _known(x: np.ndarray[Any, Any]) -> ArrayVar:
-    return ArrayVar(constant(x).value)
-
-
-def _stacked(rows: list[ArrayVar]) -> ArrayVar:
+def stacked(rows: list[ArrayVar]) -> ArrayVar:
+    """Arrays of one shape as the rows of one array."""
     dtype = np.result_type(*[r.type.dtype.numpy for r in rows])
     values = [_cast(r.value, dtype) for r in rows]
     return ArrayVar(F.stack(*values, axis=-1 - values[0].ndim))
@@ -143,13 +128,7 @@ def _cast(value: Value, dtype: Any) -> Value:
 # ---------------------------------------------------------------------------------------------------- array semantics
 def _probe(x: Any) -> Any:
     """A value of the same type, for asking NumPy what it would return."""
-    if type(x) is Weak:
-        return x.kind(1)
-    if type(x) is not ArrayVar:
-        return x
-    shape: Any = x.type.shape
-    one = x.type.dtype.numpy.type(1)
-    return one if x.kind is np.generic else np.broadcast_to(one, shape)
+    return variable_of(x).sample()
 
 
 def _regular(x: Any) -> Any:
@@ -161,7 +140,7 @@ def _regular(x: Any) -> Any:
 
 def _array_call(lw: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A mapped function on arrays and numbers, by NumPy's rules."""
-    probes = [map_leaves(_probe, a) for a in args]
+    probes, options = _mapped(_probe, args, kwargs)
     ours: Any = counterpart(fn)
     if isinstance(fn, np.ufunc):
         dtypes = fn.resolve_dtypes((*[_dtype_for_ufunc(p) for p in probes], *[None] * fn.nout))
@@ -173,7 +152,7 @@ def _array_call(lw: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str
     if (getattr(fn, "__module__", None) or "").startswith("numpy.linalg"):
         probes = [map_leaves(_regular, p) for p in probes]
     with np.errstate(all="ignore"):
-        expected = fn(*probes, **{k: map_leaves(_probe, v) for k, v in kwargs.items()})
+        expected = fn(*probes, **options)
     wanted = getattr(expected, "dtype", None)
     if fn is np.trapezoid and probes[0].dtype.kind in "iu":
         raise _unlike_numpy(fn)  # NumPy adds neighbours in the narrow dtype
@@ -201,8 +180,7 @@ def _applied(fn: Any, args: Sequence[Any], kwargs: dict[str, Any], dtype: Any) -
         found = _as_argument(x, dtype)
         return _mirrored(found) if fn in _OF_LOWER_TRIANGLES else found
 
-    given, named = [map_leaves(value, a) for a in args], {k: map_leaves(value, v) for k, v in kwargs.items()}
-    return _attempted(fn, counterpart(fn), given, named)
+    return _attempted(fn, counterpart(fn), *_mapped(value, args, kwargs))
 
 
 #: Functions that look at the lower triangle only, where ours take a symmetric matrix.
@@ -233,18 +211,15 @@ def _dtype_for_ufunc(probe: Any) -> Any:
 
 
 def _as_value(x: Any, dtype: Any) -> Value:
-    if type(x) is Weak or type(x) is ArrayVar:
-        return _cast(x.value, dtype)
-    made = Tensor(np.asarray(x).astype(dtype))
-    return current().array(made.asnumpy(), type_of(made), "array")
+    return _cast(x.value, dtype) if is_dynamic(x) else array_constant(np.asarray(x).astype(dtype))
 
 
 def _as_argument(x: Any, dtype: Any) -> Any:
-    if type(x) is ArrayVar:
-        return x.value if dtype is None or x.type.dtype.is_bool else _cast(x.value, dtype)
     if isinstance(x, np.ndarray):
-        return constant(x).value if dtype is None or x.dtype.kind == "b" else _as_value(x, dtype)
-    return x.item() if isinstance(x, np.generic) else x
+        return array_constant(x if dtype is None or x.dtype.kind == "b" else x.astype(dtype))
+    if type(x) is not ArrayVar:
+        return x.item() if isinstance(x, np.generic) else x
+    return x.value if dtype is None or x.type.dtype.is_bool else _cast(x.value, dtype)
 
 
 def _leaves(x: Any) -> list[Any]:
@@ -289,8 +264,8 @@ def _checked(fn: Any, expected: Any, found: Any) -> Any:
 _BINARY: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "floordiv": np.floor_divide,
     "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
-    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift, "Eq": np.equal, "NotEq": np.not_equal,
-    "Lt": np.less, "LtE": np.less_equal, "Gt": np.greater, "GtE": np.greater_equal,
+    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
+    **{op: getattr(np, name) for op, name in COMPARISON.items()},
 }  # fmt: skip
 _UNARY: dict[str, Any] = {"USub": np.negative, "UAdd": np.positive, "Invert": np.invert, "abs": np.absolute}
 
@@ -299,7 +274,7 @@ def array_binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     """An operator or comparison one of whose operands is an array; `op`: as its method, or as the tree names it."""
     a, b = (np.asarray(x) if isinstance(x, list | tuple) and is_static(x) else x for x in (a, b))
     for x in (a, b):
-        if not (type(x) in (ArrayVar, Weak, bool, int, float) or isinstance(x, np.ndarray | np.generic)):
+        if not isinstance(_probe(x), bool | int | float | np.ndarray | np.generic):
             raise UnsupportedCallError(
                 f"'{SYMBOL.get(op, op)}' of a {describe(a)} and a {describe(b)} cannot be used in compiled code",
                 code="AC1801",
@@ -319,10 +294,15 @@ def array_subscript(lw: ValueContext, owner: ArrayVar, index: Any) -> Any:
         raise UnsupportedCallError(
             "an array indexed by a mask has a size that depends on data", code="AC1801", hint="use np.where"
         )
-    index = map_leaves(lambda x: operand(lw, x) if type(x) is ArrayVar else x, index)
+    index = without_arrays(lw, index)
     found = lw.native(METHODS["__getitem__"], [TensorVar(owner.value), index])
     whole = found.type.shape != () or any(p is Ellipsis for p in parts)
     return ArrayVar(found.value, np.ndarray if whole else np.generic)
+
+
+def without_arrays(lw: ValueContext, index: Any) -> Any:
+    """An index with a Tensor or number for each array known only at run time."""
+    return map_leaves(lambda x: variable_of(x).beside_tensor(lw) if type(x) is ArrayVar else x, index)
 
 
 # ---------------------------------------------------------------------------------------------------- attributes
@@ -345,16 +325,22 @@ _METHODS = {
 _OWN_METHODS = {"reshape", "transpose", "flatten", "astype", "item"}
 
 
+#: Attributes of Tensors and arrays that their types tell.
+OF_TYPE: dict[str, Callable[[TensorType], Any]] = {
+    "shape": lambda t: t.shape,
+    "ndim": lambda t: t.ndim,
+    "size": lambda t: operator_product(t.shape),
+    "itemsize": lambda t: t.dtype.itemsize,
+    "nbytes": lambda t: t.dtype.itemsize * operator_product(t.shape),
+}
+
+
 def array_attribute(lw: ValueContext, owner: ArrayVar, name: str) -> Any:
     """``owner.name`` of an array."""
-    type_ = owner.type
-    if name in ("shape", "ndim"):
-        return getattr(type_, name)
-    size = operator_product(type_.shape)
-    known = {"dtype": type_.dtype.numpy, "size": size, "itemsize": type_.dtype.itemsize}
-    known["nbytes"] = size * type_.dtype.itemsize
-    if name in known:
-        return known[name]
+    if name == "dtype":
+        return owner.type.dtype.numpy
+    if name in OF_TYPE:
+        return OF_TYPE[name](owner.type)
     if name == "T":
         return _array_call(lw, np.transpose, [owner], {})
     if name == "real":

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import collections
+import copy
 import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ...errors import SideEffectError
+import numpy as np
+
+from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
+from ...ir.core import Value
 from ...runtime.precision import is_view
 from ..guards.guards import Holds
 from ..guards.objects import UNBOUND, class_attribute, is_ours, is_written, peek
 from . import cells, foreign, precision, single_dispatch
 from .arithmetic import BINARY, SLOT, UNARY_SLOT
 from .assignment import set_attribute_of_object
-from .base import Variable, kind, variable_of
+from .base import Recipe, Variable, kind, variable_of
 from .classes import call_object, get, has, inherited, is_jit_class, put
-from .comparison import compare_known
+from .comparison import can_be_asked, compare_known, is_item
 from .elements import by_numbers, used_up
 from .interpreter import ValueContext
 from .iteration import RangeOf
 from .lookup import attribute_now, found_or, runs_code, tells_of_changes
+from .numpy_calls import array_constant, stacked
 from .operators import attribute, subscript
 from .queries import part
-from .requirements import check_local, check_seen, python_method, refuse_environment, require_static, special
+from .requirements import check_local, check_seen, is_seen, python_method, refuse_environment, require_static, special
 from .rules import Intrinsic, intrinsic_of
+from .structure import elements, is_static
+from .text import by_method, can_be_shown, formatted_object
 from .truth_values import truth
-from .values import LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, Weak, describe
+from .values import ArrayVar, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, Weak, describe, usable
 
-__all__ = ["KnownSequence", "ObjectVariable"]
+__all__ = ["KnownSequence", "ObjectVariable", "made_by_compiled_code"]
 
 #: The methods by which objects become numbers.
 _CONVERSIONS: dict[type, tuple[str, ...]] = {
@@ -50,11 +57,11 @@ class ObjectVariable(Variable):
         result = special(lw, self.value, UNARY_SLOT[op])
         return _UNARY[op](self.value) if result is NotImplemented else result
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _known_binary(op, self.value, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return _known_binary(op, a, b)
 
-    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _known_binary(op, other, self.value)
+    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return compare_known(lw, op, a, b)
 
     def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
         x, name = self.value, f"__i{SLOT[op]}__"
@@ -69,11 +76,56 @@ class ObjectVariable(Variable):
             )
         return NotImplemented
 
-    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return compare_known(lw, op, self.value, other)
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        x = self.value
+        method = python_method(lw, x, "__contains__")
+        return self.holds(lw, item) if method is None else truth(lw, lw.call_python(method, [x, item], {}))
 
-    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return compare_known(lw, op, other, self.value)
+    def holds(self, lw: ValueContext, item: Any) -> Any:
+        """``item in x`` where no method of the user's says it."""
+        x = self.value
+        if any(python_method(lw, x, name) is not None for name in ("__iter__", "__getitem__")):
+            return is_item(lw, item, x)
+        if can_be_asked(item, x):
+            return item in x
+        return is_item(lw, item, x) if hasattr(type(x), "__iter__") else super().contains(lw, item)
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        found = by_method(lw, fn, self.value)
+        if found is not NotImplemented:
+            return found
+        return fn(self.value) if can_be_shown(self.value) else self.composed(lw)
+
+    def composed(self, lw: ValueContext) -> Any:
+        """The text of a container that holds values known only at run time."""
+        name = type(self.value).__name__
+        raise StaticValueError(
+            f"the text of a {name} that holds values known only at run time", hint="print its elements"
+        )
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        found = formatted_object(lw, self.value, spec)
+        return super().formatted(lw, spec) if found is NotImplemented else found
+
+    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        x = self.value
+        if is_static(x):
+            return lambda arrays: x
+        if elements(x) is None:
+            raise made_by_compiled_code(x)
+        return self.recipe_of_items(lw, values, tensors)
+
+    def recipe_of_items(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        """The same of a container, which is made anew."""
+        raise UnsupportedCallError(
+            f"a {describe(self.value)} cannot be given to py_call", hint="give it Tensors or numbers"
+        )
+
+    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+        x = self.value
+        if is_static(x):
+            return ArrayVar(array_constant(np.array(x)))
+        return stacked([variable_of(i).to_array(lw) for i in x])
 
     def truth(self, lw: ValueContext) -> Any:
         x = self.value
@@ -141,6 +193,20 @@ class ObjectVariable(Variable):
         check_local(lw, self.value)  # raises
         super().setitem(lw, index, value)
 
+    def delitem(self, lw: ValueContext, index: Any) -> None:
+        owner = self.value
+        if cells.is_made(lw, owner):
+            cells.set_item(lw, owner, index)
+        elif hasattr(type(owner), "__delitem__"):
+            check_local(lw, owner)
+            self.remove(lw, index)
+        else:
+            del owner[index]  # raises what Python raises
+
+    def remove(self, lw: ValueContext, index: Any) -> None:
+        """``del x[index]`` of a container of compiled code."""
+        raise NotImplementedError
+
     def length(self, lw: ValueContext) -> Any:
         x = self.value
         result = special(lw, x, "__len__")
@@ -159,6 +225,26 @@ class ObjectVariable(Variable):
             return value if isinstance(value, bool) else Weak(value, bool)
         result = special(lw, self.value, *_CONVERSIONS[kind])
         return kind(self.value, *more) if result is NotImplemented else variable_of(result).number(lw, kind)
+
+    def index(self, lw: ValueContext) -> Any:
+        result = special(lw, self.value, "__index__")
+        return operator.index(self.value) if result is NotImplemented else variable_of(result).index(lw)
+
+    def rounded(self, lw: ValueContext, digits: Any) -> Any:
+        x = self.value
+        method = python_method(lw, x, "__round__")
+        if method is not None:
+            return lw.call_python(method, [x] if digits is None else [x, digits], {})
+        check_seen(x, "round()")
+        return round(x, digits)
+
+    def copy(self, lw: ValueContext) -> Any:
+        x = self.value
+        if not is_static(x):
+            return x
+        if isinstance(x, np.ndarray | set) or is_seen(x):
+            return foreign.foreign_call(lw, copy.copy, [x], {})
+        raise UnsupportedCallError(f"a {describe(x)} cannot be copied in compiled code", hint="copy it outside")
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         x = self.value
@@ -212,6 +298,13 @@ class ObjectVariable(Variable):
         return lw.call_python(lw.outside.class_attribute(type(fn), "__call__"), [fn, *args], kwargs)
 
 
+def made_by_compiled_code(x: Any) -> UnsupportedCallError:
+    """The error for what exists only while compiling, and no host function can be given."""
+    return UnsupportedCallError(
+        f"a {describe(x)} made by compiled code cannot be given to py_call", hint="define it outside"
+    )
+
+
 def _known_binary(op: str, a: Any, b: Any) -> Any:
     """What Python itself makes of operands known while compiling, or of containers of whatever."""
     result = BINARY[op](*(list(x) if isinstance(x, LocalList) else x for x in (a, b)))
@@ -249,9 +342,9 @@ class BytesVariable(KnownSequence):
 
     __slots__ = ()
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        check_seen(other, "formatting")
-        return super().binary(lw, op, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        check_seen(b, "formatting")
+        return super().binary(lw, op, a, b)
 
 
 @kind(collections.ChainMap)
@@ -315,6 +408,10 @@ class LocalObjectVariable(ObjectVariable):
         result = special(lw, self.value, "__bool__", "__len__")
         return True if result is NotImplemented else truth(lw, result)
 
+    def composed(self, lw: ValueContext) -> Any:
+        name = self.value.cls.__name__
+        raise StaticValueError(f"the text of a {describe(self.value)}", hint=f"give {name} a `__str__` or `__repr__`")
+
     def getattr(self, lw: ValueContext, name: str) -> Any:
         return get(lw, self.value, name)
 
@@ -326,6 +423,20 @@ class LocalObjectVariable(ObjectVariable):
 
     def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
         put(lw, self.value, name, value)
+
+    def copy(self, lw: ValueContext) -> Any:
+        x = self.value
+        method = python_method(lw, x, "__copy__")
+        return LocalObject(x.cls, usable(x).slots) if method is None else lw.call_python(method, [x], {})
+
+    def deepcopy(self, lw: ValueContext, go: Callable[[Any], Any]) -> Any:
+        if python_method(lw, self.value, "__deepcopy__") is not None:
+            name = self.value.cls.__name__
+            raise UnsupportedCallError(f"{name} has a `__deepcopy__` of its own", hint="call it by name")
+        new = self.copy(lw)
+        if type(new) is LocalObject:
+            new.slots = {k: go(v) for k, v in new.slots.items()}
+        return new
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return call_object(lw, self.value, args, kwargs)

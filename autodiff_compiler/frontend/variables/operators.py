@@ -36,9 +36,8 @@ def binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     if result is not NotImplemented:
         return result
     left, right = variable_of(a), variable_of(b)
-    if right.precedence > left.precedence and not left.goes_first:
-        return right.reflected(lw, op, a)
-    return left.binary(lw, op, b)
+    decides = right if right.precedence > left.precedence and not left.goes_first else left
+    return decides.binary(lw, op, a, b)
 
 
 def _user_binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:

@@ -12,7 +12,7 @@ from ...runtime.precision import child_view, has_other_floats, view_of, viewed
 from ..guards.objects import class_attribute, is_ours
 from .interpreter import ValueContext
 from .structure import flatten, map_leaves
-from .values import StateVar, TensorVar
+from .values import StateVar, TensorVar, is_tensor
 
 __all__ = ["enter", "read", "whole"]
 
@@ -59,7 +59,7 @@ def _guard(lw: ValueContext, cell: Any) -> Any:
 
 def _in_dtype(lw: ValueContext, x: Any, dtype: DType) -> Any:
     def other(v: Any) -> bool:
-        return type(v) in (TensorVar, StateVar) and has_other_floats(v.type, dtype)
+        return is_tensor(v) and has_other_floats(v.type, dtype)
 
     def leaf(v: Any) -> Any:
         return TensorVar(F.cast(lw.unwrap(v), dtype=dtype), _LOCKED, source=v) if other(v) else v

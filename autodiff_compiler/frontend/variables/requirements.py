@@ -13,11 +13,9 @@ import numpy as np
 
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ...ir.abstract import Abstract
-from ...ir.build import current
 from ...ir.primitive import trace
 from ...runtime.tensor import NO_ELEMENTS, NO_LENGTH, Tensor
-from ..guards.objects import NATIVE, class_attribute, is_ours, type_of
-from .arithmetic import to_number
+from ..guards.objects import NATIVE, class_attribute, is_ours
 from .interpreter import ValueContext
 from .naming import instead_of_changing, made_inside, name_of
 from .structure import flatten, is_static
@@ -27,11 +25,11 @@ from .values import (
     LocalDict,
     LocalList,
     LocalSet,
-    StateVar,
     TensorVar,
     class_of,
     describe,
     is_dynamic,
+    is_tensor,
 )
 
 __all__ = [
@@ -40,13 +38,10 @@ __all__ = [
     "check_key",
     "check_local",
     "check_seen",
-    "constant",
     "element_index",
     "is_generated",
     "is_seen",
-    "is_tensor_var",
     "length_of",
-    "operand",
     "operator_product",
     "python_method",
     "refuse_data",
@@ -56,10 +51,6 @@ __all__ = [
     "settled_index",
     "special",
 ]
-
-
-def is_tensor_var(x: Any) -> bool:
-    return type(x) is TensorVar or type(x) is StateVar
 
 
 def python_method(lw: ValueContext, x: Any, name: str) -> Any:
@@ -115,7 +106,7 @@ def is_generated(x: Any, method: types.FunctionType) -> bool:
 
 def as_index(lw: ValueContext, x: Any) -> Any:
     """x, or the integer that a user's object stands for."""
-    if is_tensor_var(x) and not x.type.dtype.is_int:
+    if is_tensor(x) and not x.type.dtype.is_int:
         raise TypeError(f"only an integer tensor can be an index, not one of {x.type.dtype.name}")
     result = special(lw, x, "__index__")
     return x if result is NotImplemented else result
@@ -223,25 +214,6 @@ def refuse_data(name: str) -> None:
         raise SideEffectError(
             f"'{name}' cannot be used in compiled code", code="AC1605", hint="use `ops.assign(parameter, value)`"
         )
-
-
-def operand(lw: ValueContext, x: Any) -> Any:
-    """An operand of a Tensor operator: NumPy's scalars are Python numbers, its arrays constant Tensors."""
-    if type(x) is ArrayVar:
-        return TensorVar(x.value) if x.kind is np.ndarray else to_number(lw, x, None)
-    return constant(x)
-
-
-def constant(x: Any) -> Any:
-    """The same for what is known at compile time."""
-    if isinstance(x, np.generic):
-        return x.item()
-    if isinstance(x, enum.IntEnum):
-        return int(x)
-    if not isinstance(x, np.ndarray):
-        return x
-    made = Tensor(x)
-    return TensorVar(current().array(made.asnumpy(), type_of(made), "array"))
 
 
 def operator_product(shape: Any) -> int:

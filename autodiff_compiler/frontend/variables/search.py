@@ -12,7 +12,7 @@ from .iteration import Iteration
 from .requirements import python_method
 from .structure import elements
 from .truth_values import both, either
-from .values import Weak, usable
+from .values import usable
 
 __all__ = ["first_that", "is_data"]
 
@@ -35,11 +35,10 @@ def _search(lw: ValueContext, items: Iterator[Any], test: Callable[[Any], Any], 
     result: Any = not ends
     for item in items:
         found = test(item)
-        found = found.value if type(found) is Weak else found
         if found is ends:
             return ends
         if flat:
-            result = (either if ends else both)(lw, result, found)
+            result = (either if ends else both)(result, found)
         elif isinstance(found, Value):
 
             def rest() -> Any:

@@ -7,38 +7,44 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean, shown_as
+from ...errors import (
+    MissingAttributeError,
+    SideEffectError,
+    StaticValueError,
+    UnsupportedCallError,
+    did_you_mean,
+    shown_as,
+)
+from ...ir.core import Value
 from ...ir.primitive import METHODS, PROPERTIES, F
 from ...ir.primitive import call as public
-from ...ir.types import TensorType
 from ...primitives.in_place import IN_PLACE, fitting
-from ...runtime.parameter import Parameter
-from ...runtime.tensor import NO_LENGTH, Tensor
+from ...runtime.tensor import NO_LENGTH, Tensor, wrap
 from . import numpy_calls, precision
-from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, to_number
+from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, kind_of_number, to_number
 from .assignment import assign_state, set_item
-from .base import Variable, kind
-from .comparison import COMPARE_SLOT, MIRRORED, compare_objects
+from .base import Variable, class_name, kind, variable_of
+from .comparison import COMPARE_SLOT, MIRRORED, compare_objects, is_item
 from .interpreter import ValueContext
 from .iteration import Slices
 from .naming import name_of
 from .objects import ObjectVariable
-from .requirements import LEAVING, is_tensor_var, length_of, operand, operator_product, refuse_data, settled_index
+from .requirements import LEAVING, as_index, length_of, refuse_data, settled_index
 from .rules import TENSOR_METHODS
-from .structure import map_leaves
+from .text import with_spec
 from .truth_values import truth_of_one
-from .values import ARRAY, ArrayVar, StateVar, TensorVar, Weak, is_dynamic
+from .values import ARRAY, STANDS_FOR_PARAMETER, ArrayVar, StateVar, TensorVar, Text, Weak, is_dynamic, is_tensor
 
 __all__ = ["TensorMethod"]
 
 
 def _binary(lw: ValueContext, slot: str, a: Any, b: Any) -> Any:
-    a, b = (operand(lw, x) for x in (a, b))
+    a, b = (variable_of(x).beside_tensor(lw) for x in (a, b))
     for x in (a, b):
-        if not (is_dynamic(x) or type(x) in (bool, int, float)) and not isinstance(x, Tensor):
-            kinds = [f"'{(v.kind if type(v) is Weak else type(v)).__name__}'" for v in (a, b)]
-            raise TypeError(f"unsupported operand type(s) for {SYMBOL[slot]}: {kinds[0]} and {kinds[1]}")
-    first, name = (a, f"__{slot}__") if is_tensor_var(a) else (b, f"__r{slot}__")
+        if not (is_dynamic(x) or kind_of_number(x) or isinstance(x, Tensor)):
+            names = f"'{class_name(a)}' and '{class_name(b)}'"
+            raise TypeError(f"unsupported operand type(s) for {SYMBOL[slot]}: {names}")
+    first, name = (a, f"__{slot}__") if is_tensor(a) else (b, f"__r{slot}__")
     second = b if first is a else a
     method = METHODS.get(name)
     if method is None:
@@ -57,15 +63,10 @@ class TensorMethod:
 
 
 def _attribute(lw: ValueContext, owner: Any, name: str) -> Any:
-    type_: TensorType = owner.type
-    if name in ("shape", "dtype", "ndim"):
-        return getattr(type_, name)
-    if name == "size":
-        return operator_product(type_.shape)
-    if name == "itemsize":
-        return type_.dtype.itemsize
-    if name == "nbytes":
-        return type_.dtype.itemsize * operator_product(type_.shape)
+    if name == "dtype":
+        return owner.type.dtype
+    if name in numpy_calls.OF_TYPE:
+        return numpy_calls.OF_TYPE[name](owner.type)
     if name in PROPERTIES:
         return lw.native(METHODS[name], [owner])
     if name in METHODS:
@@ -78,9 +79,8 @@ def _attribute(lw: ValueContext, owner: Any, name: str) -> Any:
     if name in ("item", "__len__", "copy", "assign_value", "asnumpy", "numpy", "register_hook"):
         return TensorMethod(name, owner, None)
     known = [*METHODS, "shape", "dtype", "ndim", "size"]
-    kind = Parameter if type(owner) is StateVar else Tensor
     refuse_data(name)
-    if hasattr(kind, name):
+    if hasattr(variable_of(owner).python_class(), name):
         raise UnsupportedCallError(
             f"'{name}' of a Tensor cannot be used in compiled code"
             + (": it would leave the graph, and cut the gradient" if name in LEAVING else ""),
@@ -95,7 +95,7 @@ def _tensor_method(lw: ValueContext, method: TensorMethod, args: list[Any], kwar
     if name == "item":
         return to_number(lw, owner, None)
     if name in ("asnumpy", "numpy"):
-        return numpy_calls.detached(lw, owner)
+        return variable_of(owner).to_array(lw, copies=False)
     if name == "__len__":
         return owner.type.shape[0]
     if name == "copy":
@@ -115,17 +115,14 @@ def _tensor_method(lw: ValueContext, method: TensorMethod, args: list[Any], kwar
 def _change_tensor(lw: ValueContext, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``t.add_(x)``: the Tensor itself, with another value."""
     owner = precision.whole(method.owner)
-    if type(owner) is TensorVar:
-        lw.effects.check_writable(owner)
+    variable: Any = variable_of(owner)
+    variable.check_writable(lw)
     if method.function is None:
         assign_state(lw, owner, *args, **kwargs)
         return owner
     found = lw.call(method.function, [owner, *args], kwargs)
     new = fitting(method.name, owner.type, lw.unwrap(found))
-    if type(owner) is StateVar:
-        assign_state(lw, owner, TensorVar(new))
-    else:
-        lw.effects.write(owner, new)
+    variable.overwrite(lw, new)
     return owner
 
 
@@ -149,17 +146,52 @@ class TensorVariable(Variable):
             )
         return NotImplemented
 
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _binary(lw, SLOT[op], self.value, other)
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return _binary(lw, SLOT[op], a, b)
 
-    def reflected(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _binary(lw, SLOT[op], other, self.value)
+    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return _compare(lw, op, a, b)
 
-    def compare(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _compare(lw, op, self.value, other)
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        return is_item(lw, item, self.value)
 
-    def compared(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _compare(lw, op, other, self.value)
+    def unwrap(self, lw: ValueContext) -> Any:
+        lw.effects.snapshots.note_read(self.value, lw.here)
+        return self.value.value
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        box = self.value
+        if box.snapshot is not None:
+            raise StaticValueError("the text of a Tensor that is one of several Parameters, chosen at run time")
+        # A box of its own, so that later changes of the Tensor leave the text as it is.
+        form, way = ("{}", "repr") if fn is repr else ("{!s}", "str")
+        return Text(form, (TensorVar(lw.unwrap(box)),), (way,))
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        type_ = self.value.type
+        like = wrap(np.ones(type_.shape, type_.dtype.numpy))
+        return with_spec(self.shown(lw, str).arguments[0], "number", spec, like)
+
+    def of_array(self, array: Any, tensors: bool) -> Any:
+        return wrap(np.array(array)) if tensors else np.array(array)
+
+    def is_own(self, start: int) -> bool:
+        return bool(self.value.serial >= start)
+
+    def around(self, value: Value, locked: str = "") -> Any:
+        return TensorVar(value, locked)
+
+    def overwrite(self, lw: ValueContext, value: Value) -> None:
+        lw.effects.write(self.value, value)
+
+    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+        if not copies:
+            self.share(lw)
+        return ArrayVar(F.stop_gradient(lw.unwrap(self.value)), np.ndarray, None if copies else self.value)
+
+    def share(self, lw: ValueContext) -> None:
+        """From now on an array shares its memory, which shows in eager mode what is written to it: nothing may be."""
+        self.value.locked = self.value.locked or "shares its memory with an array, which asnumpy() gave,"
 
     def truth(self, lw: ValueContext) -> Any:
         return truth_of_one(lw.unwrap(self.value))
@@ -168,8 +200,7 @@ class TensorVariable(Variable):
         return _attribute(lw, self.value, name)
 
     def getitem(self, lw: ValueContext, index: Any) -> Any:
-        index = settled_index(lw, index)
-        index = map_leaves(lambda x: operand(lw, x) if type(x) is ArrayVar else x, index)
+        index = numpy_calls.without_arrays(lw, settled_index(lw, index))
         return lw.native(METHODS["__getitem__"], [self.value, index])
 
     def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
@@ -185,6 +216,27 @@ class TensorVariable(Variable):
 
     def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
         return Weak(self.truth(lw), bool) if kind is bool else to_number(lw, self.value, kind)
+
+    def index(self, lw: ValueContext) -> Any:
+        return to_number(lw, as_index(lw, self.value), int)
+
+    def assign(self, lw: ValueContext, value: Any) -> None:
+        if self.value.snapshot is not None:
+            raise SideEffectError(
+                "assign() got a Tensor that is one of several, chosen at run time, and may be a Parameter",
+                code="AC1606",
+                hint="assign each Parameter in the branch that chooses it",
+            )
+        if self.value.source is not STANDS_FOR_PARAMETER:
+            super().assign(lw, value)
+        assign_state(lw, self.value, value)
+
+    def copy(self, lw: ValueContext) -> Any:
+        return TensorVar(lw.unwrap(self.value))
+
+    def check_writable(self, lw: ValueContext) -> None:
+        """Refuses to write where somebody else may hold the Tensor."""
+        lw.effects.check_writable(self.value)
 
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [self._row(lw, i) for i in range(length_of(self.value))]
@@ -205,6 +257,45 @@ class ParameterVariable(TensorVariable):
 
     __slots__ = ()
 
+    def identity(self) -> Any:
+        return self.value.source
+
+    def assign(self, lw: ValueContext, value: Any) -> None:
+        assign_state(lw, self.value, value)
+
+    def copy(self, lw: ValueContext) -> Any:
+        raise UnsupportedCallError(
+            "a copy of a Parameter would be a new Parameter", code="AC1803", hint="copy its value: `w.copy()`"
+        )
+
+    def check_writable(self, lw: ValueContext) -> None:
+        pass
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        source = self.value.source
+        return lw.outside.property(source, "text", "the text of a Parameter", lambda: str(source))
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        return Variable.formatted(self, lw, spec)
+
+    def unwrap(self, lw: ValueContext) -> Any:
+        return F.state_read(state=self.value.name, type=self.value.type)
+
+    def is_own(self, start: int) -> bool:
+        return False
+
+    def overwrite(self, lw: ValueContext, value: Value) -> None:
+        lw.effects.snapshots.note_write(self.value.name)
+        F.state_write(value, state=self.value.name, type=self.value.type)
+
+    def share(self, lw: ValueContext) -> None:
+        if not lw.effects.export(self.value.name):
+            raise UnsupportedCallError(
+                f"asnumpy() of the Parameter {self.value.name} in a loop or branch that assigns it",
+                code="AC1801",
+                hint="take the array of a copy: `w.copy().asnumpy()`",
+            )
+
     def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
         raise SideEffectError(
             f"attribute '{name}' of a Parameter cannot be written in compiled code",
@@ -221,16 +312,12 @@ class ParameterVariable(TensorVariable):
 
 
 def _compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
-    a, b = operand(lw, a), operand(lw, b)
-    if not (_is_numeric(a) and _is_numeric(b)):  # as `==` of a Tensor knows nothing else, Python compares identities
-        return compare_objects(op, a, b)
-    if is_tensor_var(a):
+    a, b = (variable_of(x).beside_tensor(lw) for x in (a, b))
+    if not all(is_dynamic(x) or isinstance(x, int | float | Tensor) for x in (a, b)):
+        return compare_objects(op, a, b)  # as `==` of a Tensor knows nothing else, Python compares identities
+    if is_tensor(a):
         return lw.native(METHODS[COMPARE_SLOT[op]], [a, b])
     return lw.native(METHODS[COMPARE_SLOT[MIRRORED.get(op, op)]], [b, a])
-
-
-def _is_numeric(x: Any) -> bool:
-    return is_tensor_var(x) or isinstance(x, Weak | int | float | Tensor | ArrayVar | np.ndarray | np.generic)
 
 
 @kind(Tensor)
@@ -238,6 +325,18 @@ class MetTensor(ObjectVariable):
     """A Tensor that was made while compiling, as itself."""
 
     __slots__ = ()
+
+    def _captured(self, lw: ValueContext) -> Variable:
+        return variable_of(lw.outside.captured(self.value))
+
+    def unwrap(self, lw: ValueContext) -> Any:  # bound in a partial, or held by an object whose code runs natively
+        return self._captured(lw).unwrap(lw)
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        return self._captured(lw).shown(lw, fn)
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        return self._captured(lw).formatted(lw, spec)
 
     def truth(self, lw: ValueContext) -> Any:
         return bool(self.value)

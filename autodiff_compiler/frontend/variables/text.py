@@ -6,54 +6,42 @@ of Python and its arguments.  It can be printed, raised, used as the message of 
 
 from __future__ import annotations
 
-import builtins
 import collections
 import dataclasses
 import operator
 import re
 import string
-import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from ...errors import StaticValueError
 from ...ir.build import current
 from ...ir.core import Value
-from ...runtime.parameter import ParameterTuple
-from ...runtime.records import is_named_tuple
-from ...runtime.tensor import Tensor, wrap
 from ..guards import objects
 from . import requirements
-from .arithmetic import BINARY, SLOT, kind_of_number, lifted_number, to_number
-from .base import kind
+from .arithmetic import kind_of_number, lifted_number
+from .base import variable_of
 from .elements import iterate_static
 from .interpreter import ValueContext
-from .objects import KnownSequence, ObjectVariable
-from .requirements import is_tensor_var, refuse_text, require_static
-from .rules import intrinsic
 from .structure import elements, flatten, is_static, parts
-from .values import (
-    ArrayVar,
-    DictView,
-    LocalDict,
-    LocalList,
-    LocalObject,
-    NewException,
-    StateVar,
-    TensorVar,
-    Text,
-    Weak,
-    class_of,
-    describe,
-    is_dynamic,
-    usable,
-)
+from .values import Text, Weak, class_of, describe, is_dynamic, is_tensor, usable
 
-__all__ = ["Operands", "concatenated", "format_method", "formatted", "join", "method", "percent", "text"]
-
-_ONLY = "such text can be printed, raised, be the message of an assert, or be joined to other text"
+__all__ = [
+    "Operands",
+    "as_text",
+    "by_method",
+    "can_be_shown",
+    "concatenated",
+    "fields",
+    "format_method",
+    "formatted",
+    "formatted_object",
+    "join",
+    "method",
+    "percent",
+    "text",
+    "with_spec",
+]
 
 
 # ---------------------------------------------------------------------------------------------------- pieces
@@ -61,23 +49,22 @@ def _literal(piece: str) -> str:
     return piece.replace("{", "{{").replace("}", "}}")
 
 
+def as_text(piece: Any) -> Text:
+    """A str, known now or only at run time, as text made at run time."""
+    return piece if type(piece) is Text else Text(_literal(piece), (), ())
+
+
 def concatenated(*pieces: Any) -> Any:
     """Pieces of text, static or not, as one."""
+    for p in pieces:
+        if not isinstance(p, str | Text):
+            raise TypeError(f"can only concatenate str, not {describe(p)}")
     if all(isinstance(p, str) for p in pieces):
         return "".join(pieces)
-    forms: list[str] = []
-    arguments: list[Any] = []
-    ways: list[str] = []
-    for p in pieces:
-        if type(p) is Text:
-            forms.append(p.form)
-            arguments += p.arguments
-            ways += p.ways
-        elif isinstance(p, str):
-            forms.append(_literal(p))
-        else:
-            raise TypeError(f"can only concatenate str, not {describe(p)}")
-    return Text("".join(forms), tuple(arguments), tuple(ways))
+    made = [as_text(p) for p in pieces]
+    arguments = tuple([x for t in made for x in t.arguments])
+    ways = tuple([w for t in made for w in t.ways])
+    return Text("".join([t.form for t in made]), arguments, ways)
 
 
 def join(separator: Any, pieces: Sequence[Any]) -> Any:
@@ -92,32 +79,24 @@ def text(lw: ValueContext, fn: Any, x: Any = "", *spec: Any) -> Any:
     """``str(x)``, ``repr(x)``, ``ascii(x)`` or ``format(x, spec)``; the methods of users' classes are compiled."""
     if fn is ascii:
         return _ascii(text(lw, repr, x))
-    run_time = type(usable(x)) in (TensorVar, StateVar, Weak, Text, ArrayVar)
-    if (fn is format and run_time) or (spec and type(spec[0]) is Text):
-        return _formatted(lw, x, spec[0] if spec else "")
-    if fn is str and spec:
-        return str(x, *spec)
-    made = _dynamic(lw, fn, x)
-    if made is not None:
-        return made
+    if fn is not format and spec:
+        return fn(x, *spec)
+    variable = variable_of(usable(x))
+    return variable.formatted(lw, spec[0]) if any(spec) else variable.shown(lw, fn)
+
+
+def by_method(lw: ValueContext, fn: Any, x: Any) -> Any:
+    """The text that a method of the user's class gives; NotImplemented if there is none."""
     method = requirements.python_method(lw, x, "__format__") if fn is format else None
     if method is not None:
-        return lw.call_python(method, [x, *(spec or ("",))], {})
-    if fn is not repr and not any(spec):
-        method = requirements.python_method(lw, x, "__str__")
+        return lw.call_python(method, [x, ""], {})
+    method = None if fn is repr else requirements.python_method(lw, x, "__str__")
     method = method or requirements.python_method(lw, x, "__repr__")
-    if method is not None and not objects.is_ours(method):
-        if requirements.is_generated(x, method):
-            return _fields(lw, class_of(x).__qualname__, _shown_fields(lw, x))
-        if not _of_namedtuple(method):
-            return lw.call_python(method, [x], {})
-    if type(x) is LocalObject:
-        raise StaticValueError(f"the text of a {describe(x)}", hint=f"give {x.cls.__name__} a `__str__` or `__repr__`")
-    if elements(x) is None or (is_static(x) and all(map(requirements.is_seen, parts(x)))):
-        return fn(x, *spec)
-    if any(spec):
-        raise TypeError(f"unsupported format string passed to {describe(x).split()[0]}.__format__")
-    return _container(lw, x)
+    if method is None or objects.is_ours(method):
+        return NotImplemented
+    if requirements.is_generated(x, method):
+        return fields(lw, class_of(x).__qualname__, _shown_fields(lw, x))
+    return NotImplemented if _of_namedtuple(method) else lw.call_python(method, [x], {})
 
 
 def _of_namedtuple(method: Any) -> bool:
@@ -128,63 +107,9 @@ def _shown_fields(lw: ValueContext, x: Any) -> list[tuple[str, Any]]:
     return [(f.name, lw.call(getattr, [x, f.name], {})) for f in dataclasses.fields(class_of(x)) if f.repr]
 
 
-def _fields(lw: ValueContext, name: str, fields: Sequence[tuple[str, Any]]) -> Any:
-    return concatenated(f"{name}(", join(", ", [concatenated(f"{k}=", text(lw, repr, v)) for k, v in fields]), ")")
-
-
-def _dynamic(lw: ValueContext, fn: Any, x: Any) -> Any:
-    """The text of a value known only at run time; None for other values."""
-    kind = type(usable(x))
-    if kind is Text:
-        return Text("{!r}", (x,), ("text",)) if fn is repr else x
-    if kind is Weak:
-        return Text("{}", (x,), ("number",))
-    if kind is StateVar:
-        source = x.source
-        return lw.outside.property(source, "text", "the text of a Parameter", lambda: str(source))
-    if kind is TensorVar:
-        if x.snapshot is not None:
-            raise StaticValueError("the text of a Tensor that is one of several Parameters, chosen at run time")
-        # A box of its own, so that later changes of the Tensor leave the text as it is.
-        return Text("{!s}" if fn is str else "{}", (TensorVar(lw.unwrap(x)),), ("str" if fn is str else "repr",))
-    if kind is ArrayVar:
-        return Text("{!s}" if fn is str else "{!r}", (x,), (_way_of_array(x),))
-    if isinstance(x, Tensor):
-        return text(lw, fn, lw.outside.captured(x))
-    return None
-
-
-def _way_of_array(x: ArrayVar) -> str:
-    return "array" if x.kind is np.ndarray else "scalar"
-
-
-def _container(lw: ValueContext, x: Any) -> Any:
-    """The text of a container that holds values known only at run time."""
-    if isinstance(x, dict):
-        _check_class(x, (dict, LocalDict))
-        pairs = [(text(lw, repr, k), text(lw, repr, _element(lw, x, k))) for k in x]
-        return concatenated("{", join(", ", [concatenated(k, ": ", v) for k, v in pairs]), "}")
-    items = [_element(lw, x, i) for i in range(len(x))]
-    if is_named_tuple(x):
-        return _fields(lw, type(x).__name__, list(zip(x._fields, items, strict=True)))
-    _check_class(x, (list, LocalList, tuple, ParameterTuple, DictView))
-    shown = join(", ", [text(lw, repr, i) for i in items])
-    if isinstance(x, DictView):
-        return concatenated(f"dict_{x.kind}([", shown, "])")
-    if isinstance(x, list):
-        return concatenated("[", shown, "]")
-    return concatenated("(", shown, ",)" if len(items) == 1 else ")")
-
-
-def _element(lw: ValueContext, x: Any, key: Any) -> Any:
-    return x[key] if isinstance(x, LocalList | LocalDict) else lw.outside.item(x, key, x[key])
-
-
-def _check_class(x: Any, classes: tuple[type, ...]) -> None:
-    if type(x) not in classes:
-        raise StaticValueError(
-            f"the text of a {type(x).__name__} that holds values known only at run time", hint="print its elements"
-        )
+def fields(lw: ValueContext, name: str, held: Sequence[tuple[str, Any]]) -> Any:
+    """The text of an object of a class by its fields."""
+    return concatenated(f"{name}(", join(", ", [concatenated(f"{k}=", text(lw, repr, v)) for k, v in held]), ")")
 
 
 def _ascii(x: Any) -> Any:
@@ -195,39 +120,33 @@ def _ascii(x: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- formatting
-def _formatted(lw: ValueContext, x: Any, spec: Any) -> Any:
-    """``format(x, spec)`` where one of the two is known only at run time."""
-    if spec == "":
-        return text(lw, str, x)
+def formatted_object(lw: ValueContext, x: Any, spec: Any) -> Any:
+    """``format(x, spec)`` of an object; NotImplemented if the specification would have to be known."""
     kind = kind_of_number(x)
-    if kind is not None:
-        if isinstance(spec, str):
-            format(kind(1), spec)  # raises what Python raises
-        number = x if type(x) is Weak else Weak(lifted_number(x, kind, current()), kind)
-        return _with_spec(number, "number", spec)
-    if isinstance(x, str | Text):
-        if isinstance(spec, str):
-            format("", spec)
-        return _with_spec(x if isinstance(x, Text) else Text(_literal(x), (), ()), "text", spec)
-    if type(x) is ArrayVar:
-        if isinstance(spec, str):
-            sizes: Any = x.type.shape
-            format(np.ones(sizes) if x.kind is np.ndarray else 1.0, spec)
-        return _with_spec(x, _way_of_array(x), spec)
-    if type(x) is TensorVar:
-        made = text(lw, str, x)
-        if isinstance(spec, str):
-            shape: Any = x.type.shape
-            format(wrap(np.ones(shape, x.type.dtype.numpy)), spec)
-        return _with_spec(made.arguments[0], "number", spec)
-    raise StaticValueError(f"how a {describe(x)} is formatted must be known at compile time")
+    if kind is not None and not isinstance(spec, str):
+        return with_spec(Weak(lifted_number(x, kind, current()), kind), "number", spec)
+    method = requirements.python_method(lw, x, "__format__")
+    if method is not None:
+        return lw.call_python(method, [x, spec], {})
+    if not isinstance(spec, str):
+        return NotImplemented
+    if can_be_shown(x):
+        return format(x, spec)
+    raise TypeError(f"unsupported format string passed to {describe(x).split()[0]}.__format__")
 
 
-def _with_spec(x: Any, way: str, spec: Any) -> Text:
-    if isinstance(spec, str) and not {"{", "}"}.intersection(spec):
-        return Text(f"{{:{spec}}}", (x,), (way,))
-    nested = spec if type(spec) is Text else Text(_literal(spec), (), ())
-    return Text("{:{}}", (x, nested), (way, "text"))
+def can_be_shown(x: Any) -> bool:
+    """Whether Python itself can tell the text of an object while compiling."""
+    return elements(x) is None or (is_static(x) and all(map(requirements.is_seen, parts(x))))
+
+
+def with_spec(x: Any, way: str, spec: Any, like: Any = None) -> Text:
+    """A value in one of the ways of `Text`, formatted; `like` is a known value, which raises what Python raises."""
+    if isinstance(spec, str):
+        format(like, spec)
+        if not {"{", "}"}.intersection(spec):
+            return Text(f"{{:{spec}}}", (x,), (way,))
+    return Text("{:{}}", (x, as_text(spec)), (way, "text"))
 
 
 def formatted(lw: ValueContext, x: Any, conversion: str, spec: Any) -> Any:
@@ -326,26 +245,19 @@ def _conversion(lw: ValueContext, found: Any, x: Any, width: Any, digits: Any) -
         return text(lw, format, x, spec)
     whole = kind in "diuxXoc"
     if not (is_dynamic(x) or requirements.is_seen(x)):
-        x = lw.call(int if whole else float, [x], {})
-        return _conversion(lw, found, x, width, digits)
-    if type(x) is Weak or type(x) in (TensorVar, StateVar):
-        if whole and digits is None and (kind not in "xXoc" or _kind_of(x) is not float):
-            x = to_number(lw, x, int) if is_dynamic(x) and type(x) is not Weak else lw.call(int, [x], {})
-        elif kind in "eEfFgG":
-            x = to_number(lw, x, float) if type(x) is not Weak else lw.call(float, [x], {})
-        else:
-            raise StaticValueError(f"'{found[0]}' of a {describe(x)} known only at run time", hint="use format()")
-        sign = "+" if "+" in flags else " " if " " in flags else ""
-        fill = "0" if "0" in flags and "-" not in flags else ""
-        place = align if "-" in flags else ""
-        letter = {"i": "d", "u": "d"}.get(kind, kind)
-        sharp = "#" if "#" in flags else ""
-        return text(lw, format, x, f"{place}{sign}{sharp}{fill}{'' if width is None else width}{cut}{letter}")
-    raise TypeError(f"%{kind} format: a real number is required, not {describe(x)}")
-
-
-def _kind_of(x: Any) -> type:
-    return x.kind if type(x) is Weak else float if x.type.dtype.is_float else int
+        return _conversion(lw, found, variable_of(x).number(lw, int if whole else float), width, digits)
+    given = (float if x.type.dtype.is_float else int) if is_tensor(x) else kind_of_number(x)
+    if given is None:
+        raise TypeError(f"%{kind} format: a real number is required, not {describe(x)}")
+    if not ((whole and digits is None and (kind not in "xXoc" or given is not float)) or kind in "eEfFgG"):
+        raise StaticValueError(f"'{found[0]}' of a {describe(x)} known only at run time", hint="use format()")
+    x = variable_of(x).number(lw, int if whole else float)
+    sign = "+" if "+" in flags else " " if " " in flags else ""
+    fill = "0" if "0" in flags and "-" not in flags else ""
+    place = align if "-" in flags else ""
+    letter = {"i": "d", "u": "d"}.get(kind, kind)
+    sharp = "#" if "#" in flags else ""
+    return text(lw, format, x, f"{place}{sign}{sharp}{fill}{'' if width is None else width}{cut}{letter}")
 
 
 # ---------------------------------------------------------------------------------------------------- operands
@@ -360,7 +272,7 @@ class Operands:
 
     def add(self, x: Any, way: str) -> int:
         """The number of an operand: a Tensor or a number in one of the ways of `Text`."""
-        value = x.value if type(x) in (Weak, ArrayVar) else self._lw.unwrap(x)
+        value = variable_of(x).to_operand(self._lw)
         key = (id(value), way)
         if key not in self._known:
             self._known[key] = len(self.values)
@@ -379,94 +291,3 @@ class Operands:
     def _form(self, x: Text) -> tuple[Any, ...]:
         pairs = zip(x.arguments, x.ways, strict=True)
         return (x.form, *[self._form(a) if way == "text" else self.add(a, way) for a, way in pairs])
-
-
-# ---------------------------------------------------------------------------------------------------- functions
-def _text_function(name: str) -> Any:
-    fn = getattr(builtins, name)
-    return lambda lw, *args, **kwargs: text(lw, fn, *args, **kwargs)
-
-
-for _name in ("str", "repr", "format", "ascii"):
-    intrinsic(getattr(builtins, _name))(_text_function(_name))
-
-
-# ---------------------------------------------------------------------------------------------------- what can be done
-def _binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
-    if op == "Mod" and isinstance(a, str):
-        return percent(lw, a, b)
-    if op == "Add" and isinstance(b, str | Text):
-        return concatenated(a, b)
-    refuse_text(a, f"operator {SLOT[op]}")
-    refuse_text(b, f"operator {SLOT[op]}")
-    if is_tensor_var(b) and op == "Add":
-        raise TypeError(f'can only concatenate str (not "{type(b).__name__}") to str')
-    require_static(b, f"the operand of {SLOT[op]}")
-    return BINARY[op](a, b)
-
-
-@kind(str)
-class StrVariable(KnownSequence):
-    """A str known while compiling."""
-
-    __slots__ = ()
-    goes_first = True
-
-    def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
-        return _binary(lw, op, self.value, other)
-
-
-class _Opaque(ObjectVariable):
-    """A value known only at run time that nobody looks into."""
-
-    __slots__ = ()
-    made_here = True
-
-    def length(self, lw: ValueContext) -> Any:
-        return refuse_text(self.value, "len()")
-
-    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
-        return refuse_text(self.value, "the truth value" if kind is bool else f"{kind.__name__}()")
-
-    def truth(self, lw: ValueContext) -> Any:
-        return refuse_text(self.value, "the truth value")
-
-    def getattr(self, lw: ValueContext, name: str) -> Any:
-        return refuse_text(self.value, f"'.{name}'")
-
-    def getitem(self, lw: ValueContext, index: Any) -> Any:
-        return refuse_text(self.value, "an element")
-
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
-        refuse_text(self.value, "iteration")
-        return ()
-
-
-@kind(Text)
-class TextVariable(_Opaque, StrVariable):
-    """A str known only at run time."""
-
-    __slots__ = ()
-
-
-@kind(NewException)
-class NewExceptionVariable(_Opaque):
-    """An exception that compiled code makes, which is raised and not looked at."""
-
-    __slots__ = ()
-
-    def python_class(self) -> type:
-        cls: type = self.value.cls
-        return cls
-
-
-@kind(types.BuiltinFunctionType)
-class BuiltinVariable(ObjectVariable):
-    """A function or bound method that C defines; one of a str may be given what is known at run time."""
-
-    __slots__ = ()
-
-    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        owner = self.value.__self__
-        made = method(lw, owner, self.value.__name__, args, kwargs) if isinstance(owner, str) else None
-        return super().called(lw, args, kwargs) if made is None else made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...ir.core import Value
@@ -32,32 +33,32 @@ def truth_of_one(value: Value) -> Value:
 
 def negate(x: Any) -> Any:
     """``not`` of a truth value."""
-    if isinstance(x, Value):
-        return Weak(F.logical_not(x), bool)
-    return Weak(F.logical_not(x.value), bool) if type(x) is Weak else not x
+    x = _plain(x)
+    return Weak(F.logical_not(x), bool) if isinstance(x, Value) else not x
 
 
-def _value(x: Any) -> Any:
-    return x.value if type(x) is Weak else x
-
-
-def both(lw: ValueContext, a: Any, b: Any) -> Any:
+def both(a: Any, b: Any) -> Any:
     """``a and b`` of truth values that are both evaluated."""
-    a, b = _value(a), _value(b)
-    if isinstance(a, Value) and isinstance(b, Value):
-        return Weak(F.logical_and(a, b), bool)
-    dynamic, static = (a, b) if isinstance(a, Value) else (b, a)
-    if isinstance(dynamic, Value):
-        return Weak(dynamic, bool) if static else False
-    return a and b
+    return _combined(F.logical_and, False, a, b)
 
 
-def either(lw: ValueContext, a: Any, b: Any) -> Any:
+def either(a: Any, b: Any) -> Any:
     """``a or b`` of truth values that are both evaluated."""
-    a, b = _value(a), _value(b)
-    if isinstance(a, Value) and isinstance(b, Value):
-        return Weak(F.logical_or(a, b), bool)
-    dynamic, static = (a, b) if isinstance(a, Value) else (b, a)
-    if isinstance(dynamic, Value):
-        return True if static else Weak(dynamic, bool)
-    return a or b
+    return _combined(F.logical_or, True, a, b)
+
+
+def _combined(op: Callable[[Value, Value], Value], settles: bool, *given: Any) -> Any:
+    """What two truth values are together, if one of them settles it and the other says nothing."""
+    known: list[bool] = []
+    unknown: list[Value] = []
+    for x in map(_plain, given):
+        (unknown if isinstance(x, Value) else known).append(x)
+    if settles in known:
+        return settles
+    if not unknown:
+        return not settles
+    return Weak(unknown[0] if known else op(*unknown), bool)
+
+
+def _plain(x: Any) -> Any:
+    return x.value if type(x) is Weak else x

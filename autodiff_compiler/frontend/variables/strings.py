@@ -1,0 +1,129 @@
+"""Text, known now or only at run time, and exceptions: what can be done with them."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from .arithmetic import BINARY, SLOT
+from .base import class_name, kind
+from .interpreter import ValueContext
+from .objects import KnownSequence, ObjectVariable
+from .requirements import refuse_text, require_static
+from .rules import intrinsic
+from .structure import is_static
+from .text import as_text, concatenated, method, percent, text, with_spec
+from .values import NewException, Text, is_tensor
+
+
+@kind(str)
+class StrVariable(KnownSequence):
+    """A str known while compiling."""
+
+    __slots__ = ()
+    goes_first = True
+
+    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if op == "Mod" and isinstance(a, str):
+            return percent(lw, a, b)
+        if op == "Add" and isinstance(b, str | Text):
+            return concatenated(a, b)
+        refuse_text(a, f"operator {SLOT[op]}")
+        refuse_text(b, f"operator {SLOT[op]}")
+        if is_tensor(b) and op == "Add":
+            raise TypeError(f'can only concatenate str (not "{type(b).__name__}") to str')
+        require_static(b, f"the operand of {SLOT[op]}")
+        return BINARY[op](a, b)
+
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        if not is_static(item):
+            raise TypeError(f"'in <string>' requires string as left operand, not {class_name(item)}")
+        return item in self.value
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        if isinstance(spec, str):
+            return super().formatted(lw, spec)
+        return with_spec(as_text(self.value), "text", spec)
+
+
+class _Opaque(ObjectVariable):
+    """A value known only at run time that nobody looks into."""
+
+    __slots__ = ()
+    made_here = True
+
+    def length(self, lw: ValueContext) -> Any:
+        return refuse_text(self.value, "len()")
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        return refuse_text(self.value, "the text")
+
+    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
+        return refuse_text(self.value, "the truth value" if kind is bool else f"{kind.__name__}()")
+
+    def contains(self, lw: ValueContext, item: Any) -> Any:
+        return refuse_text(self.value, "'in'")
+
+    def truth(self, lw: ValueContext) -> Any:
+        return refuse_text(self.value, "the truth value")
+
+    def getattr(self, lw: ValueContext, name: str) -> Any:
+        return refuse_text(self.value, f"'.{name}'")
+
+    def getitem(self, lw: ValueContext, index: Any) -> Any:
+        return refuse_text(self.value, "an element")
+
+    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+        refuse_text(self.value, "iteration")
+        return ()
+
+
+@kind(Text)
+class TextVariable(_Opaque, StrVariable):
+    """A str known only at run time."""
+
+    __slots__ = ()
+
+    def shown(self, lw: ValueContext, fn: Any) -> Any:
+        return Text("{!r}", (self.value,), ("text",)) if fn is repr else self.value
+
+    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+        return with_spec(self.value, "text", spec, "")
+
+    def python_class(self) -> type:
+        return str
+
+
+@kind(NewException)
+class NewExceptionVariable(_Opaque):
+    """An exception that compiled code makes, which is raised and not looked at."""
+
+    __slots__ = ()
+
+    def python_class(self) -> type:
+        cls: type = self.value.cls
+        return cls
+
+
+@kind(types.BuiltinFunctionType)
+class BuiltinVariable(ObjectVariable):
+    """A function or bound method that C defines; one of a str may be given what is known at run time."""
+
+    __slots__ = ()
+
+    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        owner = self.value.__self__
+        made = method(lw, owner, self.value.__name__, args, kwargs) if isinstance(owner, str) else None
+        return super().called(lw, args, kwargs) if made is None else made
+
+
+# ---------------------------------------------------------------------------------------------------- functions
+def _text_function(name: str) -> Any:
+    fn = getattr(builtins, name)
+    return lambda lw, *args, **kwargs: text(lw, fn, *args, **kwargs)
+
+
+for _name in ("str", "repr", "format", "ascii"):
+    intrinsic(getattr(builtins, _name))(_text_function(_name))
