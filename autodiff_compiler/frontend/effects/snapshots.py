@@ -6,7 +6,8 @@ from typing import Any
 
 from ...errors import SideEffectError
 from ...source import Loc
-from ..variables.values import Snapshot, TensorVar, serial_now
+from ..variables.changing import serial_now
+from ..variables.values import Snapshot, TensorVar
 
 __all__ = ["Snapshots"]
 

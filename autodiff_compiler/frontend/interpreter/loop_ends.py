@@ -21,7 +21,7 @@ from ..effects.may_alias import Ties
 from ..variables.structure import elements, rebuild
 from ..variables.values import LocalDict, LocalList, LocalObject, LocalSet, TensorVar
 
-__all__ = ["Ends"]
+__all__ = ["Ends", "Place"]
 
 #: A carried value by number, and the way to one of its parts.
 Place = tuple[int, ...]

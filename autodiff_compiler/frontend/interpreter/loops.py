@@ -22,12 +22,13 @@ from ..effects.exceptions import emit_raise
 from ..report.decisions import KEPT, Decision
 from ..syntax.jumps import RETURNED
 from ..syntax.scope import assigned_names
+from ..variables.changing import KNOWN_TRIPS
 from ..variables.frames import turn
 from ..variables.interpreter import Diverged, Region, ValueContext
 from ..variables.iteration import Iteration, iteration_of
 from ..variables.truth_values import negate
 from ..variables.values import NewException, Weak, describe
-from .carries import KNOWN_TRIPS, Loop
+from .carries import Loop
 from .conditions import condition_of
 from .context import StatementContext, statement
 from .control import branch
@@ -244,7 +245,7 @@ def _keep(lw: StatementContext, node: Any, iteration: Iteration, n: Any) -> None
 
     body = loop.trace([_COUNT], [s.type.elem for s in sequences], run)  # type: ignore[attr-defined]
     _refuse_changes(loop, iteration)
-    inits = loop.inits(body.templates, body.types)
+    inits = loop.inits(body.templates)
     _place_of_rest(lw, node, iteration)
     op = trace.builder.emit_op(
         REGISTRY["scan"], (count, *inits, *sequences), (len(inits), False), (body.builder.ret(*body.ends),)
@@ -292,7 +293,7 @@ def _keep_stoppable(lw: StatementContext, node: Any, iteration: Iteration, n: An
         return more if stopped is False else Weak(F.logical_and(more.value, negate(stopped).value), bool)
 
     cond = _condition(loop, body, [_COUNT], condition)
-    inits = loop.inits(body.templates, body.types)
+    inits = loop.inits(body.templates)
     _place_of_rest(lw, node, iteration)
     zero = trace.builder.const(0, _COUNT)
     op = trace.builder.emit_op(REGISTRY["while"], (zero, *inits), (), (cond, body.builder.ret(following, *body.ends)))
@@ -442,7 +443,7 @@ def _emit_while(lw: StatementContext, node: Any, loop: Loop, body: Any, cond: An
     endless = cond.outs[0].constant is True
     if endless and not any(op.defn.name in ("raise", "assert") for op in ops_of(body.builder.block)):
         raise _never_ends(lw, node.test)
-    inits = loop.inits(body.templates, body.types)
+    inits = loop.inits(body.templates)
     lw.place(node)
     op = trace.builder.emit_op(REGISTRY["while"], inits, (), (cond, body.builder.ret(*body.ends)))
     _leave(loop, body, op.results[1:])

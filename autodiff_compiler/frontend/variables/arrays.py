@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import from_numpy
+from ...ir.build import Builder
+from ...ir.core import Value
+from ...ir.types import TensorType, tensor
 from ...runtime.tensor import NO_LENGTH
 from .arithmetic import SLOT, to_number
 from .base import Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
+from .leaves import ArrayLeaf, Leaf
 from .numpy_calls import ArrayMethod, array_attribute, array_binary, array_method, array_subscript, array_unary
 from .objects import ObjectVariable
 from .requirements import check_local, length_of, require_static, settled_index
@@ -72,6 +77,13 @@ class ArrayVariable(Variable):
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [array_subscript(lw, self.value, i) for i in range(length_of(self.value))]
 
+    def leaf(self) -> Leaf | None:
+        return ArrayLeaf(self.value.type, self.value.kind)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        value: Value = self.value.value
+        return value
+
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         array = self.value
         name = "ndarray" if array.kind is np.ndarray else array.type.dtype.numpy.name
@@ -117,6 +129,16 @@ class KnownArray(ObjectVariable):
         if type(x) is not np.ndarray or x.dtype.hasobject:
             return super().iterate(lw)
         return [lw.outside.item(x, i, v) for i, v in enumerate(list(x))]
+
+    def leaf(self) -> Leaf | None:
+        x = self.value
+        if x.dtype.kind not in "biuf":
+            return None
+        kind = np.ndarray if isinstance(x, np.ndarray) else np.generic
+        return ArrayLeaf(tensor(from_numpy(x.dtype), x.shape), kind, fixed=True)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        return builder.array(np.array(self.value), type)
 
 
 @kind(ArrayMethod)

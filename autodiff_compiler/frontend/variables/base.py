@@ -6,8 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 from ...errors import UnsupportedSyntaxError
+from ...ir.build import Builder
+from ...ir.core import Value
+from ...ir.types import TensorType
 from .arithmetic import SLOT
 from .interpreter import ValueContext
+from .leaves import Leaf
 from .values import describe, usable
 
 __all__ = ["Variable", "kind", "variable_of"]
@@ -97,6 +101,17 @@ class Variable:
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """``x(*args, **kwargs)``."""
         raise TypeError(f"'{self.python_class().__name__}' object is not callable")
+
+    def leaf(self) -> Leaf | None:
+        """What is known of it, if a block's parameter can stand for it."""
+        return None
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        """It as a Value of a type that it fits, at the end of a builder's block."""
+        raise self._refused("a Value")
+
+    def name_value(self, name: str) -> None:
+        """Gives its Value the name by which the user calls it, if it has none yet."""
 
     def _refused(self, what: str) -> UnsupportedSyntaxError:
         return UnsupportedSyntaxError(f"{what} of {describe(self.value)} is not supported", code="AC1103")

@@ -12,7 +12,8 @@ from ...ir.primitive import trace
 from ...source import Loc
 from ..syntax.scope import Prepared
 from ..syntax.source_tree import Bindings, SourceTree
-from .values import MaybeUnbound, serial_now, usable
+from .changing import serial_now
+from .values import MaybeUnbound, usable
 
 __all__ = ["Closure", "Frame", "turn", "turn_of_call"]
 

@@ -15,6 +15,7 @@ from ...errors import LoopError, StaticValueError, UnsupportedSyntaxError, shown
 from ...ir.core import Value
 from ...source import Loc
 from .arithmetic import to_number
+from .changing import Cursor
 from .elements import used_up
 from .frames import turn_of_call
 from .interpreter import ValueContext
@@ -22,7 +23,7 @@ from .iteration import END, ENDLESS, Enumerate, Iteration, Reversed, Through, Zi
 from .requirements import as_index, require_static, special
 from .rules import intrinsic
 from .truth_values import truth
-from .values import Cursor, describe
+from .values import describe
 
 __all__ = ["ENDLESS", "Iterated", "live", "with_sentinel", "wrapped"]
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import MissingAttributeError
-from ...ir.build import current
+from ...ir.build import Builder, current
+from ...ir.core import Value
 from ...ir.primitive import F
+from ...ir.types import TensorType
 from ...runtime.mutable import NUMBER_DTYPE
 from .arithmetic import checked_int, joined_number, kind_of_number, lifted_number, number_binary
 from .base import Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
+from .leaves import Leaf, NumberLeaf
 from .values import Weak, describe
 
 _COMPARE = {
@@ -79,6 +82,17 @@ class NumberVariable(Variable):
     def python_class(self) -> type:
         kind: type = self.value.kind
         return kind
+
+    def leaf(self) -> Leaf | None:
+        return NumberLeaf.of(self.value.kind)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        with builder:
+            value: Value = F.cast(self.value.value, dtype=type.dtype)
+        return value
+
+    def name_value(self, name: str) -> None:
+        self.value.value.name = self.value.value.name or name
 
 
 def _compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:

@@ -8,16 +8,20 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ...ir.build import Builder
+from ...ir.core import Value
+from ...ir.types import TensorType
 from ...runtime.precision import is_view
 from ..guards.objects import class_attribute, is_ours, is_written, peek
 from . import cells, foreign, precision, single_dispatch
-from .arithmetic import BINARY, UNARY_SLOT
+from .arithmetic import BINARY, UNARY_SLOT, kind_of_number
 from .assignment import set_attribute_of_object
 from .base import Variable, kind, variable_of
 from .classes import call_object, get, is_jit_class, put
 from .comparison import compare_known
 from .elements import by_numbers, used_up
 from .interpreter import ValueContext
+from .leaves import Leaf, NumberLeaf
 from .lookup import attribute_now, tells_of_changes
 from .operators import attribute, subscript
 from .queries import part
@@ -146,6 +150,13 @@ class ObjectVariable(Variable):
             lw.outside.read(v, ("iterate", id(x), i), f"element {i}", element(i), watched=watched)
             for i, v in enumerate(items)
         ]
+
+    def leaf(self) -> Leaf | None:
+        kind = kind_of_number(self.value)
+        return None if kind is None else NumberLeaf.of(kind, fixed=True)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        return builder.const(self.value, type)
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value

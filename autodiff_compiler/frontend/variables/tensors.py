@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean, shown_as
+from ...ir.build import Builder
+from ...ir.core import Value
 from ...ir.primitive import METHODS, PROPERTIES, F
 from ...ir.primitive import call as public
 from ...ir.types import TensorType
@@ -20,6 +22,7 @@ from .assignment import assign_state, set_item
 from .base import Variable, kind
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects
 from .interpreter import ValueContext
+from .leaves import Leaf, TensorLeaf
 from .objects import ObjectVariable
 from .requirements import LEAVING, is_tensor_var, length_of, operand, operator_product, refuse_data, settled_index
 from .rules import TENSOR_METHODS
@@ -186,6 +189,17 @@ class TensorVariable(Variable):
     def _row(self, lw: ValueContext, i: int) -> Any:
         return lw.native(METHODS["__getitem__"], [self.value, i])
 
+    def leaf(self) -> Leaf | None:
+        box = self.value
+        return TensorLeaf(box.type, locked=box.locked, snapshot=box.snapshot)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        value: Value = self.value.value
+        return value
+
+    def name_value(self, name: str) -> None:
+        self.value.value.name = self.value.value.name or name
+
 
 @kind(StateVar)
 class ParameterVariable(TensorVariable):
@@ -209,6 +223,18 @@ class ParameterVariable(TensorVariable):
         lw.effects.snapshots.note_write(state.name)
         new = METHODS["__setitem__"](held, lw.unwrap(index), lw.unwrap(value))
         F.state_write(new, state=state.name, type=state.type)
+
+    def leaf(self) -> Leaf | None:
+        state = self.value
+        return TensorLeaf(state.type, fixed=True, snapshot=state.snapshot, source=state.source)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        with builder:
+            value: Value = F.state_read(state=self.value.name, type=self.value.type)
+        return value
+
+    def name_value(self, name: str) -> None:
+        """A Parameter has its own name."""
 
 
 def _compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:

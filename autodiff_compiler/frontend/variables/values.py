@@ -7,7 +7,6 @@ lists and dicts that compiled code made (and may therefore change) are `LocalLis
 
 from __future__ import annotations
 
-import itertools
 import types
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -23,7 +22,8 @@ from ...runtime.records import record_fields
 from ...runtime.tensor import Tensor
 from ...source import Loc
 from ..guards.guards import Unwatched
-from ..guards.objects import module_name
+from ..guards.objects import UNBOUND, module_name
+from .changing import Aliased, Changing, serial_now
 
 __all__ = [
     "ARRAY",
@@ -34,7 +34,6 @@ __all__ = [
     "ArrayVar",
     "AttributeVar",
     "BoundContainer",
-    "Cursor",
     "DictView",
     "Held",
     "LocalDict",
@@ -44,7 +43,6 @@ __all__ = [
     "LocalSuper",
     "MaybeUnbound",
     "NewException",
-    "Progress",
     "Snapshot",
     "StateVar",
     "TensorVar",
@@ -52,57 +50,25 @@ __all__ = [
     "Weak",
     "class_of",
     "describe",
+    "is_box",
     "is_broken",
     "is_dynamic",
     "is_marked",
+    "is_unbound",
     "record_fields",
     "snapshot_of",
     "unmarked",
     "usable",
 ]
 
-_serial = itertools.count()
 
-
-class Changing:
-    """An object of compile time that changes: regions note what it holds, branches join that and loops carry it.
-
-    `serial` is greater than that of what was made before.  It is `broken` where paths disagree about its content.
-    """
-
-    __slots__ = ()
-    serial: int
-    broken: CompileError | None
-
-    def content(self) -> Any:
-        """A copy of what it holds now; why that is not known, if it is broken."""
-        return self.copied() if self.broken is None else self.broken
-
-    def set_content(self, saved: Any) -> None:
-        """Puts a saved content back."""
-        self.broken = saved if isinstance(saved, CompileError) else None  # type: ignore[misc]  # a slot of subclasses
-        if self.broken is None:
-            self.fill(saved)
-
-    def copied(self) -> Any:
-        """A copy of what it holds."""
-        raise NotImplementedError
-
-    def fill(self, saved: Any) -> None:
-        """Gives it other content."""
-        raise NotImplementedError
-
-    def as_value(self, held: Any) -> Any:
-        """A content as an abstract value, which can be joined."""
-        return held
-
-    def of_value(self, value: Any) -> Any:
-        """The content that such a value is."""
-        return value
+def is_box(x: Any) -> bool:
+    """Whether a value is the box of a Tensor, which Tensors assigned by index change for all its names."""
+    return type(x) is TensorVar
 
 
 @shown_as("Tensor")
-class TensorVar(Unknown, Changing):
+class TensorVar(Unknown, Aliased):
     """A Tensor known by its type: a box, shared by all names of that Tensor, around its current Value.
 
     `locked` says why its elements cannot be assigned: somebody whom this box does not know may hold the Tensor too.
@@ -117,7 +83,7 @@ class TensorVar(Unknown, Changing):
         self.locked = locked
         self.snapshot = snapshot
         self.source = source
-        self.serial = next(_serial)
+        self.serial = serial_now()
 
     @property
     def type(self) -> TensorType:
@@ -138,6 +104,9 @@ class TensorVar(Unknown, Changing):
     def of_value(self, value: TensorVar) -> Value:
         return value.value
 
+    def _new(self, held: Value) -> TensorVar:
+        return TensorVar(held, snapshot=self.snapshot)
+
 
 @shown_as("Parameter")
 class StateVar(Unknown):
@@ -147,6 +116,11 @@ class StateVar(Unknown):
 
     def __init__(self, name: str, type: TensorType, source: Tensor) -> None:
         self.name, self.type, self.source = name, type, source
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What its value read now is."""
+        return Snapshot(frozenset([self.name]), serial_now())
 
     def __repr__(self) -> str:
         return f"Parameter {self.name}: {self.type}"
@@ -163,13 +137,12 @@ class Snapshot:
 def snapshot_of(*boxes: Any) -> Snapshot | None:
     """The snapshot that one of these values, chosen at run time, is."""
     states: set[str] = set()
-    since = next(_serial)
+    since = serial_now()
     for x in boxes:
-        if type(x) is StateVar:
-            states.add(x.name)
-        elif getattr(x, "snapshot", None) is not None:
-            states |= x.snapshot.states
-            since = min(since, x.snapshot.since)
+        snapshot = getattr(x, "snapshot", None)
+        if snapshot is not None:
+            states |= snapshot.states
+            since = min(since, snapshot.since)
     return Snapshot(frozenset(states), since) if states else None
 
 
@@ -197,13 +170,15 @@ class AttributeVar(Changing):
         self.noted = False
 
     @property
-    def label(self) -> str:
-        """What error messages call it."""
+    def label(self) -> str:  # type: ignore[override]  # a constant of the others
         return f"attribute '{self.name}' of {type(self.owner).__name__}"
 
     def content(self) -> Any:
         known = type(self.entry) is TensorVar and not isinstance(self.held, CompileError)
         return Held(self.held, self.kept) if known else self.held
+
+    def seen(self, value: Any) -> Any:
+        return value.value if type(value) is Held else value
 
     def set_content(self, saved: Any) -> None:
         self.held, self.kept = saved if type(saved) is Held else (saved, saved is self.entry)
@@ -211,11 +186,11 @@ class AttributeVar(Changing):
 
 def _begin(container: LocalList | LocalDict, marked: bool) -> None:
     container.broken, container.locked, container.marked = None, "", marked
-    container.serial = next(_serial)
+    container.serial = serial_now()
 
 
 @shown_as("list")
-class LocalList(list, Changing, Unwatched):
+class LocalList(list, Aliased, Unwatched):
     """A list made by compiled code.
 
     `broken` is why its content cannot be known here, if paths disagree about it; `locked` as for a `TensorVar`;
@@ -238,9 +213,12 @@ class LocalList(list, Changing, Unwatched):
     def fill(self, saved: Any) -> None:
         list.__setitem__(self, slice(None), saved)
 
+    def _new(self, held: Any) -> LocalList:
+        return LocalList(held, self.marked)
+
 
 @shown_as("dict")
-class LocalDict(dict, Changing, Unwatched):
+class LocalDict(dict, Aliased, Unwatched):
     """A dict made by compiled code; `broken`, `locked` and `marked` as for a list."""
 
     __slots__ = ("broken", "locked", "marked", "serial")
@@ -259,6 +237,9 @@ class LocalDict(dict, Changing, Unwatched):
     def fill(self, saved: Any) -> None:
         self.clear()
         self.update(saved)
+
+    def _new(self, held: Any) -> LocalDict:
+        return LocalDict(held, self.marked)
 
 
 @shown_as("str")
@@ -284,14 +265,9 @@ class NewException:
     def __init__(self, cls: type[BaseException], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.cls, self.args, self.kwargs = cls, args, kwargs
 
-    @property
-    def form(self) -> Any:
-        """What two of them must have in common for a join: all but the arguments."""
-        return self.cls, len(self.args), tuple(self.kwargs)
-
 
 @shown_as("object")
-class LocalObject(Changing):
+class LocalObject(Aliased):
     """An instance of a `jit_class` class made by compiled code: its attributes; `broken`, `locked` as for a list."""
 
     __slots__ = ("broken", "cls", "locked", "serial", "slots")
@@ -300,18 +276,16 @@ class LocalObject(Changing):
         self.cls, self.slots = cls, dict(slots)
         self.broken: CompileError | None = None
         self.locked = ""
-        self.serial = next(_serial)
-
-    @property
-    def form(self) -> Any:
-        """What two of them must have in common for a join: all but the values of the attributes."""
-        return self.cls, tuple(sorted(self.slots))
+        self.serial = serial_now()
 
     def copied(self) -> Any:
         return dict(self.slots)
 
     def fill(self, saved: Any) -> None:
         self.slots = dict(saved)
+
+    def _new(self, held: Any) -> LocalObject:
+        return LocalObject(self.cls, held)
 
 
 @shown_as("super")
@@ -340,50 +314,15 @@ class ArrayVar(Unknown):
         return self.value.type  # type: ignore[return-value]
 
 
-@shown_as("iterator")
-class Progress(Changing):
-    """How far compiled code has got with something; `broken` as for a list."""
-
-    #: what paths must agree about
-    held: Any
-
-    def __init__(self) -> None:
-        self.broken: CompileError | None = None
-        self.serial = next(_serial)
-
-    def copied(self) -> Any:
-        return self.held
-
-    def fill(self, saved: Any) -> None:
-        self.held = saved
-
-
-@shown_as("iterator")
-class Cursor(Progress):
-    """How many elements were taken from an iterator of compiled code."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.taken = 0
-
-    @property
-    def held(self) -> slice:
-        return slice(self.taken, None)
-
-    @held.setter
-    def held(self, saved: slice) -> None:
-        self.taken = saved.start
-
-
 @shown_as("set")
-class LocalSet(set, Changing):
+class LocalSet(set, Aliased):
     """A set of static elements made by compiled code; `broken` and `locked` as for a list."""
 
     def __init__(self, items: Any = ()) -> None:
         super().__init__(items)
         self.broken: CompileError | None = None
         self.locked = ""
-        self.serial = next(_serial)
+        self.serial = serial_now()
 
     def copied(self) -> Any:
         return set(self)
@@ -472,9 +411,9 @@ class MaybeUnbound:
     error: CompileError | None = None
 
 
-def serial_now() -> int:
-    """A number that is greater than the serial of every object made before."""
-    return next(_serial)
+def is_unbound(x: Any) -> bool:
+    """Whether a name or attribute has no usable value."""
+    return x is UNBOUND or type(x) is MaybeUnbound
 
 
 def is_dynamic(x: Any) -> bool:
