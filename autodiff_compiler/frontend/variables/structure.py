@@ -277,7 +277,7 @@ def outline(x: Any) -> Outline:
 def told_apart(a: Any, b: Any) -> tuple[str, str]:
     """What error messages call two values of which one is not like the other."""
     one, other = describe(a), describe(b)
-    return (one, other) if one != other else (type(a).__name__, type(b).__name__)
+    return (one, other) if one != other else (f"{type(a).__name__} object", f"{type(b).__name__} object")
 
 
 def plain_copy(x: Any) -> Any:
