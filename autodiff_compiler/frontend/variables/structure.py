@@ -21,6 +21,7 @@ from .values import (
     LocalList,
     LocalObject,
     LocalSet,
+    MaybeUnbound,
     NewException,
     StateVar,
     TensorVar,
@@ -37,12 +38,14 @@ __all__ = [
     "flatten",
     "form",
     "form_of",
+    "identity",
     "is_static",
     "map_leaves",
     "outline",
     "parts",
     "plain_copy",
     "rebuild",
+    "sort",
     "structure",
     "told_apart",
     "with_parameters",
@@ -65,6 +68,8 @@ class Outline(NamedTuple):
 class Form:
     """How the values of a class hold others: a leaf of Python's, or a user's frozen dataclass with its fields."""
 
+    #: whether values of classes that inherit hold others in the same way
+    inherited = True
     #: whether the values are known while compiling if their elements are
     known = True
     #: whether somebody may change them, so that of two equal ones neither stands for the other
@@ -89,6 +94,16 @@ class Form:
         """A static value as Python's own containers have it."""
         return x
 
+    def sort(self, x: Any) -> Any:
+        """What x is, whatever it holds; lists of any length that hold the same are alike."""
+        items = self.elements(x)
+        return type(x) if items is None else (type(x), frozenset(map(sort, items)))
+
+    def identity(self, x: Any) -> Any:
+        """The same for two values only if compiled code finds no difference between them."""
+        items = self.elements(x)
+        return type(x), id(x) if items is None else tuple(map(identity, items))
+
 
 _FORMS: dict[type, Form] = {object: Form()}
 _F = TypeVar("_F", bound=type[Form])
@@ -107,7 +122,7 @@ def form(*classes: type) -> Callable[[_F], _F]:
 
 @functools.lru_cache(512)
 def _form_of_class(cls: type) -> Form:
-    return next(_FORMS[c] for c in cls.__mro__ if c in _FORMS)
+    return next(_FORMS[c] for c in cls.__mro__ if c in _FORMS and (c is cls or _FORMS[c].inherited))
 
 
 def form_of(x: Any) -> Form:
@@ -117,16 +132,53 @@ def form_of(x: Any) -> Form:
 
 
 @form(bool, int, float, str, type(None))
-class _PlainLeaf(Form):
-    """What is never a container: asked most often."""
+class _Constant(Form):
+    inherited = False
+
+    def elements(self, x: Any) -> Any:
+        return None
+
+    def identity(self, x: Any) -> Any:
+        return type(x), repr(x)
+
+
+@form(Tensor)
+class _TensorForm(Form):
+    known = False
 
     def elements(self, x: Any) -> Any:
         return None
 
 
-@form(TensorVar, StateVar, Weak, ArrayVar, Tensor)
-class _RunTimeLeaf(_PlainLeaf):
-    known = False
+@form(TensorVar)
+class _RunTimeForm(_TensorForm):
+    """What is known by its type."""
+
+    def sort(self, x: Any) -> Any:
+        return type(x), x.type
+
+    def identity(self, x: Any) -> Any:
+        return self.sort(x)
+
+
+@form(StateVar)
+class _ParameterForm(_RunTimeForm):
+    def identity(self, x: Any) -> Any:
+        return type(x), id(x.source)
+
+
+@form(Weak, ArrayVar)
+class _OfKindForm(_RunTimeForm):
+    def sort(self, x: Any) -> Any:
+        return type(x), x.kind, x.value.type
+
+
+@form(MaybeUnbound)
+class _UnboundForm(_TensorForm):
+    known = True
+
+    def identity(self, x: Any) -> Any:
+        return type(x)
 
 
 @form(tuple)
@@ -200,7 +252,10 @@ class _LocalDictForm(_DictForm):
 
 
 @form(LocalSet)
-class _LocalSetForm(_PlainLeaf):
+class _LocalSetForm(Form):
+    def elements(self, x: Any) -> Any:
+        return None
+
     def copied(self, x: Any) -> Any:
         return set(x)
 
@@ -267,6 +322,16 @@ def rebuild(like: Any, items: list[Any]) -> Any:
 def elements(x: Any) -> Any:
     """The elements of a container in order; None if x is a leaf."""
     return form_of(x).elements(x)
+
+
+def sort(x: Any) -> Any:
+    """What a value is, whatever it holds; lists of any length that hold the same are alike."""
+    return form_of(x).sort(x)
+
+
+def identity(x: Any) -> Any:
+    """The same for two values only if compiled code finds no difference between them."""
+    return form_of(x).identity(x)
 
 
 def outline(x: Any) -> Outline:
