@@ -13,7 +13,7 @@ from ...ir.core import Value
 from ...ir.types import TensorType, tensor
 from ...runtime.tensor import NO_LENGTH
 from .arithmetic import SLOT, to_number
-from .base import Variable, kind
+from .base import Results, Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
 from .leaves import ArrayLeaf, Leaf
@@ -77,6 +77,9 @@ class ArrayVariable(Variable):
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [array_subscript(lw, self.value, i) for i in range(length_of(self.value))]
 
+    def result(self, out: Results) -> Any:
+        return out.array(self.value)
+
     def leaf(self) -> Leaf | None:
         return ArrayLeaf(self.value.type, self.value.kind)
 
@@ -90,11 +93,13 @@ class ArrayVariable(Variable):
         raise TypeError(f"'numpy.{name}' object is not callable")
 
 
-@kind(np.ndarray, np.generic)
+@kind(np.ndarray)
 class KnownArray(ObjectVariable):
-    """An array or NumPy scalar known while compiling."""
+    """An array known while compiling."""
 
     __slots__ = ()
+    #: as in `ArrayVar.kind`
+    array_kind: type = np.ndarray
     precedence = 3
 
     def binary(self, lw: ValueContext, op: str, other: Any) -> Any:
@@ -130,15 +135,28 @@ class KnownArray(ObjectVariable):
             return super().iterate(lw)
         return [lw.outside.item(x, i, v) for i, v in enumerate(list(x))]
 
+    def result(self, out: Results) -> Any:
+        return out.constant_array(self.value)
+
     def leaf(self) -> Leaf | None:
         x = self.value
         if x.dtype.kind not in "biuf":
             return None
-        kind = np.ndarray if isinstance(x, np.ndarray) else np.generic
-        return ArrayLeaf(tensor(from_numpy(x.dtype), x.shape), kind, fixed=True)
+        return ArrayLeaf(tensor(from_numpy(x.dtype), x.shape), self.array_kind, fixed=True)
 
     def lifted(self, type: TensorType, builder: Builder) -> Value:
         return builder.array(np.array(self.value), type)
+
+
+@kind(np.generic)
+class KnownScalar(KnownArray):
+    """A NumPy scalar known while compiling."""
+
+    __slots__ = ()
+    array_kind = np.generic
+
+    def result(self, out: Results) -> Any:
+        return out.known(self.value)
 
 
 @kind(ArrayMethod)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from ...errors import UnsupportedSyntaxError
 from ...ir.build import Builder
@@ -14,7 +14,19 @@ from .interpreter import ValueContext
 from .leaves import Leaf
 from .values import describe, usable
 
-__all__ = ["Variable", "kind", "variable_of"]
+__all__ = ["Results", "Variable", "kind", "variable_of"]
+
+
+class Results(Protocol):
+    """What makes the structure of what leaves a call (see `effects.results`): one method for each kind of leaf."""
+
+    def tensor(self, x: Any) -> Any: ...
+    def parameter(self, x: Any) -> Any: ...
+    def number(self, x: Any) -> Any: ...
+    def array(self, x: Any) -> Any: ...
+    def constant_array(self, x: Any) -> Any: ...
+    def known(self, x: Any) -> Any:
+        """What is known while compiling, and containers that nobody can change."""
 
 
 class Variable:
@@ -101,6 +113,10 @@ class Variable:
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """``x(*args, **kwargs)``."""
         raise TypeError(f"'{self.python_class().__name__}' object is not callable")
+
+    def result(self, out: Results) -> Any:
+        """What stands for it in the structure that a call returns or writes back."""
+        return out.known(self.value)
 
     def leaf(self) -> Leaf | None:
         """What is known of it, if a block's parameter can stand for it."""

@@ -11,7 +11,7 @@ from ...ir.primitive import F
 from ...ir.types import TensorType
 from ...runtime.mutable import NUMBER_DTYPE
 from .arithmetic import checked_int, joined_number, kind_of_number, lifted_number, number_binary
-from .base import Variable, kind
+from .base import Results, Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
 from .leaves import Leaf, NumberLeaf
@@ -82,6 +82,9 @@ class NumberVariable(Variable):
     def python_class(self) -> type:
         kind: type = self.value.kind
         return kind
+
+    def result(self, out: Results) -> Any:
+        return out.number(self.value)
 
     def leaf(self) -> Leaf | None:
         return NumberLeaf.of(self.value.kind)

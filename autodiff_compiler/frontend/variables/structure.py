@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from ...errors import StaticValueError
 from ...primitives.family import Weak
 from ...runtime.mutable import kind_of
 from ...runtime.records import filled_like, is_named_tuple, record_fields, with_fields
@@ -93,6 +94,9 @@ class Form:
     def copied(self, x: Any) -> Any:
         """A static value as Python's own containers have it."""
         return x
+
+    def check_leaving(self, x: Any) -> None:
+        """Refuses what no call can return."""
 
     def sort(self, x: Any) -> Any:
         """What x is, whatever it holds; lists of any length that hold the same are alike."""
@@ -300,6 +304,11 @@ class _TextForm(Form):
 
     def elements(self, x: Any) -> Any:
         return x.arguments
+
+    def check_leaving(self, x: Any) -> None:
+        raise StaticValueError(
+            "a str known only at run time cannot leave compiled code", hint="print it there, or return its parts"
+        ).about(x)
 
     def rebuilt(self, x: Any, items: list[Any]) -> Any:
         return Text(x.form, tuple(items), x.ways)

@@ -19,7 +19,7 @@ from ...runtime.tensor import NO_LENGTH, Tensor
 from . import numpy_calls, precision
 from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, to_number
 from .assignment import assign_state, set_item
-from .base import Variable, kind
+from .base import Results, Variable, kind
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects
 from .interpreter import ValueContext
 from .leaves import Leaf, TensorLeaf
@@ -189,6 +189,9 @@ class TensorVariable(Variable):
     def _row(self, lw: ValueContext, i: int) -> Any:
         return lw.native(METHODS["__getitem__"], [self.value, i])
 
+    def result(self, out: Results) -> Any:
+        return out.tensor(self.value)
+
     def leaf(self) -> Leaf | None:
         box = self.value
         return TensorLeaf(box.type, locked=box.locked, snapshot=box.snapshot)
@@ -223,6 +226,9 @@ class ParameterVariable(TensorVariable):
         lw.effects.snapshots.note_write(state.name)
         new = METHODS["__setitem__"](held, lw.unwrap(index), lw.unwrap(value))
         F.state_write(new, state=state.name, type=state.type)
+
+    def result(self, out: Results) -> Any:
+        return out.parameter(self.value)
 
     def leaf(self) -> Leaf | None:
         state = self.value
