@@ -396,9 +396,9 @@ class Loop:
     def _wider(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
         """The assumption that covers a value at the end of the body; `assumed` itself if that does."""
         new = self._widened(assumed, end, name, cell)
-        known = leaf_of(assumed)
+        known = leaf_of(assumed) if new is assumed else None
         # Two names of one value share a slot as long as every trip ends with them naming one value again.
-        if new is not assumed or known is None or known.fixed or self._ends.setdefault(id(assumed), end) is end:
+        if known is None or known.fixed or self._ends.setdefault(id(assumed), end) is end:
             return new
         return replace(known, locked=self._locked(assumed, cell))
 

@@ -27,7 +27,7 @@ class Liftable(Protocol):
     def lifted(self, type: TensorType, builder: Builder) -> Value: ...
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class Leaf:
     """What is known, while compiling, of a Value and of what it stands for."""
 
@@ -72,6 +72,8 @@ class Leaf:
 class NumberLeaf(Leaf):
     """A Python number."""
 
+    __slots__ = ()
+
     @classmethod
     def of(cls, kind: type, *, fixed: bool = False) -> NumberLeaf:
         return cls(tensor(NUMBER_DTYPE[kind], ()), kind, fixed)
@@ -93,6 +95,7 @@ class NumberLeaf(Leaf):
 class TensorLeaf(Leaf):
     """A Tensor or Parameter."""
 
+    __slots__ = ()
     precedence = 1
 
     def common(self, other: Any) -> Leaf | None:
@@ -117,6 +120,7 @@ class TensorLeaf(Leaf):
 class ArrayLeaf(Leaf):
     """An array of NumPy (its kind is ndarray) or a scalar (generic)."""
 
+    __slots__ = ()
     precedence = 2
 
     def common(self, other: Any) -> Leaf | None:

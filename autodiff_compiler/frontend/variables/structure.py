@@ -330,7 +330,8 @@ def rebuild(like: Any, items: list[Any]) -> Any:
 
 def elements(x: Any) -> Any:
     """The elements of a container in order; None if x is a leaf."""
-    return form_of(x).elements(x)
+    cls: Any = type(x)
+    return _form_of_class(cls).elements(x)  # as `form_of`, without another call: of most values this is asked often
 
 
 def sort(x: Any) -> Any:

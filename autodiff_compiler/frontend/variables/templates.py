@@ -32,7 +32,7 @@ def value_in(leaf: Leaf, x: Any, builder: Builder) -> Value:
     return leaf.value_of(variable_of(x), builder)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class Slot:
     """A place in a template, for result `index`."""
 
