@@ -117,7 +117,7 @@ def test_what_meets_another_kind_is_named(held_intervals):
         i = Interval(x, x) if x.sum() > 0.0 else x
         return i.high
 
-    with pytest.raises(JoinError, match="is Interval object on one path and Tensor .* on the other"):
+    with pytest.raises(JoinError, match=r"is Interval object on one path and Tensor .* on the other"):
         ms.jit(f)(Tensor([1.0]))
 
 

@@ -27,7 +27,7 @@ from ..variables.changing import KNOWN_TRIPS
 from ..variables.frames import turn
 from ..variables.interpreter import Diverged, Region, ValueContext
 from ..variables.iteration import Iteration, iteration_of
-from ..variables.truth_values import truth
+from ..variables.truth_values import negate, truth
 from ..variables.values import NewException, describe
 from .carries import Loop
 from .conditions import as_number, condition_of
@@ -194,14 +194,14 @@ def _unroll(lw: StatementContext, node: Any, items: Iterable[Any], nested: bool 
             trip(number, item)
         else:
             lw.place(node)
-            go_on = F.logical_not(stopped)
+            go_on = truth(lw, negate(stopped))
             branch(lw, go_on, partial(trip, number, item), lambda: None, node=node, other_returned=only_return)
         stopped = _stopped(lw, node)
         if stopped is True:
             break
         if nested and stopped is not False:
             lw.place(node)
-            go_on = F.logical_not(stopped)
+            go_on = truth(lw, negate(stopped))
             rest = partial(_rest, lw, node, items, number + 1)
             branch(lw, go_on, rest, lambda: None, node=node, other_returned=only_return)
             return _stopped(lw, node)
@@ -291,7 +291,7 @@ def _keep_stoppable(lw: StatementContext, node: Any, iteration: Iteration, n: An
     def condition(args: list[Value]) -> Any:
         more = F.less(args[0], count)
         stopped = _stopped(lw, node)
-        return more if stopped is False else F.logical_and(more, F.logical_not(stopped))
+        return more if stopped is False else F.logical_and(more, truth(lw, negate(stopped)))
 
     cond = _condition(loop, body, [_COUNT], condition)
     inits = loop.inits(body.templates)
