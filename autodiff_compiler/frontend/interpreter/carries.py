@@ -1,7 +1,8 @@
 """What a kept loop carries from trip to trip, and the types it has at the loop's head.
 
-The types are found by tracing: assume what stands at the entry, trace the body, generalise the assumption by what the
-body ends with, and repeat until it holds.  The last trace is the loop.
+The types are found by tracing to a fixpoint: assume what stands at the entry, trace the body, widen the assumption by
+what the body ends with, and repeat until it holds.  The last trace is the loop.  Widening is joining: where a phi of
+the two would say less than the assumption does, what they have in common (`variables.leaves`) is assumed next.
 """
 
 from __future__ import annotations

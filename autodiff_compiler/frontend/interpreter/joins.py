@@ -1,6 +1,8 @@
-"""One value where two run-time paths meet: what an `if`, a loop head or several returns make of two values.
+"""Phis: what an `if`, or several returns, make of the two values that a name or object has on two run-time paths.
 
-Joining builds a *template*: the joined value with a `Slot` wherever a result of the control-flow op will stand.
+Values are trees (`variables.structure`): those that hold others must have one outline and are joined part by part; at
+the ends a phi is what two leaves have in common (`variables.leaves`).  Joining builds a *template*: the joined value
+with a `Slot` wherever a result of the control-flow op, a phi, will stand.
 """
 
 from __future__ import annotations
@@ -24,7 +26,6 @@ from ..variables.values import MaybeUnbound, describe, is_broken, is_unbound
 
 __all__ = ["Join"]
 
-
 #: Objects by their ids, with what they held.
 Changes = Mapping[int, tuple[Any, Any]]
 
@@ -46,7 +47,7 @@ def _at_end(x: Any, after: Changes) -> Any:
 
 
 class Join:
-    """Joins pairs of values; `a_outs` and `b_outs` are what the two blocks must yield for the slots."""
+    """The phis of one `if`: joins pairs of values; `a_outs` and `b_outs` are what its blocks yield for the slots."""
 
     def __init__(
         self,
@@ -77,8 +78,8 @@ class Join:
         self._parts: dict[int, tuple[Any, Any]] = {}
         self._seen: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
 
-    def slot(self, a: Value, b: Value, leaf: Leaf) -> Slot:
-        """The phi of two Values."""
+    def phi(self, a: Value, b: Value, leaf: Leaf) -> Slot:
+        """The phi of two Values, of which a leaf says what is known of either."""
         self.a_outs.append(a)
         self.b_outs.append(b)
         return Slot(len(self.a_outs) - 1, leaf)
@@ -119,7 +120,7 @@ class Join:
             return None
         if isinstance(a, bool) and isinstance(b, bool) and a is not b:
             return a
-        return self.slot(as_condition(a, self.a), as_condition(b, self.b), NumberLeaf.of(bool)).index
+        return self.phi(as_condition(a, self.a), as_condition(b, self.b), NumberLeaf.of(bool)).index
 
     def tied(self, op: Op) -> Callable[[Any, Any], None]:
         """For `fill`: ties what was made of the results of the op, in the scope of the op."""
@@ -180,7 +181,7 @@ class Join:
         va, vb = value_in(common, a, self.a), value_in(common, b, self.b)
         if va is vb and va.block is not self.a.block and common.kind is None:
             return self._tie(common.made(va), *were)
-        return self._tie(self.slot(va, vb, common), *were)
+        return self._tie(self.phi(va, vb, common), *were)
 
     def _containers(self, a: Any, b: Any, xs: list[Any], ys: list[Any], name: str) -> Any:
         mine = outline(a)
@@ -234,7 +235,7 @@ class Join:
         with other:
             nothing = F.undef(type=bound.value.type)
         pair = (bound.value, nothing) if other is self.b else (nothing, bound.value)
-        return self._tie_one(self.slot(*pair, leaf), bound, other)
+        return self._tie_one(self.phi(*pair, leaf), bound, other)
 
     def _tie_one(self, part: Any, bound: Any, other: Builder) -> Any:
         return self._tie(part, bound) if other is self.b else self._tie(part, None, bound)
