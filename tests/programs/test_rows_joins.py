@@ -2,7 +2,8 @@
 
 Rows and tests: `PAIRS` in all `FORMS`; numbers of two kinds, and Tensors with numbers, where compiled code differs on
 purpose, in `test_numbers_join_as_the_wider_kind` and `test_a_number_joins_a_tensor_as_a_tensor`; `and`, `or` and truth
-in `TRUTH`; names without a value in `UNBOUND`; assignment to elements of what is one of several Tensors in `ALIASES`.
+in `TRUTH`; names without a value in `UNBOUND`; assignment to elements of what is one of several Tensors in `ALIASES`;
+what a loop carries that changes its kind in `REPLACED`.
 What cannot meet is in test_rows_refused.py; `if` and loops with jumps in test_control_matrix.py.
 """
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler.errors import SideEffectError
+from autodiff_compiler.errors import JoinError, SideEffectError
 
 from .compare import assert_same, define, tensors
 from .rows import M, S, X, Y, agree, body
@@ -268,3 +269,63 @@ def test_what_may_be_one_and_cannot_be_followed_is_refused(name):
         ms.jit(define(body(NOT_KNOWN[name])))(*tensors(POINTS[0]))
     assert caught.value.code == "AC1602"
     assert caught.value.hint
+
+
+#: What stands before a loop of which every trip leaves something of another kind, and a trip.
+REPLACED = {
+    "list by tuple": ("z = [x, y]", "z = (z[1], z[0] * 0.5)"),
+    "tuple by list": ("z = (x, y)", "z = [z[1], z[0] * 0.5]"),
+    "tuple by NamedTuple": ("z = (x, y)", "z = Pair(z[1], z[0] * 0.5)"),
+    "dataclass by dataclass": ("z = Other(x, y)", "z = Record(z.b, z.a * 0.5)"),
+}
+OTHER = """@dataclasses.dataclass(frozen=True)
+class Other:
+    a: object
+    b: object
+
+"""
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_containers_that_a_trip_replaces_by_others(name):
+    before, trip = REPLACED[name]
+    agree(MODULE + OTHER + body(f"{before}\nfor i in range(20):\n    {trip}\nreturn z"), *POINTS[0])
+
+
+@pytest.mark.parametrize("loop", ["for i in range(20):", "while x.sum() < 20.0:"])
+def test_a_parameter_that_a_trip_replaces_by_a_number(loop):
+    source = f"def f(x):\n    factor = w\n    {loop}\n        x = x + factor\n        factor = 1.0\n    return x.sum()"
+    w = ms.Parameter(np.array(3.0), name="w")
+    f, x = define(source, w=w), ms.Tensor(X)
+    assert ms.jit(f)(x).item() == f(x).item()
+    taken = {"wrt": ms.grad(f)(x).asnumpy(), "of w": ms.grad(f, grad_position=None, weights=w)(x).asnumpy()}
+    graph = ms.jit(lambda x: (ms.grad(f)(x), ms.grad(f, grad_position=None, weights=w)(x)))
+    np.testing.assert_array_equal(taken["wrt"], np.ones(3))
+    assert taken["of w"] == 3.0  # one trip adds it to three elements
+    for found, expected in zip(graph(x), taken.values(), strict=True):
+        np.testing.assert_array_equal(found.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("form", ["if", "ternary", "returns"])
+def test_objects_of_two_classes_do_not_meet(form):
+    classes = """
+from typing import NamedTuple
+
+class A(NamedTuple):
+    v: object
+
+    def of(self):
+        return self.v * 2
+
+class B(NamedTuple):
+    v: object
+
+    def of(self):
+        return self.v * 10
+
+def g(x, n):
+"""
+    program = "\n".join("    " + line for line in FORMS[form].format(a="A(x)", b="B(x)").splitlines())
+    f = define(classes + program + "\ndef f(x, n):\n    return g(x, n).of()")
+    with pytest.raises(JoinError, match="is a A object on one path and a B object on the other"):
+        ms.jit(f)(ms.Tensor(X), ms.Tensor(POINTS[0][3]))

@@ -1,8 +1,8 @@
 """Calls of Cells: their `construct`, with hooks, float types and derivatives of the user's.
 
 The gradient of a Cell with `set_grad()`, taken right after a call, is that of this very call.  Eager code records the
-call (`eager.recorded_call`).  Compiled code lowers the Cell again for the gradient, from the same states: those that the call
-wrote are put back before, so random numbers are the same and running means move once.
+call (`eager.recorded_call`).  Compiled code lowers the Cell again for the gradient, from the same states: those that
+the call wrote are put back before, so random numbers are the same and running means move once.
 """
 
 from __future__ import annotations

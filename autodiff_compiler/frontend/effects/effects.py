@@ -13,9 +13,10 @@ from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
 from ..guards.outside import Outside
 from ..report.report import Report
+from ..variables.changing import serial_now
 from ..variables.frames import Frame
 from ..variables.interpreter import Program, Region, ValueContext, here
-from ..variables.values import StateVar, TensorVar, serial_now
+from ..variables.values import StateVar, TensorVar
 from .attributes import Attributes
 from .hook_changes import HookChanges
 from .inputs import Foreknown, Inputs, check_writable

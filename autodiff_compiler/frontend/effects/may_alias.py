@@ -11,17 +11,24 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
+from ...dtypes import bool_
 from ...errors import SideEffectError
 from ...ir.build import Builder, current
 from ...ir.core import Block, Op, Value
 from ...ir.primitive import REGISTRY, F
+from ...ir.types import tensor
 from ..variables.structure import elements
 from ..variables.values import TensorVar, describe
 from .inputs import Foreknown, follow
 
 _FRONTEND = __name__.rsplit(".", 2)[0]
 
-__all__ = ["Tie", "Ties", "chosen", "reaches", "unknown", "where"]
+__all__ = ["Tie", "Ties", "as_condition", "chosen", "reaches", "unknown", "where"]
+
+
+def as_condition(holds: bool | Value, builder: Builder) -> Value:
+    """Where something holds, as a bool[] Value."""
+    return builder.const(holds, tensor(bool_, ())) if isinstance(holds, bool) else holds
 
 
 @dataclass(frozen=True, eq=False)

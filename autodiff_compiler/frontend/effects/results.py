@@ -5,25 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ...errors import CompileError, RecursionDepthError, StaticValueError, UnsupportedSyntaxError
+from ...errors import CompileError, RecursionDepthError, UnsupportedSyntaxError
 from ...ir.core import Value
 from ..variables import cells
-from ..variables.structure import elements, rebuild
-from ..variables.values import (
-    ArrayVar,
-    LocalDict,
-    LocalList,
-    LocalObject,
-    LocalSet,
-    StateVar,
-    TensorVar,
-    Text,
-    Weak,
-    describe,
-    usable,
-)
+from ..variables.base import Variable, kind, variable_of
+from ..variables.changing import is_aliased
+from ..variables.structure import elements, form_of, rebuild
+from ..variables.values import TensorVar, describe, is_box, usable
 from .effects import EffectContext
 from .may_alias import where
 from .outside_containers import Standing
@@ -79,6 +67,16 @@ class State:
     source: Any
 
 
+@kind(Standing)
+class _StandingVariable(Variable):
+    """An object from outside, which leaves the call as itself."""
+
+    __slots__ = ()
+
+    def result(self, out: Any) -> Any:
+        return self.value
+
+
 #: What stands for a structure while it is made.
 _UNFINISHED = object()
 
@@ -93,6 +91,8 @@ def structures(lowering: EffectContext, returned: list[Any]) -> tuple[list[Any],
 
 
 class _Structures:
+    """Makes the structures, and gathers the Values that they need (see `variables.base.Results`)."""
+
     def __init__(self, lowering: EffectContext) -> None:
         self._lw = lowering
         self.outs: list[Value] = []
@@ -103,69 +103,69 @@ class _Structures:
 
     def structure(self, x: Any) -> Any:
         """The structure, in which one list stands for every place of one list."""
-        if type(x) is Text:
-            raise StaticValueError(
-                "a str known only at run time cannot leave compiled code", hint="print it there, or return its parts"
-            ).about(x)
-        if isinstance(x, LocalList | LocalDict | LocalSet) and (opened := self._lw.effects.containers.of_outside(x)):
-            return opened.place
-        if type(x) is Standing:
-            return x
-        if isinstance(x, LocalList | LocalDict | LocalObject):
-            if id(x) not in self._made:
-                self._made[id(x)] = _UNFINISHED
-                self._made[id(x)] = rebuild(x, [self.structure(i) for i in elements(usable(x))])
-            if self._made[id(x)] is _UNFINISHED:
-                raise RecursionDepthError(
-                    f"{describe(x)} that holds itself cannot leave compiled code",
-                    hint="return it without the way back, or build it outside of the function",
-                )
-            return self._made[id(x)]
-        items = elements(x)
-        return self._leaf(x) if items is None else rebuild(x, [self.structure(i) for i in items])
+        return self._made_here(x) if is_aliased(x) and not is_box(x) else variable_of(x).result(self)
 
-    def _leaf(self, x: Any) -> Any:
+    def _made_here(self, x: Any) -> Any:
+        """A container that compiled code made, or that stands for one from outside."""
+        opened = self._lw.effects.containers.of_outside(x)
+        if opened is not None:
+            return opened.place
+        if id(x) not in self._made:
+            self._made[id(x)] = _UNFINISHED
+            self._made[id(x)] = self.known(usable(x))
+        if self._made[id(x)] is _UNFINISHED:
+            raise RecursionDepthError(
+                f"{describe(x)} that holds itself cannot leave compiled code",
+                hint="return it without the way back, or build it outside of the function",
+            )
+        return self._made[id(x)]
+
+    # ------------------------------------------------------------------------------------------- asked by values
+    def tensor(self, x: Any) -> Any:
         place = self._inputs.get(id(x))
-        hooked = (
-            type(x) is TensorVar and x.value in self._lw.effects.inputs.bases
-        )  # the caller's own has not these hooks
-        if place is not None and not hooked and (type(x) is TensorVar or place < self._arguments):
-            return Arg(place, x.kind if type(x) is Weak else None)
-        if type(x) is TensorVar:
-            if id(x) not in self._tensors:
-                self._lw.effects.snapshots.note_read(x, self._lw.here)
-                self._tensors[id(x)] = self._chosen(x)
-            return self._tensors[id(x)]
-        if type(x) is Weak:
-            return self._out(x, x.value, x.kind)
-        if type(x) is ArrayVar and x.owner is not None:
-            return Shared(self._leaf(x.owner))
-        if type(x) is ArrayVar:
-            return self._out(x, x.value, x.kind)
-        if isinstance(x, np.ndarray):
-            return Copied(x)
-        if type(x) is StateVar:
-            return State(x.source)
+        if place is not None and x.value not in self._lw.effects.inputs.bases:  # the caller's own has not these hooks
+            return Arg(place)
+        if id(x) not in self._tensors:
+            self._lw.effects.snapshots.note_read(x, self._lw.here)
+            self._tensors[id(x)] = self._chosen(x)
+        return self._tensors[id(x)]
+
+    def number(self, x: Any) -> Any:
+        place = self._inputs.get(id(x), self._arguments)
+        return Arg(place, x.kind) if place < self._arguments else self._out(x, x.value, x.kind)
+
+    def array(self, x: Any) -> Any:
+        return self._out(x, x.value, x.kind) if x.owner is None else Shared(self.structure(x.owner))
+
+    def constant_array(self, x: Any) -> Any:
+        return Copied(x)
+
+    def parameter(self, x: Any) -> Any:
+        return State(x.source)
+
+    def known(self, x: Any) -> Any:
         if hasattr(type(x), "static_items"):
             raise UnsupportedSyntaxError(
                 f"an iterator cannot leave compiled code, here an object of the class {getattr(x, 'name', 'range')}",
                 code="AC1106",
                 hint="return a list of its elements; instead of a generator expression, a list comprehension",
             )
-        return cells.leaving(self._lw, x)
+        form_of(x).check_leaving(x)
+        items = elements(x)
+        return cells.leaving(self._lw, x) if items is None else rebuild(x, [self.structure(i) for i in items])
 
-    def _out(self, x: Any, value: Value, kind: type | None) -> Out:
+    def _out(self, x: Any, value: Value, number: type | None) -> Out:
         if id(x) not in self._places:  # one Tensor returned twice is one object, two equal Tensors are two
             self._places[id(x)] = len(self.outs)
             self.outs.append(value)
-        return Out(self._places[id(x)], kind)
+        return Out(self._places[id(x)], number)
 
     def _chosen(self, x: TensorVar) -> Any:
         """What the caller gets for a Tensor that may be an input, or one that it gets already."""
         ways, inputs = [], self._inputs
         for other, ties in self._lw.effects.ties.spread(x):
             known = Arg(inputs[id(other)]) if id(other) in inputs else self._tensors.get(id(other))
-            holds = where(ties, self._lw.effects.known) if known is not None and type(other) is TensorVar else None
+            holds = where(ties, self._lw.effects.known) if known is not None and is_box(other) else None
             if holds is not None:
                 ways.append((self._out(holds, holds, None).index, known))
         new = self._out(x, x.value, None)

@@ -6,7 +6,8 @@ from typing import Any
 
 from ...errors import SideEffectError
 from ...source import Loc
-from ..variables.values import Snapshot, TensorVar, serial_now
+from ..variables.changing import serial_now
+from ..variables.values import Snapshot, is_box
 
 __all__ = ["Snapshots"]
 
@@ -44,7 +45,7 @@ class Snapshots:
 
     def note_read(self, x: Any, loc: Loc | None) -> None:
         """To be called when a value is used."""
-        if type(x) is TensorVar and x.snapshot is not None:
+        if is_box(x) and x.snapshot is not None:
             self.read.append((x.snapshot, loc))
             self._check(x.snapshot, x.snapshot.since, loc)
 

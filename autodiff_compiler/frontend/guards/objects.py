@@ -68,6 +68,9 @@ def own_attributes(owner: Any) -> Any:
 
 
 class _Unbound:
+    #: a value on no path is no error, until it is read
+    error = None
+
     def __repr__(self) -> str:
         return "no value"
 

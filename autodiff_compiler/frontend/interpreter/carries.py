@@ -1,76 +1,57 @@
 """What a kept loop carries from trip to trip, and the types it has at the loop's head.
 
-The types are found by tracing: assume what stands at the entry, trace the body, generalise the assumption by what the
-body ends with, and repeat until it holds.  The last trace is the loop.
+The types are found by tracing to a fixpoint: assume what stands at the entry, trace the body, widen the assumption by
+what the body ends with, and repeat until it holds.  The last trace is the loop.  Widening is joining: where a phi of
+the two would say less than the assumption does, what they have in common (`variables.leaves`) is assumed next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...dtypes import bool_
 from ...errors import CompileError, JoinError, LoopError, SideEffectError
 from ...ir.build import Builder
 from ...ir.core import Value
-from ...ir.primitive import F, trace
+from ...ir.primitive import trace
 from ...ir.types import Type, tensor
-from ...runtime.mutable import NUMBER_DTYPE
 from ...source import Loc
 from ..effects.exceptions import raising_in_block
 from ..effects.may_alias import reaches
 from ..effects.outside_containers import held_in
 from ..guards.objects import UNBOUND, same_static
-from ..variables.arithmetic import fits_tensor, joined_number, kind_of_number, lifted_number
+from ..variables.changing import KNOWN_TRIPS, is_aliased, serial_now
 from ..variables.interpreter import Diverged, Region
-from ..variables.iterators import Progress
+from ..variables.leaves import common_leaf
 from ..variables.naming import name_of
-from ..variables.structure import elements, parts, rebuild
-from ..variables.templates import Slot, fill
-from ..variables.values import (
-    EITHER,
-    OUTSIDE,
-    PARAMETERS,
-    ArrayVar,
-    AttributeVar,
-    Held,
-    LocalDict,
-    LocalList,
-    LocalObject,
-    LocalSet,
-    MaybeUnbound,
-    Snapshot,
-    StateVar,
-    TensorVar,
-    Weak,
-    describe,
-    is_broken,
-    serial_now,
-    snapshot_of,
-)
+from ..variables.structure import elements, outline, parts, rebuild, told_apart
+from ..variables.templates import Slot, example, fill, leaf_of, matched, value_in
+from ..variables.values import EITHER, MaybeUnbound, is_box, is_broken, is_unbound, snapshot_of
 from .context import StatementContext
-from .loop_ends import Ends
+from .loop_ends import Ends, Place
 from .loop_memory import find, place_of
 
 __all__ = ["Body", "Cell", "Loop"]
 
 _TRACES = 64
-#: The end of a hint, for loops whose trips are not known already.
-KNOWN_TRIPS = ", or loop a number of times known at compile time"
-_TIED = (TensorVar, LocalList, LocalDict, LocalSet, LocalObject)
 
 
 def _label(lw: StatementContext, obj: Any) -> str:
     """What error messages call an object that a loop changes."""
-    if type(obj) is AttributeVar:
+    if obj.label:
         return obj.label
     name = name_of(lw, obj, local=True)
-    if type(obj) is TensorVar:
+    if is_box(obj):
         return f"`{name}`, assigned to by index," if name else "a Tensor assigned to by index"
     opened = lw.effects.containers.of_outside(obj)
     return opened.what if opened is not None else f"the {type(obj).__name__} `{name}`" if name else "a container"
+
+
+#: That a name has a value at the entry, or needs none.
+_BOUND = object()
 
 
 @dataclass
@@ -79,6 +60,9 @@ class Cell:
 
     name: str
     obj: Any = None
+    #: of a name without a value at the entry, to which the body gives one that is needed after the loop: what stands
+    #: for it at the head of a trip
+    head: Any = _BOUND
 
     def get(self, lw: StatementContext) -> Any:
         if self.obj is None:
@@ -95,6 +79,10 @@ class Cell:
         else:
             lw.frame.env[self.name] = value
 
+    def seen(self, value: Any) -> Any:
+        """Of what it holds the value that compiled code sees."""
+        return value if self.obj is None else self.obj.seen(value)
+
     @property
     def internal(self) -> bool:
         return "#" in self.name
@@ -104,24 +92,6 @@ class Cell:
         return f"'{self.name}'" if self.obj is None else self.name
 
 
-class _Assumed:
-    """A leaf assumed to be a Tensor of some type at the head of the loop."""
-
-    __slots__ = ("locked", "snapshot", "type")
-
-    def __init__(self, type_: Any, locked: str, snapshot: Snapshot | None) -> None:
-        self.type, self.locked, self.snapshot = type_, locked, snapshot
-
-
-class _Late:
-    """A name without a value at the entry, to which the body gives one that is needed after the loop."""
-
-    __slots__ = ("head", "held")
-
-    def __init__(self, held: Any, head: Any = UNBOUND) -> None:
-        self.held, self.head = held, head
-
-
 _ENTRY = object()
 
 
@@ -129,12 +99,9 @@ def _settled(entry: Any, assumed: Any) -> Any:
     """An assumption without the values it was made from; `_ENTRY` where it is what stands at the entry."""
     if assumed is entry:
         return _ENTRY
-    if type(assumed) is _Late:
-        return _Late(_settled(None, assumed.held))
-    if type(assumed) is TensorVar:
-        return _Assumed(assumed.type, assumed.locked, assumed.snapshot)
-    if type(assumed) is Weak:
-        return Weak(None, assumed.kind)  # type: ignore[arg-type]
+    known = leaf_of(assumed)
+    if known is not None and not known.fixed:
+        return known
     items, before = elements(assumed), elements(entry)
     if items is None:
         return assumed
@@ -147,8 +114,6 @@ def _assumption(entry: Any, settled: Any) -> Any:
     """The assumption for an entry like the one at which it settled."""
     if settled is _ENTRY:
         return entry
-    if type(settled) is _Late:
-        return _Late(settled.held, entry)
     items, before = elements(settled), elements(entry)
     if items is None or before is None or len(before) != len(items):
         return settled if items is before is None else entry
@@ -179,8 +144,6 @@ class Loop:
     cells: list[Cell] = field(default_factory=list)
     entry: list[Any] = field(default_factory=list)
     assumed: list[Any] = field(default_factory=list)
-    #: the types of the slots of the last templates
-    _types: list[Type] = field(default_factory=list)
     #: where, behind them, the conditions stand (see `loop_ends`)
     _behind: slice = field(default_factory=lambda: slice(0))
 
@@ -214,7 +177,9 @@ class Loop:
             del decided[before:]
             body, done = self._trace_once(first, rest, run)
             if done:
-                assumptions = [_settled(e, a) for e, a in zip(self.entry, self.assumed, strict=True)]
+                late = [cell.head is not _BOUND for cell in self.cells]
+                rows = zip(late, self.entry, self.assumed, strict=True)
+                assumptions = [(is_late, _settled(None if is_late else e, a)) for is_late, e, a in rows]
                 objects = [locate(cell.obj) for cell in self.cells[len(self.names) :]]
                 memory.settled[key] = assumptions, objects, self._shared.kept(locate)
                 return body
@@ -230,7 +195,9 @@ class Loop:
             if obj is None or any(cell.obj is obj for cell in self.cells):
                 return
             self._add(Cell(_label(self.lw, obj), obj))
-        self.assumed = [_assumption(e, a) for e, a in zip(self.entry, assumptions, strict=True)]
+        self.assumed = [a if late else _assumption(e, a) for e, (late, a) in zip(self.entry, assumptions, strict=True)]
+        for cell, entry, (late, _) in zip(self.cells, self.entry, assumptions, strict=True):
+            cell.head = entry if late else _BOUND
         self._shared.begin(shared, fetch)
 
     def _trace_once(self, first: list[Type], rest: list[Type], run: Callable[..., None]) -> tuple[Body, bool]:
@@ -278,35 +245,29 @@ class Loop:
         names: list[str | None] = []
 
         def go(x: Any, cell: Cell) -> Any:
-            # Two names of one Tensor get a slot each: they may part in the body.
-            if type(x) is _Late:
-                return _Late(go(x.held, cell), x.head)
-            if type(x) in (TensorVar, _Assumed):
-                type_, kind = x.type, None
-            elif type(x) is Weak:
-                type_, kind = tensor(NUMBER_DTYPE[x.kind], ()), x.kind
-            elif type(x) is ArrayVar:
-                type_, kind = x.type, x.kind
-            else:
-                items = elements(x)
-                if items is None or is_broken(x):
-                    return x
-                copy = rebuild(x, [go(i, cell) for i in items])
-                if isinstance(copy, LocalList | LocalDict | LocalObject) and cell.obj is None:
-                    copy.locked = self._locked(x, cell)
-                return copy
-            types.append(type_)
-            names.append(cell.name if cell.obj is None and not cell.internal else None)
-            return Slot(len(types) - 1, kind, self._locked(x, cell), getattr(x, "snapshot", None))
+            known = leaf_of(x)
+            if (
+                known is not None and not known.fixed
+            ):  # two names of one Tensor get a slot each: they may part in the body
+                types.append(known.type)
+                names.append(cell.name if cell.obj is None and not cell.internal else None)
+                return Slot(len(types) - 1, replace(known, locked=self._locked(x, cell)))
+            items = elements(x)
+            if items is None or is_broken(x):
+                return x
+            copy = rebuild(x, [go(i, cell) for i in items])
+            if is_aliased(copy) and cell.obj is None:
+                copy.locked = self._locked(x, cell)
+            return copy
 
         return [go(x, cell) for x, cell in zip(self.assumed, self.cells, strict=True)], types, names
 
-    def _held_elsewhere(self) -> dict[tuple[int, ...], TensorVar]:
+    def _held_elsewhere(self) -> dict[Place, Any]:
         """The Tensors of the entry, by their places, that something else than the place may hold."""
-        found: dict[tuple[int, ...], TensorVar] = {}
+        found: dict[Place, Any] = {}
 
-        def go(x: Any, place: tuple[int, ...], cell: Cell) -> None:
-            if type(x) is TensorVar and self._held(x, cell):
+        def go(x: Any, place: Place, cell: Cell) -> None:
+            if is_box(x) and self._held(x, cell):
                 found[place] = x
             for i, part in enumerate(elements(x) or ()):
                 go(part, (*place, i), cell)
@@ -317,9 +278,10 @@ class Loop:
 
     def _locked(self, x: Any, cell: Cell) -> str:
         """Why the elements of a carried Tensor cannot be assigned: in the first trip it may have other names."""
-        if type(x) not in (TensorVar, LocalList, LocalDict, LocalObject) or x.locked or cell.obj is x:
-            return getattr(x, "locked", "")
-        followed = self._following and type(x) is TensorVar
+        locked: str = getattr(x, "locked", "")
+        if locked or cell.obj is x or not is_aliased(x):
+            return locked
+        followed = self._following and is_box(x)
         return EITHER if not followed and self._held(x, cell) else ""
 
     def _held(self, x: Any, cell: Cell) -> bool:
@@ -335,11 +297,11 @@ class Loop:
         others += [held_in(x.local) for x in self.lw.effects.containers.pending() if x.local is not cell.obj]
         return any(reaches(value, one, set()) for one in maybe for value in others)
 
-    def _tie(self, entry: Any, now: Any, cell: Cell, place: tuple[int, ...], scope: Any) -> None:
+    def _tie(self, entry: Any, now: Any, cell: Cell, place: Place, scope: Any) -> None:
         """A write to what a cell held at the entry may be one to what it holds now, and is refused where it may."""
         if entry is now or isinstance(now, CompileError):
             return
-        alike = type(entry) in _TIED and type(now) is type(entry)
+        alike = is_aliased(entry) and type(now) is type(entry)
         if alike and not self._shared.follows(place, entry) and self._held(entry, cell):
             self.lw.effects.ties.add(entry, now, None, scope=scope)
         for i, (x, y) in enumerate(zip(elements(entry) or (), elements(now) or (), strict=False)):
@@ -347,7 +309,7 @@ class Loop:
 
     def _handles(self, values: Sequence[Any]) -> list[Any]:
         """The carried values that stand for objects, and not for the elements of a box."""
-        return [None if type(cell.obj) is TensorVar else x for cell, x in zip(self.cells, values, strict=False)]
+        return [None if is_box(cell.obj) else x for cell, x in zip(self.cells, values, strict=False)]
 
     def _ends_noted(self, found: list[Any]) -> bool:
         """Notes which objects the carried values share at the end of a trip; True if that is new."""
@@ -362,15 +324,14 @@ class Loop:
             return list(values)
         settled = self._shared.settled(self._handles(values))
         self._shared.tie(settled, scope, conditions, ran=True)
-        return [v if type(c.obj) is TensorVar else s for c, v, s in zip(self.cells, values, settled, strict=True)]
+        return [v if is_box(c.obj) else s for c, v, s in zip(self.cells, values, settled, strict=True)]
 
     def enter(self, templates: list[Any], args: Any) -> None:
         """Gives every cell its value at the head of a trip."""
-        plain = [t.held if type(t) is _Late else t for t in templates]
-        values = fill(plain, args)
-        for i, (cell, template) in enumerate(zip(self.cells, templates, strict=True)):
-            if type(template) is _Late and not cell.internal:
-                values[i] = template.head  # what an earlier trip gave the name nobody can reach
+        values = fill(templates, args)
+        for i, cell in enumerate(self.cells):
+            if cell.head is not _BOUND and not cell.internal:
+                values[i] = cell.head  # what an earlier trip gave the name nobody can reach
             cell.set(self.lw, values[i])
         scope = trace.builder.block
         for i, (cell, entry, value) in enumerate(zip(self.cells, self.entry, values, strict=True)):
@@ -379,76 +340,31 @@ class Loop:
 
     def leave(self, body: Body, results: Any) -> None:
         """Gives every cell its value after the loop."""
-        plain = [t.held if type(t) is _Late else t for t in body.templates]
-        values = self._left(fill(plain, results), results)
+        values = self._left(fill(body.templates, results), results)
         rows = zip(self.entry, self.cells, body.templates, values, body.found, strict=True)
         for i, (entry, cell, template, value, end) in enumerate(rows):
-            now, last = (value.value, end.value) if type(value) is type(end) is Held else (value, end)
-            surely = self.at_least_once and type(now) is type(last) is TensorVar
+            now, last = cell.seen(value), cell.seen(end)
+            boxes = is_box(now) and is_box(last)
+            surely = self.at_least_once and boxes
             if not (surely and not last.locked):
                 self._tie(entry, value, cell, (i,), results[0] if results else None)
             if template is UNBOUND:
                 value = MaybeUnbound(self.loc, f"'{cell.name}' has a value only if the loop runs")
             elif surely and now is not last:
                 now.locked, now.snapshot = last.locked, last.snapshot
-            elif type(now) is type(last) is TensorVar and now is not last:
+            elif boxes and now is not last:
                 now.snapshot = snapshot_of(now, last)
             cell.set(self.lw, value)
 
     # --------------------------------------------------------------------------------------- values of slots
-    def inits(self, templates: list[Any], types: list[Type]) -> list[Value]:
+    def inits(self, templates: list[Any]) -> list[Value]:
         """The carries at the entry."""
-        return self.values(templates, self.entry, trace.builder, types)
+        return self.values(templates, self.entry, trace.builder)
 
-    def values(
-        self, templates: list[Any], given: list[Any], builder: Builder, types: list[Type] | None = None
-    ) -> list[Value]:
+    def values(self, templates: list[Any], given: list[Any], builder: Builder) -> list[Value]:
         """What the slots of the templates hold for given values of the cells."""
-        out: dict[int, Value] = {}
-
-        def go(template: Any, x: Any, label: str) -> None:
-            if type(template) is _Late:
-                template = template.held
-                if x is UNBOUND or type(x) is MaybeUnbound:
-                    undefined(template)
-                    return
-            if type(template) is Slot:
-                if x is UNBOUND or type(x) is MaybeUnbound:
-                    undefined(template)
-                elif template.index not in out:
-                    out[template.index] = self._slot_value(template, x, builder, types)
-                return
-            items = elements(template)
-            if items is not None:  # else a static value, or none at the head of the loop
-                for t, i in zip(items, elements(x), strict=True):
-                    go(t, i, label)
-
-        def undefined(template: Any) -> None:
-            if type(template) is Slot:
-                with builder:
-                    out.setdefault(template.index, F.undef(type=self._types[template.index]))
-            for t in elements(template) or ():
-                undefined(t)
-
-        self._types = types if types is not None else self._types
-        for template, x, cell in zip(templates, given, self.cells, strict=True):
-            go(template, x, cell.label)
-        return [*[out[i] for i in range(len(out))], *self._shared.conditions(self._handles(given), builder)]
-
-    def _slot_value(self, slot: Slot, x: Any, builder: Builder, types: list[Type] | None) -> Value:
-        if type(x) is ArrayVar:
-            return x.value
-        if slot.kind is not None:
-            return lifted_number(x, slot.kind, builder)
-        if type(x) is TensorVar:
-            return x.value
-        with builder:
-            if type(x) is StateVar:
-                return F.state_read(state=x.name, type=x.type)
-            type_: Any = self._types[slot.index]
-            if type(x) is Weak:
-                return F.cast(x.value, dtype=type_.dtype)
-        return builder.const(x, type_)
+        found = [value_in(slot.leaf, x, builder) for slot, x in matched(templates, given)]
+        return [*found, *self._shared.conditions(self._handles(given), builder)]
 
     # --------------------------------------------------------------------------------------- generalisation
     def _generalise(self, found: list[Any], region: Region) -> bool:
@@ -461,9 +377,9 @@ class Loop:
             try:
                 new = self._wider(self.assumed[i], end, cell.label, cell)
             except (JoinError, LoopError, SideEffectError) as error:
-                if isinstance(cell.obj, Progress):
-                    raise self._taken_from() from None
-                if cell.obj is not None or cell.internal or isinstance(error, LoopError):
+                if cell.obj is not None:
+                    raise cell.obj.changed_in_loop(error, self.loc) from None
+                if cell.internal or isinstance(error, LoopError):
                     raise
                 new = MaybeUnbound(None, "", error)  # of interest only to who reads it
             if new is not self.assumed[i]:
@@ -476,104 +392,63 @@ class Loop:
             self._add(Cell(_label(self.lw, obj), obj))
             obj.set_content(now)
             done = False
-        if done:
-            self._types = self._templates()[1]
         return done
 
     def _wider(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
         """The assumption that covers a value at the end of the body; `assumed` itself if that does."""
         new = self._widened(assumed, end, name, cell)
-        if new is not assumed or type(assumed) not in (TensorVar, _Assumed, Weak):
-            return new
+        known = leaf_of(assumed) if new is assumed else None
         # Two names of one value share a slot as long as every trip ends with them naming one value again.
-        if self._ends.setdefault(id(assumed), end) is end:
+        if known is None or known.fixed or self._ends.setdefault(id(assumed), end) is end:
             return new
-        if type(assumed) is Weak:
-            return Weak(None, assumed.kind)  # type: ignore[arg-type]
-        return _Assumed(assumed.type, self._locked(assumed, cell), snapshot_of(assumed))
+        return replace(known, locked=self._locked(assumed, cell))
 
     def _widened(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
-        if assumed is end:
+        if assumed is end or (is_unbound(assumed) and is_unbound(end)):
             return assumed
-        if type(assumed) is MaybeUnbound or assumed is UNBOUND:
-            if type(end) is MaybeUnbound or end is UNBOUND:
+        if is_unbound(assumed):
+            if not (cell.internal or self.at_least_once):
                 return assumed
-            return _Late(end, assumed) if cell.internal or self.at_least_once else assumed
-        if type(end) is MaybeUnbound or end is UNBOUND:
+            cell.head = assumed
+            return end
+        if is_unbound(end):
             if cell.internal:
                 return assumed
+            cell.head = _BOUND
             return MaybeUnbound(self.loc, f"{name} has no value after a trip of the loop") if end is UNBOUND else end
-        if type(assumed) is _Late:
-            held = self._wider(assumed.held, end, name, cell)
-            return assumed if held is assumed.held else _Late(held, assumed.head)
-        if type(assumed) is ArrayVar and type(end) is ArrayVar:
-            if assumed.type is end.type and assumed.kind is end.kind:
-                return assumed
-            raise self._changes(assumed, end, name)
         for x in (assumed, end):
             if is_broken(x):
                 raise self._disagree(x.broken.again(None, ""), name)
         xs, ys = elements(assumed), elements(end)
-        if getattr(assumed, "form", None) != getattr(end, "form", None):
-            raise self._changes(assumed, end, name)
         if xs is not None and ys is not None:
-            if len(xs) != len(ys) or (isinstance(assumed, dict) and list(assumed) != list(end)):
-                raise self._resized(f"{name} changes its size from {len(xs)} to {len(ys)}")
-            labels = [name if isinstance(assumed, Held) else f"{name}[{i}]" for i in range(len(xs))]
-            new = [self._wider(x, y, label, cell) for x, y, label in zip(xs, ys, labels, strict=True)]
+            new = [self._wider(x, y, label, cell) for x, y, label in self._rows(assumed, end, xs, ys, name)]
             return assumed if all(n is x for n, x in zip(new, xs, strict=True)) else rebuild(assumed, new)
-        ka, ke = kind_of_number(assumed), kind_of_number(end)
-        if ka and ke:
-            return self._wider_number(assumed, end, ka, ke, name)
-        return self._wider_tensor(assumed, end, ka, ke, name)
-
-    def _wider_number(self, assumed: Any, end: Any, ka: type, ke: type, name: str) -> Any:
-        if type(assumed) is not Weak and type(end) is not Weak and same_static(assumed, end):
+        known, last = leaf_of(assumed), leaf_of(end)
+        if same_static(assumed, end) or (known is not None and known.is_parameter(last)):
             return assumed
-        kind = joined_number(ka, ke)
-        if kind is None:
+        common = common_leaf(known, last)
+        if known is None or common is None:
             raise self._changes(assumed, end, name)
-        return assumed if type(assumed) is Weak and assumed.kind is kind else Weak(None, kind)  # type: ignore[arg-type]
+        return assumed if known.covers(common) else common
 
-    def _wider_tensor(self, assumed: Any, end: Any, ka: type | None, ke: type | None, name: str) -> Any:
-        ta = assumed.type if type(assumed) in (TensorVar, _Assumed, StateVar) else None
-        te = end.type if type(end) in (TensorVar, StateVar) else None
-        if ta is not None and te is not None:
-            if type(assumed) is StateVar:
-                same = type(end) is StateVar and end.source is assumed.source
-                return assumed if same else _Assumed(ta, PARAMETERS, snapshot_of(assumed, end))
-            if ta is te:
-                locked = getattr(end, "locked", PARAMETERS)
-                either = snapshot_of(assumed, end)
-                covered = either is None or (assumed.snapshot and either.states <= assumed.snapshot.states)
-                if covered and (assumed.locked or not locked):
-                    return assumed
-                return _Assumed(ta, assumed.locked or locked, either)
-        elif ta is not None and ke and fits_tensor(ke, ta):
-            return assumed
-        elif te is not None and ka and fits_tensor(ka, te):
-            return _Assumed(te, getattr(end, "locked", OUTSIDE), snapshot_of(end))
-        elif ta is None and te is None and same_static(assumed, end):
-            return assumed
-        raise self._changes(assumed, end, name)
+    def _rows(self, assumed: Any, end: Any, xs: Any, ys: Any, name: str) -> Iterable[tuple[Any, Any, str]]:
+        """The elements of two containers, with what messages call them."""
+        mine, other = outline(assumed), outline(end)
+        if mine.kind != other.kind:
+            raise self._changes(assumed, end, name)
+        if mine != other:
+            raise self._resized(f"{name} changes its size from {len(xs)} to {len(ys)}")
+        return zip(xs, ys, mine.labels(name), strict=True)
 
     def _changes(self, assumed: Any, end: Any, name: str) -> CompileError:
-        before = f"Tensor {assumed.type}" if type(assumed) is _Assumed else describe(assumed)
+        before, after = told_apart(example(assumed), end)
         error = self._error(
-            f"{name} is {before} when the loop begins a trip and {describe(end)} when it ends one",
+            f"{name} is {before} when the loop begins a trip and {after} when it ends one",
             hint="give it its final type before the loop, e.g. with ops.zeros_like or astype",
         )
         variable = name.split("'")[1] if name.startswith("'") else ""
         place = self.lw.frame.places.get(variable)
         return error if place is None else error.again(place, "the trip ends with this value")
-
-    def _taken_from(self) -> CompileError:
-        return JoinError(
-            "elements are taken from an iterator in a loop that runs at run time",
-            code="AC1406",
-            loc=self.loc,
-            hint=f"make a list of its elements before the loop{KNOWN_TRIPS}",
-        )
 
     def _disagree(self, error: CompileError, name: str) -> CompileError:
         """The error for a container about which the branches of the body disagree."""

@@ -14,7 +14,7 @@ from ..variables.values import Weak
 from .context import StatementContext, statement
 from .control import branch
 
-__all__ = ["condition_of", "kept", "note_branch", "truth_at"]
+__all__ = ["as_number", "condition_of", "kept", "note_branch", "truth_at"]
 
 
 def condition_of(lw: StatementContext, node: Any) -> Any:
@@ -57,11 +57,15 @@ def _operand(lw: StatementContext, node: Any, i: int, *, is_and: bool) -> Any:
         return _operand(lw, node, i + 1, is_and=is_and) if condition == is_and else condition
 
     def rest() -> Any:
-        found = _operand(lw, node, i + 1, is_and=is_and)
-        return found if isinstance(found, bool) else Weak(found, bool)
+        return as_number(_operand(lw, node, i + 1, is_and=is_and))
 
     arms = (rest, lambda: False) if is_and else (lambda: True, rest)
     return truth(lw, branch(lw, condition, *arms, node=node, name=f"the value of '{'and' if is_and else 'or'}'"))
+
+
+def as_number(condition: Any) -> Any:
+    """A truth value as the Python bool that it is, known now or at run time."""
+    return condition if isinstance(condition, bool) else Weak(condition, bool)
 
 
 def note_branch(lw: StatementContext, node: Any, condition: Any) -> None:
@@ -79,8 +83,6 @@ def note_branch(lw: StatementContext, node: Any, condition: Any) -> None:
 @statement("If")
 def _if(lw: StatementContext, node: Any) -> None:
     condition = condition_of(lw, node.test)
-    if isinstance(condition, Weak):
-        condition = condition.value
     note_branch(lw, node, condition)
     if isinstance(condition, bool):
         lw.block(node.body if condition else node.orelse)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import BranchRaisesWarning, CompileError, StaticValueError
+from ...errors import BranchRaisesWarning, CompileError
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import REGISTRY, trace
@@ -16,23 +16,13 @@ from ..derivatives.keeping import instead_of_none, place_in_return
 from ..effects.exceptions import emit_raise
 from ..guards.objects import UNBOUND
 from ..syntax import jumps
+from ..variables.base import variable_of
 from ..variables.frames import Closure
 from ..variables.interpreter import Diverged
-from ..variables.iterators import Progress
 from ..variables.naming import name_of
-from ..variables.structure import parts
+from ..variables.structure import elements, parts
 from ..variables.templates import fill
-from ..variables.values import (
-    AttributeVar,
-    LocalDict,
-    LocalList,
-    LocalObject,
-    MaybeUnbound,
-    NewException,
-    TensorVar,
-    Weak,
-    describe,
-)
+from ..variables.values import MaybeUnbound, NewException, describe
 from .context import StatementContext
 from .joins import Join
 
@@ -152,8 +142,8 @@ def _keep(lw: StatementContext, a: Arm, b: Arm, node: Any) -> None:
 
 def _name_results(env: dict[str, Any]) -> None:
     for name, value in env.items():
-        if type(value) in (TensorVar, Weak) and value.value.name is None and "#" not in name:
-            value.value.name = name
+        if "#" not in name:
+            variable_of(value).name_value(name)
 
 
 def _joined_template(
@@ -180,11 +170,11 @@ def _joined_template(
 
 def _joined_content(lw: StatementContext, join: Join, a: Arm, b: Arm, obj: Any, x: Any, y: Any) -> Any:
     """What an object changed in a branch holds afterwards; a CompileError if the branches disagree."""
-    for content_ in (x, y):
-        if isinstance(content_, CompileError):
-            return content_
+    for content in (x, y):
+        if isinstance(content, CompileError):
+            return content
     # What this call made, and the path that returned does not hand on, is not read there.
-    own = isinstance(obj, LocalList | LocalDict | LocalObject) and obj.serial > lw.frame.serial
+    own = elements(obj) is not None and obj.serial > lw.frame.serial
     if own and a.returned is not b.returned:
         left, staying, others = (a, y, join.a) if a.returned else (b, x, join.b)
         if not any(part is obj for part in parts(left.env.get(jumps.RETURN_VALUE))):
@@ -192,18 +182,11 @@ def _joined_content(lw: StatementContext, join: Join, a: Arm, b: Arm, obj: Any, 
     known = name_of(lw, obj, local=True)
     name = f"'{known}'" if known else f"an object changed in a branch ({describe(obj)})"
     opened = lw.effects.containers.of_outside(obj)
-    name = obj.label if type(obj) is AttributeVar else name if opened is None else opened.what
+    name = obj.label or (name if opened is None else opened.what)
     try:
         return join.join(x, y, name)
     except CompileError as error:  # of interest only to who reads it
-        return _uneven(obj, error) if isinstance(obj, Progress) else error
-
-
-def _uneven(obj: Progress, error: CompileError) -> CompileError:
-    """The error for an iterator from which the branches took different numbers of elements."""
-    what = "how many elements are left of an iterator depends on data: the paths do not take the same from it"
-    hint = "take the elements before the paths part, or make a list of them"
-    return StaticValueError(what, spans=error.spans, hint=hint)
+        return obj.uneven(error)
 
 
 def _joined_name(join: Join, a: Arm, b: Arm, name: str) -> Any:
@@ -230,6 +213,3 @@ def _survivor_template(join: Join, arm: Arm) -> tuple[Any, dict[str, Any], dict[
     for key, (obj, held) in arm.objects.items():
         objects[key] = (obj, through(obj.as_value(held)))
     return through(arm.result), names, objects
-
-
-# ---------------------------------------------------------------------------------------------------- iteration

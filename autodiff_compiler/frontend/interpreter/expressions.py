@@ -18,7 +18,7 @@ from ..variables.frames import Frame, turn
 from ..variables.structure import is_static
 from ..variables.text import concatenated, formatted
 from ..variables.truth_values import truth
-from ..variables.values import LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, MaybeUnbound, describe
+from ..variables.values import LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, describe, is_unbound
 from .conditions import condition_of, kept, note_branch, truth_at
 from .context import StatementContext, expression
 from .control import branch
@@ -40,7 +40,7 @@ def _kept_at_break(lw: StatementContext, node: Any) -> Any:
     when, name, kept = node.value
     env, late = lw.frame.env, lw.frame.late
     value = env.get(name, UNBOUND)
-    bound = value is not UNBOUND and type(value) is not MaybeUnbound
+    bound = not is_unbound(value)
     if when == "before":
         late[kept] = not bound
         return UNBOUND
@@ -48,7 +48,7 @@ def _kept_at_break(lw: StatementContext, node: Any) -> Any:
         late[kept] = late[kept] and bound
         return value if late[kept] else UNBOUND
     found = env.pop(kept, UNBOUND)
-    return found if late[kept] and found is not UNBOUND and type(found) is not MaybeUnbound else value
+    return found if late[kept] and not is_unbound(found) else value
 
 
 @expression("Name")

@@ -17,10 +17,11 @@ from ...errors import LoopError
 from ...ir.core import Value
 from ...ir.primitive import trace
 from ..syntax import unsupported_syntax
+from ..variables.changing import Progress
 from ..variables.frames import Frame, turn
 from ..variables.interpreter import ValueContext
 from ..variables.iteration import END, ENDLESS, Iteration, iteration_of
-from ..variables.iterators import Iterated, Progress
+from ..variables.iterators import Iterated
 from .conditions import kept
 from .context import StatementContext, expression
 from .statements import store

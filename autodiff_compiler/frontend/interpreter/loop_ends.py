@@ -13,21 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ...dtypes import bool_
 from ...ir.build import Builder
 from ...ir.core import Value
-from ...ir.types import tensor
-from ..effects.may_alias import Ties
+from ..effects.may_alias import Ties, as_condition
+from ..variables.changing import is_aliased
 from ..variables.structure import elements, rebuild
-from ..variables.values import LocalDict, LocalList, LocalObject, LocalSet, TensorVar
+from ..variables.values import is_box
 
-__all__ = ["Ends"]
+__all__ = ["Ends", "Place"]
 
 #: A carried value by number, and the way to one of its parts.
 Place = tuple[int, ...]
 #: A place and the object that it may hold, or another place that may hold the same.
 Relation = tuple[Place, Any]
-_SHARED = (TensorVar, LocalList, LocalDict, LocalSet, LocalObject)
 
 
 class Ends:
@@ -80,7 +78,7 @@ class Ends:
         if not self._following:
             return False
         before = len(self._unclear), len(self._tensors)
-        at = [(place, x) for place, x in self._places(values) if type(x) is TensorVar]
+        at = [(place, x) for place, x in self._places(values) if is_box(x)]
         self._tensors |= {place for place, _ in at}
         holders: dict[int, list[Place]] = {}
         for place, x in at:
@@ -105,7 +103,7 @@ class Ends:
         if isinstance(target, tuple):
             tensors = place in self._tensors and target in self._tensors
             return tensors and (place, target) not in self._unclear
-        return type(target) is TensorVar and (place, id(target)) not in self._unclear
+        return is_box(target) and (place, id(target)) not in self._unclear
 
     def follows(self, place: Place, entry: Any) -> bool:
         """Whether the condition is carried by which a place still holds what it held at the entry."""
@@ -120,7 +118,7 @@ class Ends:
             return x is not None and y is not None and self._ties.one(x, y, builder, seen)
 
         found = [holds(here.get(p), here.get(q) if isinstance(q, tuple) else q) for p, q in self._carried]
-        return [x if isinstance(x, Value) else builder.const(x, tensor(bool_, ())) for x in found]
+        return [as_condition(x, builder) for x in found]
 
     def kept(self, locate: Callable[[Any], Any]) -> Any:
         """What was noted, with the objects by where they are found, for the next tracing of the same loop."""
@@ -135,7 +133,7 @@ class Ends:
 
     def _places(self, values: Sequence[Any]) -> Iterator[tuple[Place, Any]]:
         def go(x: Any, place: Place) -> Iterator[tuple[Place, Any]]:
-            shared = type(x) in _SHARED
+            shared = is_aliased(x)
             if shared:
                 yield place, x
             if self._following or not (shared and x.serial < self._start):

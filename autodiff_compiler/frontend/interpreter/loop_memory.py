@@ -13,9 +13,8 @@ from typing import Any
 import gast
 
 from ..guards.objects import UNBOUND
-from ..variables.frames import Closure
-from ..variables.structure import elements, parts
-from ..variables.values import AttributeVar, MaybeUnbound, StateVar, TensorVar, Weak
+from ..variables.changing import is_aliased
+from ..variables.structure import identity, parts, sort
 
 __all__ = ["LoopMemory", "Place", "find", "place_of"]
 
@@ -35,12 +34,12 @@ class LoopMemory:
 
     def key(self, node: Any, n: Any, env: dict[str, Any]) -> Hashable:
         """The loop with the types of what it mentions."""
-        types = tuple([_type(env.get(name, UNBOUND)) for name in self._mentioned(node)])
+        types = tuple([sort(env.get(name, UNBOUND)) for name in self._mentioned(node)])
         return id(node), n if isinstance(n, int) else None, types
 
     def entry(self, node: Any, env: dict[str, Any]) -> Hashable:
         """The loop with the types of what it mentions, and the values where they are known."""
-        return id(node), tuple([_value(env.get(name, UNBOUND)) for name in self._mentioned(node)])
+        return id(node), tuple([identity(env.get(name, UNBOUND)) for name in self._mentioned(node)])
 
     def _mentioned(self, node: Any) -> list[str]:
         names = self._names.get(id(node))
@@ -50,38 +49,9 @@ class LoopMemory:
         return names
 
 
-def _type(x: Any) -> Any:
-    """What a value is, whatever it holds; lists of any length that hold the same are alike."""
-    if type(x) in (TensorVar, StateVar):
-        return type(x), x.type
-    if type(x) is Weak:
-        return Weak, x.kind
-    items = elements(x)
-    if items is None:
-        return type(x)
-    return type(x), frozenset(map(_type, items))
-
-
-def _value(x: Any) -> Hashable:
-    if type(x) is TensorVar:
-        return TensorVar, x.type
-    if type(x) is StateVar:
-        return StateVar, id(x.source)
-    if type(x) is Weak:
-        return Weak, x.kind
-    if type(x) is MaybeUnbound:
-        return MaybeUnbound
-    if type(x) is Closure:
-        return Closure, id(x.prepared)
-    if isinstance(x, bool | int | float | str):
-        return type(x), repr(x)
-    items = elements(x)
-    return (type(x), id(x)) if items is None else (type(x), tuple(map(_value, items)))
-
-
 def place_of(env: dict[str, Any], obj: Any) -> Place | None:
     """Where a frame holds an object; None if none of its names leads there."""
-    if type(obj) is AttributeVar:
+    if not is_aliased(obj):
         return (obj,)
     for name, value in env.items():
         for i, part in enumerate(parts(value)):

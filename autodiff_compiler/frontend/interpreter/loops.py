@@ -19,16 +19,18 @@ from ...ir.types import tensor
 from ...ir.walk import ops_of
 from ...source import PACKAGE, Loc
 from ..effects.exceptions import emit_raise
+from ..effects.may_alias import as_condition
 from ..report.decisions import KEPT, Decision
 from ..syntax.jumps import RETURNED
 from ..syntax.scope import assigned_names
+from ..variables.changing import KNOWN_TRIPS
 from ..variables.frames import turn
 from ..variables.interpreter import Diverged, Region, ValueContext
 from ..variables.iteration import Iteration, iteration_of
-from ..variables.truth_values import negate
-from ..variables.values import NewException, Weak, describe
-from .carries import KNOWN_TRIPS, Loop
-from .conditions import condition_of
+from ..variables.truth_values import negate, truth
+from ..variables.values import NewException, describe
+from .carries import Loop
+from .conditions import as_number, condition_of
 from .context import StatementContext, statement
 from .control import branch
 from .statements import store
@@ -192,14 +194,14 @@ def _unroll(lw: StatementContext, node: Any, items: Iterable[Any], nested: bool 
             trip(number, item)
         else:
             lw.place(node)
-            go_on = negate(stopped).value
+            go_on = truth(lw, negate(stopped))
             branch(lw, go_on, partial(trip, number, item), lambda: None, node=node, other_returned=only_return)
         stopped = _stopped(lw, node)
         if stopped is True:
             break
         if nested and stopped is not False:
             lw.place(node)
-            go_on = negate(stopped).value
+            go_on = truth(lw, negate(stopped))
             rest = partial(_rest, lw, node, items, number + 1)
             branch(lw, go_on, rest, lambda: None, node=node, other_returned=only_return)
             return _stopped(lw, node)
@@ -212,14 +214,14 @@ def _rest(lw: StatementContext, node: Any, items: Iterable[Any], done: int) -> N
 
 
 def _stopped(lw: StatementContext, node: Any) -> Any:
-    """Whether a flag that ends the loop early is set: a bool, or a Weak bool."""
+    """Whether a flag that ends the loop early is set: a truth value."""
     result: Any = False
     for flag in getattr(node, "stop_flags", ()):
-        value = lw.frame.env.get(flag, False)
+        value = truth(lw, lw.frame.env.get(flag, False))
         if value is True:
             return True
         if value is not False:
-            result = value if result is False else Weak(F.logical_or(result.value, value.value), bool)
+            result = value if result is False else F.logical_or(result, value)
     return result
 
 
@@ -244,7 +246,7 @@ def _keep(lw: StatementContext, node: Any, iteration: Iteration, n: Any) -> None
 
     body = loop.trace([_COUNT], [s.type.elem for s in sequences], run)  # type: ignore[attr-defined]
     _refuse_changes(loop, iteration)
-    inits = loop.inits(body.templates, body.types)
+    inits = loop.inits(body.templates)
     _place_of_rest(lw, node, iteration)
     op = trace.builder.emit_op(
         REGISTRY["scan"], (count, *inits, *sequences), (len(inits), False), (body.builder.ret(*body.ends),)
@@ -287,12 +289,12 @@ def _keep_stoppable(lw: StatementContext, node: Any, iteration: Iteration, n: An
         following = F.add(body.builder.block.args[0], 1)
 
     def condition(args: list[Value]) -> Any:
-        more: Any = Weak(F.less(args[0], count), bool)
+        more = F.less(args[0], count)
         stopped = _stopped(lw, node)
-        return more if stopped is False else Weak(F.logical_and(more.value, negate(stopped).value), bool)
+        return more if stopped is False else F.logical_and(more, truth(lw, negate(stopped)))
 
     cond = _condition(loop, body, [_COUNT], condition)
-    inits = loop.inits(body.templates, body.types)
+    inits = loop.inits(body.templates)
     _place_of_rest(lw, node, iteration)
     zero = trace.builder.const(0, _COUNT)
     op = trace.builder.emit_op(REGISTRY["while"], (zero, *inits), (), (cond, body.builder.ret(following, *body.ends)))
@@ -301,7 +303,7 @@ def _keep_stoppable(lw: StatementContext, node: Any, iteration: Iteration, n: An
 
 
 def _condition(loop: Loop, body: Any, first: list[Any], evaluate: Any) -> Any:
-    """The block that decides whether another trip follows."""
+    """The block that decides whether another trip follows; `evaluate` gives a truth value."""
     lw = loop.lw
     builder: Builder = trace.builder.nested([*first, *body.types], [*([None] * len(first)), *body.names])
     lw.report.reasons.loop(builder.block, loop.loc, len(first))
@@ -317,10 +319,7 @@ def _condition(loop: Loop, body: Any, first: list[Any], evaluate: Any) -> Any:
         finally:
             lw.frame.env = before
             lw.effects.restore(region)
-        value = result.value if isinstance(result, Weak) else result
-        if not isinstance(value, Value):
-            value = builder.const(value, tensor(REGISTRY["less"].infer_types((_COUNT, _COUNT), ())[0].dtype, ()))  # type: ignore[attr-defined]
-    return builder.ret(value)
+        return builder.ret(as_condition(result, builder))
 
 
 def _leave(loop: Loop, body: Any, results: Any) -> None:
@@ -400,7 +399,7 @@ def _run_trips(lw: StatementContext, node: Any, limit: int) -> int:
     """Runs a `while` with a static condition trip by trip; gives their number."""
     for trips in range(limit + 1):
         condition = condition_of(lw, node.test)
-        if isinstance(condition, Weak | Value):
+        if not isinstance(condition, bool):
             raise _Restart(dynamic=True, condition=condition)
         if not condition:
             return trips
@@ -414,8 +413,7 @@ def _keep_while(lw: StatementContext, node: Any) -> None:
     """Emits one `while`.  A condition that changes names or objects is evaluated before it and after every trip."""
 
     def test() -> Any:
-        found = condition_of(lw, node.test)
-        return Weak(found, bool) if isinstance(found, Value) else found
+        return condition_of(lw, node.test)
 
     assigns = assigned_names([node.test])
     if not assigns:
@@ -426,15 +424,19 @@ def _keep_while(lw: StatementContext, node: Any) -> None:
             return
     lw.place(node)
     flag = f"again#{id(node)}"
-    lw.frame.env[flag] = test()
+
+    def note() -> None:
+        lw.frame.env[flag] = as_number(test())
+
+    note()
 
     def run(first: list[Value], rest: list[Value]) -> None:
         lw.block(node.body)
-        lw.frame.env[flag] = test()
+        note()
 
     loop = Loop(lw, node.test, sorted({*_names(node), *assigns, flag}), lw.here, False)  # not what is known of `node`
     body = loop.trace([], [], run)
-    _emit_while(lw, node, loop, body, _condition(loop, body, [], lambda args: lw.frame.env[flag]))
+    _emit_while(lw, node, loop, body, _condition(loop, body, [], lambda args: truth(lw, lw.frame.env[flag])))
     del lw.frame.env[flag]
 
 
@@ -442,7 +444,7 @@ def _emit_while(lw: StatementContext, node: Any, loop: Loop, body: Any, cond: An
     endless = cond.outs[0].constant is True
     if endless and not any(op.defn.name in ("raise", "assert") for op in ops_of(body.builder.block)):
         raise _never_ends(lw, node.test)
-    inits = loop.inits(body.templates, body.types)
+    inits = loop.inits(body.templates)
     lw.place(node)
     op = trace.builder.emit_op(REGISTRY["while"], inits, (), (cond, body.builder.ret(*body.ends)))
     _leave(loop, body, op.results[1:])

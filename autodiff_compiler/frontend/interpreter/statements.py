@@ -22,7 +22,7 @@ from ..variables.base import variable_of
 from ..variables.containers import in_place
 from ..variables.elements import iterate_live, iterate_static, iterator_of
 from ..variables.frames import Closure
-from ..variables.values import LocalList, LocalObject, NewException, StateVar, TensorVar, Weak, describe, is_dynamic
+from ..variables.values import LocalList, LocalObject, NewException, describe, is_dynamic
 from .conditions import condition_of
 from .context import StatementContext, statement
 from .control import branch
@@ -109,7 +109,7 @@ def _augmented(lw: StatementContext, node: Any) -> None:
         old = lw.expr(gast.copy_location(gast.Name(target.id, gast.Load(), None, None), target))
         value = lw.expr(node.value)
         lw.place(node)
-        if type(old) is StateVar or getattr(old, "snapshot", None) is not None:
+        if getattr(old, "snapshot", None) is not None:
             raise SideEffectError(
                 f"'{target.id} {_SIGN.get(op, op)}= ...' would rebind a Parameter",
                 hint="use ops.assign(parameter, value)",
@@ -143,9 +143,8 @@ _SIGN = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "MatMult": "@", "Pow":
 def store(lw: StatementContext, target: Any, value: Any) -> None:
     """Binds a value to an assignment target."""
     if isinstance(target, gast.Name):
-        named = value.value if type(value) in (TensorVar, Weak) else None
-        if named is not None and named.name is None and "#" not in target.id:
-            named.name = target.id
+        if "#" not in target.id:
+            variable_of(value).name_value(target.id)
         lw.frame.env[target.id] = value
         lw.frame.places[target.id] = lw.frame.tree.loc(target, lw.frame.caller)
     elif isinstance(target, gast.Tuple | gast.List):

@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import from_numpy
 from ...errors import UnsupportedCallError
+from ...ir.build import Builder
 from ...ir.core import Value
+from ...ir.types import TensorType, tensor
 from ...runtime.tensor import NO_LENGTH
 from .arithmetic import SLOT, SYMBOL, to_number
-from .base import Variable, kind, variable_of
+from .base import Results, Variable, kind, variable_of
 from .comparison import compare
 from .interpreter import ValueContext
+from .leaves import ArrayLeaf, Leaf
 from .numpy_calls import (
     ArrayMethod,
     array_attribute,
@@ -135,6 +139,16 @@ class ArrayVariable(Variable):
     def iterate(self, lw: ValueContext) -> Iterable[Any]:
         return [array_subscript(lw, self.value, i) for i in range(length_of(self.value))]
 
+    def result(self, out: Results) -> Any:
+        return out.array(self.value)
+
+    def leaf(self) -> Leaf | None:
+        return ArrayLeaf(self.value.type, self.value.kind)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        value: Value = self.value.value
+        return value
+
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         array = self.value
         name = "ndarray" if array.kind is np.ndarray else array.type.dtype.numpy.name
@@ -146,6 +160,8 @@ class KnownArray(ObjectVariable):
     """An array known while compiling."""
 
     __slots__ = ()
+    #: as in `ArrayVar.kind`
+    array_kind: type = np.ndarray
     precedence = 3
 
     def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
@@ -174,12 +190,28 @@ class KnownArray(ObjectVariable):
             return super().iterate(lw)
         return [lw.outside.item(x, i, v) for i, v in enumerate(list(x))]
 
+    def result(self, out: Results) -> Any:
+        return out.constant_array(self.value)
+
+    def leaf(self) -> Leaf | None:
+        x = self.value
+        if x.dtype.kind not in "biuf":
+            return None
+        return ArrayLeaf(tensor(from_numpy(x.dtype), x.shape), self.array_kind, fixed=True)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        return builder.array(np.array(self.value), type)
+
 
 @kind(np.generic)
 class KnownScalar(KnownArray):
     """A NumPy scalar known while compiling."""
 
     __slots__ = ()
+    array_kind = np.generic
+
+    def result(self, out: Results) -> Any:
+        return out.known(self.value)
 
     def beside_tensor(self, lw: ValueContext) -> Any:
         return self.value.item()

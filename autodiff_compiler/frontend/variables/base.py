@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from ...errors import StaticValueError, UnsupportedSyntaxError
+from ...ir.build import Builder
 from ...ir.core import Value
+from ...ir.types import TensorType
 from ...runtime.tensor import NO_DELETION
 from .arithmetic import SLOT
 from .interpreter import ValueContext
+from .leaves import Leaf
 from .values import class_of, describe, usable
 
-__all__ = ["Recipe", "Variable", "class_name", "kind", "variable_of"]
+__all__ = ["Recipe", "Results", "Variable", "class_name", "kind", "variable_of"]
 
 
 #: What makes an argument of a host function of the arrays of a run.
 Recipe = Callable[[Sequence[Any]], Any]
+
+
+class Results(Protocol):
+    """What makes the structure of what leaves a call (see `effects.results`): one method for each kind of leaf."""
+
+    def tensor(self, x: Any) -> Any: ...
+    def parameter(self, x: Any) -> Any: ...
+    def number(self, x: Any) -> Any: ...
+    def array(self, x: Any) -> Any: ...
+    def constant_array(self, x: Any) -> Any: ...
+    def known(self, x: Any) -> Any:
+        """What is known while compiling, and containers that nobody can change."""
 
 
 class Variable:
@@ -200,6 +215,21 @@ class Variable:
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """``x(*args, **kwargs)``."""
         raise TypeError(f"'{self.python_class().__name__}' object is not callable")
+
+    def result(self, out: Results) -> Any:
+        """What stands for it in the structure that a call returns or writes back."""
+        return out.known(self.value)
+
+    def leaf(self) -> Leaf | None:
+        """What is known of it, if a block's parameter can stand for it."""
+        return None
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        """It as a Value of a type that it fits, at the end of a builder's block."""
+        raise self._refused("a Value")
+
+    def name_value(self, name: str) -> None:
+        """Gives its Value the name by which the user calls it, if it has none yet."""
 
     def _refused(self, what: str) -> UnsupportedSyntaxError:
         return UnsupportedSyntaxError(f"{what} of {describe(self.value)} is not supported", code="AC1103")

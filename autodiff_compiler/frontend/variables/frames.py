@@ -12,7 +12,9 @@ from ...ir.primitive import trace
 from ...source import Loc
 from ..syntax.scope import Prepared
 from ..syntax.source_tree import Bindings, SourceTree
-from .values import MaybeUnbound, serial_now, usable
+from .changing import serial_now
+from .structure import Form, form
+from .values import is_unbound, usable
 
 __all__ = ["Closure", "Frame", "turn", "turn_of_call"]
 
@@ -44,6 +46,12 @@ class Closure:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self.__name__}() exists in compiled code only and cannot be called by code that runs now")
+
+
+@form(Closure)
+class _ClosureForm(Form):
+    def identity(self, x: Closure) -> Any:
+        return type(x), id(x.prepared)
 
 
 @dataclass(eq=False)
@@ -93,9 +101,9 @@ class Frame:
             raise UnboundVariableError(
                 f"'{name}' has no value here", loc=loc, hint=f"give '{name}' a value before this line"
             )
-        if type(value) is MaybeUnbound and value.error is not None:
-            raise value.error.again(loc, "read here")
-        if type(value) is MaybeUnbound:
+        if is_unbound(value):
+            if value.error is not None:
+                raise value.error.again(loc, "read here")
             spans = ((value.loc, "on the other path it gets none"),) if value.loc else ()
             hint = f"give '{name}' a value before the paths part"
             raise UnboundVariableError(value.why, loc=loc, spans=spans, hint=hint)

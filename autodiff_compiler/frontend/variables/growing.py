@@ -26,6 +26,9 @@ class GrowingList(LocalList):
         """Sets what is to be called."""
         self.on_read = on_read
 
+    def _new(self, held: Any) -> LocalList:
+        raise InternalCompilerError(f"what is read is not known: {self.on_read()}")
+
     def __iadd__(self, items: Any) -> GrowingList:  # type: ignore[misc]  # there is no other `__add__`
         list.extend(self, items)
         return self

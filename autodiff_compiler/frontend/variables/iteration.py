@@ -22,11 +22,13 @@ from ...runtime.tensor import NO_ELEMENTS
 from ..guards.objects import same_static
 from .arithmetic import kind_of_number, lifted_number
 from .base import variable_of
+from .changing import Changing
 from .elements import iterate_live, iterate_static, iterator_of, live_item
 from .interpreter import ValueContext
-from .structure import elements, parts, rebuild
+from .leaves import Leaf, NumberLeaf, TensorLeaf
+from .structure import elements, outline, parts, rebuild
 from .templates import Slot, fill
-from .values import EITHER, Changing, LocalSet, TensorVar, Weak, describe, snapshot_of, usable
+from .values import EITHER, LocalSet, TensorVar, Weak, describe, snapshot_of, usable
 
 __all__ = [
     "END",
@@ -176,8 +178,8 @@ class _Static(Iteration):
             return template
         kind = kind_of_number(first)
         if lw.is_tensor(first) and all(lw.is_tensor(x) and x.type is first.type for x in xs):
-            slot = Slot(len(self._stacks), None, first.locked_as_either, snapshot_of(*xs))
-            return self._stacked([lw.unwrap(x) for x in xs], slot)
+            leaf = TensorLeaf(first.type, locked=first.locked_as_either, snapshot=snapshot_of(*xs))
+            return self._stacked([lw.unwrap(x) for x in xs], leaf)
         if parts is None and all(same_static(usable(x), first) for x in xs):
             if type(first) is not LocalSet or all(x is first for x in xs):
                 return first
@@ -185,7 +187,7 @@ class _Static(Iteration):
             either.locked = EITHER
             return either
         if kind is not None and all(kind_of_number(x) is kind for x in xs):
-            return self._stacked([lifted_number(x, kind, current()) for x in xs], Slot(len(self._stacks), kind))
+            return self._stacked([lifted_number(x, kind, current()) for x in xs], NumberLeaf.of(kind))
         other = next((x for x in xs if describe(x) != describe(first)), None)
         told = describe(first) if other is None else f"{describe(first)}, {describe(other)}"
         raise StaticValueError(
@@ -193,9 +195,9 @@ class _Static(Iteration):
             code="AC1305",
         )
 
-    def _stacked(self, values: list[Value], slot: Slot) -> Slot:
+    def _stacked(self, values: list[Value], leaf: Leaf) -> Slot:
         self._stacks.append(F.stack(*values, axis=-1 - len(values[0].shape)))
-        return slot
+        return Slot(len(self._stacks) - 1, leaf)
 
 
 class _OfChanging(_Static):
@@ -239,9 +241,7 @@ class OfDict(_OfChanging):
 
 def _alike(x: Any, y: Any) -> bool:
     """Whether two containers are of one class, length and keys."""
-    if type(usable(x)) is not type(y) or len(elements(x)) != len(elements(y)):
-        return False
-    return list(x) == list(y) if isinstance(x, dict) else getattr(x, "form", None) == getattr(y, "form", None)
+    return type(usable(x)) is type(y) and outline(x) == outline(y)
 
 
 def _row(stack: Value, index: Value) -> Value:

@@ -15,6 +15,7 @@ from ...errors import LoopError, StaticValueError, UnsupportedSyntaxError, shown
 from ...ir.core import Value
 from ...source import Loc
 from .arithmetic import to_number
+from .changing import Cursor
 from .elements import used_up
 from .frames import turn_of_call
 from .interpreter import ValueContext
@@ -22,44 +23,9 @@ from .iteration import END, ENDLESS, Enumerate, Iteration, Reversed, Through, Zi
 from .requirements import as_index, require_static, special
 from .rules import intrinsic
 from .truth_values import truth
-from .values import Changing, describe, is_iterator, serial_now
+from .values import describe, is_iterator
 
-__all__ = ["ENDLESS", "Iterated", "Progress", "live", "with_sentinel", "wrapped"]
-
-
-@shown_as("iterator")
-class Progress(Changing):
-    """How far compiled code has got with something; `broken` as for a list."""
-
-    #: what paths must agree about
-    held: Any
-
-    def __init__(self) -> None:
-        self.broken = None
-        self.serial = serial_now()
-
-    def copied(self) -> Any:
-        return self.held
-
-    def fill(self, saved: Any) -> None:
-        self.held = saved
-
-
-@shown_as("iterator")
-class Cursor(Progress):
-    """How many elements were taken from an iterator of compiled code."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.taken = 0
-
-    @property
-    def held(self) -> slice:
-        return slice(self.taken, None)
-
-    @held.setter
-    def held(self, saved: slice) -> None:
-        self.taken = saved.start
+__all__ = ["ENDLESS", "Iterated", "live", "with_sentinel", "wrapped"]
 
 
 @shown_as("iterator")

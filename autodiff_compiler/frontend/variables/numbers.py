@@ -6,14 +6,16 @@ import enum
 from typing import Any
 
 from ...errors import MissingAttributeError
-from ...ir.build import current
+from ...ir.build import Builder, current
 from ...ir.core import Value
 from ...ir.primitive import F
+from ...ir.types import TensorType
 from ...runtime.mutable import NUMBER_DTYPE
 from .arithmetic import COMPARISON, checked_int, joined_number, kind_of_number, lifted_number, number_binary
-from .base import Variable, kind
+from .base import Results, Variable, kind
 from .comparison import compare_known
 from .interpreter import ValueContext
+from .leaves import Leaf, NumberLeaf
 from .objects import ObjectVariable
 from .text import with_spec
 from .values import ArrayVar, Text, Weak, describe
@@ -104,6 +106,20 @@ class NumberVariable(Variable):
             return checked_int(lw, F.round(x.value)) if x.kind is float else self.number(lw, int)
         count, x = int(digits.__index__()), x if x.kind is float else self.number(lw, int)
         return x if x.kind is int and count >= 0 else Weak(F.round_digits(x.value, digits=count), x.kind)
+
+    def result(self, out: Results) -> Any:
+        return out.number(self.value)
+
+    def leaf(self) -> Leaf | None:
+        return NumberLeaf.of(self.value.kind)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        with builder:
+            value: Value = F.cast(self.value.value, dtype=type.dtype)
+        return value
+
+    def name_value(self, name: str) -> None:
+        self.value.value.name = self.value.value.name or name
 
 
 @kind(enum.IntEnum)

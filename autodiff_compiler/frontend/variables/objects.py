@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
+from ...ir.build import Builder
 from ...ir.core import Value
+from ...ir.types import TensorType
 from ...runtime.precision import is_view
 from ..guards.guards import Holds
 from ..guards.objects import UNBOUND, class_attribute, is_ours, is_written, peek
 from . import cells, foreign, precision, single_dispatch
-from .arithmetic import BINARY, SLOT, UNARY_SLOT
+from .arithmetic import BINARY, SLOT, UNARY_SLOT, kind_of_number
 from .assignment import set_attribute_of_object
 from .base import Recipe, Variable, kind, variable_of
 from .classes import call_object, get, has, inherited, is_jit_class, put
@@ -25,6 +27,7 @@ from .comparison import can_be_asked, compare_known, is_item
 from .elements import by_numbers, used_up
 from .interpreter import ValueContext
 from .iteration import RangeOf
+from .leaves import Leaf, NumberLeaf
 from .lookup import attribute_now, found_or, runs_code, tells_of_changes
 from .numpy_calls import array_constant, stacked
 from .operators import attribute, subscript
@@ -269,6 +272,13 @@ class ObjectVariable(Variable):
             lw.outside.kind(self.value)
             lw.outside.class_attribute(type(self.value), "__call__")
         return callable(self.value)
+
+    def leaf(self) -> Leaf | None:
+        kind = kind_of_number(self.value)
+        return None if kind is None else NumberLeaf.of(kind, fixed=True)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        return builder.const(self.value, type)
 
     def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value

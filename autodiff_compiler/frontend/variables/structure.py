@@ -1,103 +1,363 @@
-"""Values inside of values: containers, their elements, and their leaves."""
+"""Values as trees: how each kind holds others, and what is made of all leaves or parts of a value.
+
+Every class of values that hold others has a `Form`, registered with `@form(...)`; all else is a leaf.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
+from ...errors import StaticValueError
 from ...primitives.family import Weak
+from ...runtime.mutable import kind_of
 from ...runtime.records import filled_like, is_named_tuple, record_fields, with_fields
 from ...runtime.tensor import Tensor
 from .values import (
     ARRAY,
     ArrayVar,
+    Held,
     LocalDict,
     LocalList,
     LocalObject,
     LocalSet,
+    MaybeUnbound,
     NewException,
     StateVar,
     TensorVar,
     Text,
+    describe,
     usable,
 )
 
 __all__ = [
+    "Form",
+    "Outline",
     "arrays_as_tensors",
     "elements",
     "flatten",
+    "form",
+    "form_of",
+    "identity",
     "is_static",
     "map_leaves",
+    "outline",
     "parts",
     "plain_copy",
     "rebuild",
+    "sort",
     "structure",
+    "told_apart",
     "with_parameters",
 ]
 
 
-_NOT_STATIC = {TensorVar, Weak, StateVar, ArrayVar, Text, NewException, LocalObject}
+class Outline(NamedTuple):
+    """What two values that hold others must have in common where paths meet: all but what their elements are."""
+
+    kind: Any
+    keys: Sequence[Any]
+    #: whether the keys are names of attributes
+    named: bool = False
+
+    def labels(self, name: str) -> list[str]:
+        """What error messages call the elements of the value `name`."""
+        return [f"{name}.{key}" if self.named else f"{name}[{key!r}]" for key in self.keys]
+
+
+class Form:
+    """How the values of a class hold others: a leaf of Python's, or a user's frozen dataclass with its fields."""
+
+    #: whether values of classes that inherit hold others in the same way
+    inherited = True
+    #: whether the values are known while compiling if their elements are
+    known = True
+    #: whether somebody may change them, so that of two equal ones neither stands for the other
+    changes = False
+    #: the code of the error where paths meet with values of other outlines
+    code = "AC1403"
+
+    def elements(self, x: Any) -> Any:
+        """The elements in order; None for a leaf."""
+        names = record_fields(x)
+        return None if names is None else [getattr(x, name) for name in names]
+
+    def rebuilt(self, x: Any, items: list[Any]) -> Any:
+        """A value like x with other elements."""
+        return with_fields(x, items)
+
+    def outline(self, x: Any) -> Outline:
+        """What a value must have in common with x."""
+        return Outline(kind_of(x), record_fields(x) or (), named=True)
+
+    def copied(self, x: Any) -> Any:
+        """A static value as Python's own containers have it."""
+        return x
+
+    def check_leaving(self, x: Any) -> None:
+        """Refuses what no call can return."""
+
+    def sort(self, x: Any) -> Any:
+        """What x is, whatever it holds; lists of any length that hold the same are alike."""
+        items = self.elements(x)
+        return type(x) if items is None else (type(x), frozenset(map(sort, items)))
+
+    def identity(self, x: Any) -> Any:
+        """The same for two values only if compiled code finds no difference between them."""
+        items = self.elements(x)
+        return type(x), id(x) if items is None else tuple(map(identity, items))
+
+
+_FORMS: dict[type, Form] = {object: Form()}
+_F = TypeVar("_F", bound=type[Form])
+
+
+def form(*classes: type) -> Callable[[_F], _F]:
+    """Registers how values of these classes hold others."""
+
+    def register(cls: _F) -> _F:
+        _FORMS.update(dict.fromkeys(classes, cls()))
+        _form_of_class.cache_clear()
+        return cls
+
+    return register
+
+
+@functools.lru_cache(512)
+def _form_of_class(cls: type) -> Form:
+    return next(_FORMS[c] for c in cls.__mro__ if c in _FORMS and (c is cls or _FORMS[c].inherited))
+
+
+def form_of(x: Any) -> Form:
+    """How a value holds others."""
+    cls: Any = type(x)  # mypy takes no class for hashable
+    return _form_of_class(cls)
+
+
+@form(bool, int, float, str, type(None))
+class _Constant(Form):
+    inherited = False
+
+    def elements(self, x: Any) -> Any:
+        return None
+
+    def identity(self, x: Any) -> Any:
+        return type(x), repr(x)
+
+
+@form(Tensor)
+class _TensorForm(Form):
+    known = False
+
+    def elements(self, x: Any) -> Any:
+        return None
+
+
+@form(TensorVar)
+class _RunTimeForm(_TensorForm):
+    """What is known by its type."""
+
+    def sort(self, x: Any) -> Any:
+        return type(x), x.type
+
+    def identity(self, x: Any) -> Any:
+        return self.sort(x)
+
+
+@form(StateVar)
+class _ParameterForm(_RunTimeForm):
+    def identity(self, x: Any) -> Any:
+        return type(x), id(x.source)
+
+
+@form(Weak, ArrayVar)
+class _OfKindForm(_RunTimeForm):
+    def sort(self, x: Any) -> Any:
+        return type(x), x.kind, x.value.type
+
+
+@form(MaybeUnbound)
+class _UnboundForm(_TensorForm):
+    known = True
+
+    def identity(self, x: Any) -> Any:
+        return type(x)
+
+
+@form(tuple)
+class _TupleForm(Form):
+    def elements(self, x: Any) -> Any:
+        return x
+
+    def rebuilt(self, x: Any, items: list[Any]) -> Any:
+        return tuple(items) if type(x) is tuple else filled_like(x, items)
+
+    def outline(self, x: Any) -> Outline:
+        return Outline(kind_of(x) if is_named_tuple(x) else tuple, range(len(x)))
+
+
+@form(Held)
+class _HeldForm(_TupleForm):
+    def outline(self, x: Any) -> Outline:
+        return _HeldOutline(Held, range(len(x)))
+
+
+class _HeldOutline(Outline):
+    """Both parts of what an attribute holds go by the name of the attribute."""
+
+    __slots__ = ()
+
+    def labels(self, name: str) -> list[str]:
+        return [name for _ in self.keys]
+
+
+@form(list)
+class _ListForm(_TupleForm):
+    changes = True
+
+    def rebuilt(self, x: Any, items: list[Any]) -> Any:
+        return items if type(x) is list else filled_like(x, items)
+
+    def outline(self, x: Any) -> Outline:
+        return Outline(list, range(len(x)))
+
+
+@form(dict)
+class _DictForm(Form):
+    changes = True
+
+    def elements(self, x: Any) -> Any:
+        return list(type(x).values(x))  # no method of an object of the user's is looked up
+
+    def rebuilt(self, x: Any, items: list[Any]) -> Any:
+        return dict(zip(x, items, strict=True)) if type(x) is dict else filled_like(x, items)
+
+    def outline(self, x: Any) -> Outline:
+        return Outline(dict, tuple(x))
+
+
+@form(LocalList)
+class _LocalListForm(_ListForm):
+    def rebuilt(self, x: Any, items: list[Any]) -> Any:
+        return x.like(items)
+
+    def copied(self, x: Any) -> Any:
+        return [plain_copy(v) for v in x]
+
+
+@form(LocalDict)
+class _LocalDictForm(_DictForm):
+    def rebuilt(self, x: Any, items: list[Any]) -> Any:
+        return x.like(zip(x, items, strict=True))
+
+    def copied(self, x: Any) -> Any:
+        return {k: plain_copy(v) for k, v in x.items()}
+
+
+@form(LocalSet)
+class _LocalSetForm(Form):
+    def elements(self, x: Any) -> Any:
+        return None
+
+    def copied(self, x: Any) -> Any:
+        return set(x)
+
+
+@form(LocalObject)
+class _LocalObjectForm(Form):
+    known = False
+    changes = True
+    code = "AC1405"
+
+    def elements(self, x: Any) -> Any:
+        return [x.slots[name] for name in sorted(x.slots)]
+
+    def rebuilt(self, x: Any, items: list[Any]) -> Any:
+        named = dict(zip(sorted(x.slots), items, strict=True))
+        return x.like({name: named[name] for name in x.slots})
+
+    def outline(self, x: Any) -> Outline:
+        return Outline(x.cls, tuple(sorted(x.slots)), named=True)
+
+
+@form(NewException)
+class _ExceptionForm(Form):
+    known = False
+    code = "AC1405"
+
+    def elements(self, x: Any) -> Any:
+        return [*x.args, *x.kwargs.values()]
+
+    def rebuilt(self, x: Any, items: list[Any]) -> Any:
+        n = len(x.args)
+        return NewException(x.cls, tuple(items[:n]), dict(zip(x.kwargs, items[n:], strict=True)))
+
+    def outline(self, x: Any) -> Outline:
+        return Outline(x.cls, (*range(len(x.args)), *x.kwargs))
+
+
+@form(Text)
+class _TextForm(Form):
+    known = False
+    code = "AC1405"
+
+    def elements(self, x: Any) -> Any:
+        return x.arguments
+
+    def check_leaving(self, x: Any) -> None:
+        raise StaticValueError(
+            "a str known only at run time cannot leave compiled code", hint="print it there, or return its parts"
+        ).about(x)
+
+    def rebuilt(self, x: Any, items: list[Any]) -> Any:
+        return Text(x.form, tuple(items), x.ways)
+
+    def outline(self, x: Any) -> Outline:
+        return Outline((x.form, x.ways), range(len(x.arguments)))
 
 
 def is_static(x: Any) -> bool:
     """Whether x holds nothing that is known only at run time."""
-    if type(x) in _NOT_STATIC or isinstance(x, Tensor):
-        return False
-    if isinstance(x, tuple | list):
-        return all(map(is_static, x))
-    if isinstance(x, dict):
-        return all(map(is_static, x.values()))
-    return all(map(is_static, elements(x) or ()))
+    found = form_of(x)
+    return found.known and all(map(is_static, found.elements(x) or ()))
 
 
 def rebuild(like: Any, items: list[Any]) -> Any:
     """A container of the class of `like` with other elements."""
-    if isinstance(like, LocalList | LocalDict):
-        new = LocalList(items) if isinstance(like, LocalList) else LocalDict(zip(like, items, strict=True))
-        new.locked, new.marked = like.locked, like.marked
-        return new
-    if type(like) is LocalObject:
-        named = dict(zip(sorted(like.slots), items, strict=True))
-        other = LocalObject(like.cls, {name: named[name] for name in like.slots})
-        other.locked = like.locked
-        return other
-    if type(like) is dict:
-        return dict(zip(like, items, strict=True))
-    if type(like) is Text:
-        return Text(like.form, tuple(items), like.ways)
-    if type(like) is NewException:
-        n = len(like.args)
-        return NewException(like.cls, tuple(items[:n]), dict(zip(like.kwargs, items[n:], strict=True)))
-    if type(like) is list:
-        return items
-    if type(like) is tuple:
-        return tuple(items)
-    return filled_like(like, items) if record_fields(like) is None else with_fields(like, items)
+    return form_of(like).rebuilt(like, items)
 
 
 def elements(x: Any) -> Any:
     """The elements of a container in order; None if x is a leaf."""
-    if isinstance(x, tuple | list):
-        return x
-    if isinstance(x, dict):
-        return list(type(x).values(x))  # no method of an object of the user's is looked up
-    if type(x) is LocalObject:
-        return [x.slots[name] for name in sorted(x.slots)]
-    if type(x) is NewException:
-        return [*x.args, *x.kwargs.values()]
-    if type(x) is Text:
-        return x.arguments
-    names = record_fields(x)
-    return None if names is None else [getattr(x, name) for name in names]
+    cls: Any = type(x)
+    return _form_of_class(cls).elements(x)  # as `form_of`, without another call: of most values this is asked often
+
+
+def sort(x: Any) -> Any:
+    """What a value is, whatever it holds; lists of any length that hold the same are alike."""
+    return form_of(x).sort(x)
+
+
+def identity(x: Any) -> Any:
+    """The same for two values only if compiled code finds no difference between them."""
+    return form_of(x).identity(x)
+
+
+def outline(x: Any) -> Outline:
+    """What a value must have in common with a container to be one with it where paths meet."""
+    return form_of(x).outline(x)
+
+
+def told_apart(a: Any, b: Any) -> tuple[str, str]:
+    """What error messages call two values of which one is not like the other."""
+    one, other = describe(a), describe(b)
+    return (one, other) if one != other else (f"{type(a).__name__} object", f"{type(b).__name__} object")
 
 
 def plain_copy(x: Any) -> Any:
     """A static value as Python's own containers, which code of the user's may keep."""
-    if isinstance(x, LocalDict):
-        return {k: plain_copy(v) for k, v in x.items()}
-    if isinstance(x, LocalSet):
-        return set(x)
-    return [plain_copy(v) for v in x] if isinstance(x, LocalList) else x
+    return form_of(x).copied(x)
 
 
 def map_leaves(fn: Callable[[Any], Any], x: Any) -> Any:
@@ -137,14 +397,8 @@ def flatten(x: Any) -> Iterator[Any]:
 
 def structure(x: Any) -> Any:
     """A comparable description of the containers of x (not of its leaves)."""
-    if isinstance(x, dict):
-        return ("dict", tuple(x), tuple(structure(v) for v in x.values()))
-    if isinstance(x, tuple | list):
-        kind = type(x).__qualname__ if is_named_tuple(x) else ("list" if isinstance(x, list) else "tuple")
-        return (kind, tuple(structure(v) for v in x))
-    if record_fields(x) is not None:
-        return (type(x).__qualname__, tuple(structure(v) for v in elements(x)))
-    return None
+    items = elements(x)
+    return None if items is None else (outline(x), tuple(map(structure, items)))
 
 
 def with_parameters(x: Any) -> Any:

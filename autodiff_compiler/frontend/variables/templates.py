@@ -1,27 +1,70 @@
-"""Values with places in them that results of a control-flow op fill."""
+"""Templates: values with slots for their leaves, filled by results of an op or parameters of its blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from ...ir.build import Builder
+from ...ir.core import Block, Value
+from ...ir.primitive import F
+from ..guards.objects import UNBOUND
+from .base import Variable, kind, variable_of
+from .leaves import Leaf
 from .structure import elements, rebuild
-from .values import ArrayVar, Snapshot, TensorVar, Weak
+from .values import is_unbound
 
-__all__ = ["Slot", "fill"]
+__all__ = ["Slot", "example", "fill", "leaf_of", "matched", "value_in"]
 
 
-@dataclass(frozen=True)
+def leaf_of(x: Any) -> Leaf | None:
+    """What is known of a value that a slot can hold; None for all others."""
+    return variable_of(x).leaf()
+
+
+def value_in(leaf: Leaf, x: Any, builder: Builder) -> Value:
+    """What a slot for `leaf` holds for a value that fits it, or for none, at the end of a builder's block."""
+    if is_unbound(x):
+        with builder:
+            nothing: Value = F.undef(type=leaf.type)
+        return nothing
+    return leaf.value_of(variable_of(x), builder)
+
+
+@dataclass(slots=True, eq=False)
 class Slot:
-    """A place in a template for result `index`: a Tensor (kind None) or a Python number of that kind."""
+    """A place in a template, for result `index`."""
 
     index: int
-    kind: type | None = None
-    locked: str = ""
-    snapshot: Snapshot | None = None
+    leaf: Leaf
+
+
+@kind(Leaf)
+class _Assumed(Variable):
+    """A leaf of which nothing but what is known of it stands for the value."""
+
+    __slots__ = ()
+
+    def leaf(self) -> Leaf:
+        known: Leaf = self.value
+        return known
+
+
+def example(x: Any) -> Any:
+    """A value, or of a leaf a value of which no more is known."""
+    return x.made(Value(x.type, Block(), -1)) if isinstance(x, Leaf) else x
+
+
+def matched(template: Any, x: Any) -> Iterator[tuple[Slot, Any]]:
+    """The slots of a template, each with the part of a value that fills it; UNBOUND if there is none."""
+    if type(template) is Slot:
+        yield template, x
+        return
+    items = elements(template) or ()
+    given = [UNBOUND] * len(items) if is_unbound(x) or not len(items) else elements(x)
+    for part, inner in zip(items, given, strict=True):
+        yield from matched(part, inner)
 
 
 def fill(template: Any, results: Any, on_made: Callable[[Any, Any], None] | None = None) -> Any:
@@ -35,11 +78,7 @@ def fill(template: Any, results: Any, on_made: Callable[[Any, Any], None] | None
         if id(t) in made:
             return made[id(t)]
         if type(t) is Slot:
-            value = results[t.index]
-            if t.kind in (np.ndarray, np.generic):
-                out: Any = ArrayVar(value, t.kind)
-            else:
-                out = TensorVar(value, t.locked, t.snapshot) if t.kind is None else Weak(value, t.kind)
+            out = t.leaf.made(results[t.index])
         else:
             items = elements(t)
             new = None if items is None else [go(i) for i in items]

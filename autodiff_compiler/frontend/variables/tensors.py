@@ -15,18 +15,21 @@ from ...errors import (
     did_you_mean,
     shown_as,
 )
+from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import METHODS, PROPERTIES, F
 from ...ir.primitive import call as public
+from ...ir.types import TensorType
 from ...primitives.in_place import IN_PLACE, fitting
 from ...runtime.tensor import NO_LENGTH, Tensor, wrap
 from . import numpy_calls, precision
 from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, kind_of_number, to_number
 from .assignment import assign_state, set_item
-from .base import Variable, class_name, kind, variable_of
+from .base import Results, Variable, class_name, kind, variable_of
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects, is_item
 from .interpreter import ValueContext
 from .iteration import Slices
+from .leaves import Leaf, TensorLeaf
 from .naming import name_of
 from .objects import ObjectVariable
 from .requirements import LEAVING, as_index, length_of, refuse_data, settled_index
@@ -250,6 +253,20 @@ class TensorVariable(Variable):
     def _row(self, lw: ValueContext, i: int) -> Any:
         return lw.native(METHODS["__getitem__"], [self.value, i])
 
+    def result(self, out: Results) -> Any:
+        return out.tensor(self.value)
+
+    def leaf(self) -> Leaf | None:
+        box = self.value
+        return TensorLeaf(box.type, locked=box.locked, snapshot=box.snapshot)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        value: Value = self.value.value
+        return value
+
+    def name_value(self, name: str) -> None:
+        self.value.value.name = self.value.value.name or name
+
 
 @kind(StateVar)
 class ParameterVariable(TensorVariable):
@@ -309,6 +326,21 @@ class ParameterVariable(TensorVariable):
         lw.effects.snapshots.note_write(state.name)
         new = METHODS["__setitem__"](held, lw.unwrap(index), lw.unwrap(value))
         F.state_write(new, state=state.name, type=state.type)
+
+    def result(self, out: Results) -> Any:
+        return out.parameter(self.value)
+
+    def leaf(self) -> Leaf | None:
+        state = self.value
+        return TensorLeaf(state.type, fixed=True, snapshot=state.snapshot, source=state.source)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        with builder:
+            value: Value = F.state_read(state=self.value.name, type=self.value.type)
+        return value
+
+    def name_value(self, name: str) -> None:
+        """A Parameter has its own name."""
 
 
 def _compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:

@@ -9,7 +9,6 @@ What is no Python object is `Abstract`: it says itself what it is.  The function
 
 from __future__ import annotations
 
-import itertools
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +25,8 @@ from ...runtime.mutable import Mutable, plain
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
 from ...source import Loc
-from ..guards.objects import module_name
+from ..guards.objects import UNBOUND, module_name
+from .changing import Aliased, Changing, serial_now
 
 __all__ = [
     "ARRAY",
@@ -54,10 +54,12 @@ __all__ = [
     "class_of",
     "describe",
     "described",
+    "is_box",
     "is_broken",
     "is_dynamic",
     "is_iterator",
     "is_marked",
+    "is_unbound",
     "snapshot_of",
     "unmarked",
     "usable",
@@ -68,48 +70,14 @@ OUTSIDE = "came from outside"
 EITHER = "is one of several, chosen at run time,"
 PARAMETERS = "is one of several Parameters, chosen at run time,"
 
-_serial = itertools.count()
 
-
-class Changing(Abstract):
-    """An object of compile time that changes: regions note what it holds, branches join that and loops carry it.
-
-    `serial` is greater than that of what was made before.  It is `broken` where paths disagree about its content.
-    """
-
-    __slots__ = ()
-    serial: int
-    locked: str
-
-    def content(self) -> Any:
-        """A copy of what it holds now; why that is not known, if it is broken."""
-        return self.copied() if self.broken is None else self.broken
-
-    def set_content(self, saved: Any) -> None:
-        """Puts a saved content back."""
-        self.broken = saved if isinstance(saved, CompileError) else None  # type: ignore[misc]  # a slot of subclasses
-        if self.broken is None:
-            self.fill(saved)
-
-    def copied(self) -> Any:
-        """A copy of what it holds."""
-        raise NotImplementedError
-
-    def fill(self, saved: Any) -> None:
-        """Gives it other content."""
-        raise NotImplementedError
-
-    def as_value(self, held: Any) -> Any:
-        """A content as an abstract value, which can be joined."""
-        return held
-
-    def of_value(self, value: Any) -> Any:
-        """The content that such a value is."""
-        return value
+def is_box(x: Any) -> bool:
+    """Whether a value is the box of a Tensor, which Tensors assigned by index change for all its names."""
+    return type(x) is TensorVar
 
 
 @shown_as("Tensor")
-class TensorVar(Unknown, Changing):
+class TensorVar(Unknown, Aliased):
     """A Tensor known by its type: a box, shared by all names of that Tensor, around its current Value.
 
     `locked` says why its elements cannot be assigned: somebody whom this box does not know may hold the Tensor too.
@@ -128,7 +96,7 @@ class TensorVar(Unknown, Changing):
         self.locked = locked
         self.snapshot = snapshot
         self.source = source
-        self.serial = next(_serial)
+        self.serial = serial_now()
 
     @property
     def type(self) -> TensorType:
@@ -155,6 +123,9 @@ class TensorVar(Unknown, Changing):
     def of_value(self, value: TensorVar) -> Value:
         return value.value
 
+    def _new(self, held: Value) -> TensorVar:
+        return TensorVar(held, snapshot=self.snapshot)
+
 
 @shown_as("Parameter")
 class StateVar(Unknown, Abstract):
@@ -177,7 +148,7 @@ class StateVar(Unknown, Abstract):
     @property
     def snapshot(self) -> Snapshot:
         """What a Tensor that is this Parameter, or another one, is from now on."""
-        return Snapshot(frozenset({self.name}), next(_serial))
+        return Snapshot(frozenset({self.name}), serial_now())
 
 
 @dataclass(frozen=True)
@@ -218,13 +189,15 @@ class AttributeVar(Changing):
         self.noted = False
 
     @property
-    def label(self) -> str:
-        """What error messages call it."""
+    def label(self) -> str:  # type: ignore[override]  # a constant of the others
         return f"attribute '{self.name}' of {type(self.owner).__name__}"
 
     def content(self) -> Any:
         known = type(self.entry) is TensorVar and not isinstance(self.held, CompileError)
         return Held(self.held, self.kept) if known else self.held
+
+    def seen(self, value: Any) -> Any:
+        return value.value if type(value) is Held else value
 
     def set_content(self, saved: Any) -> None:
         self.held, self.kept = saved if type(saved) is Held else (saved, saved is self.entry)
@@ -232,10 +205,10 @@ class AttributeVar(Changing):
 
 def _begin(container: LocalList | LocalDict | LocalSet, marked: bool = False) -> None:
     container.broken, container.locked, container.marked = None, "", marked
-    container.serial = next(_serial)
+    container.serial = serial_now()
 
 
-class _Container(Changing):
+class _Container(Aliased):
     """A list, dict or set made by compiled code.
 
     `broken` is why its content cannot be known here, if paths disagree about it; `locked` as for a `TensorVar`;
@@ -272,6 +245,9 @@ class LocalList(_Container, list):
     def fill(self, saved: Any) -> None:
         list.__setitem__(self, slice(None), saved)
 
+    def _new(self, held: Any) -> LocalList:
+        return LocalList(held, self.marked)
+
     def by_key(self) -> list[tuple[Any, Any]]:
         return [*enumerate(self.copied())]
 
@@ -297,6 +273,9 @@ class LocalDict(_Container, dict):
     def fill(self, saved: Any) -> None:
         self.clear()
         self.update(saved)
+
+    def _new(self, held: Any) -> LocalDict:
+        return LocalDict(held, self.marked)
 
     def by_key(self) -> list[tuple[Any, Any]]:
         return [*self.items()]
@@ -364,14 +343,9 @@ class NewException(Abstract):
     def refuse(self, what: str) -> None:
         raise StaticValueError(f"{what} of an exception made by compiled code", hint="raise it")
 
-    @property
-    def form(self) -> Any:
-        """What two of them must have in common for a join: all but the arguments."""
-        return self.cls, len(self.args), tuple(self.kwargs)
-
 
 @shown_as("object")
-class LocalObject(Changing):
+class LocalObject(Aliased):
     """An instance of a `jit_class` class made by compiled code: its attributes; `broken`, `locked` as for a list."""
 
     __slots__ = ("broken", "cls", "locked", "serial", "slots")
@@ -379,7 +353,7 @@ class LocalObject(Changing):
     def __init__(self, cls: type, slots: Any = ()) -> None:
         self.cls, self.slots = cls, dict(slots)
         self.broken, self.locked = None, ""
-        self.serial = next(_serial)
+        self.serial = serial_now()
 
     @property
     def python_class(self) -> type:
@@ -388,16 +362,14 @@ class LocalObject(Changing):
     def describe(self) -> str:
         return f"{self.cls.__name__} object"
 
-    @property
-    def form(self) -> Any:
-        """What two of them must have in common for a join: all but the values of the attributes."""
-        return self.cls, tuple(sorted(self.slots))
-
     def copied(self) -> Any:
         return dict(self.slots)
 
     def fill(self, saved: Any) -> None:
         self.slots = dict(saved)
+
+    def _new(self, held: Any) -> LocalObject:
+        return LocalObject(self.cls, held)
 
 
 @shown_as("super")
@@ -505,9 +477,9 @@ class MaybeUnbound(Abstract):
     error: CompileError | None = None
 
 
-def serial_now() -> int:
-    """A number that is greater than the serial of every object made before."""
-    return next(_serial)
+def is_unbound(x: Any) -> bool:
+    """Whether a name or attribute has no usable value."""
+    return x is UNBOUND or type(x) is MaybeUnbound
 
 
 def is_dynamic(x: Any) -> bool:

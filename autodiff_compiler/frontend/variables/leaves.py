@@ -1,0 +1,138 @@
+"""Leaves: what is known of the Values that parameters of blocks and results of control flow are.
+
+What two leaves have in common (`common_leaf`) is what a phi of both is, and what a loop must carry that begins with one
+and ends with the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from ...ir.build import Builder
+from ...ir.core import Value
+from ...ir.types import TensorType, tensor
+from ...runtime.mutable import NUMBER_DTYPE
+from .arithmetic import fits_tensor, joined_number, lifted_number
+from .values import PARAMETERS, ArrayVar, Snapshot, TensorVar, Weak, snapshot_of
+
+__all__ = ["ArrayLeaf", "Leaf", "NumberLeaf", "TensorLeaf", "common_leaf"]
+
+
+class Liftable(Protocol):
+    """A `Variable`, to leaves."""
+
+    value: Any
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value: ...
+
+
+@dataclass(slots=True, eq=False)
+class Leaf:
+    """What is known, while compiling, of a Value and of what it stands for."""
+
+    type: TensorType
+    #: of which Python class it is; None for Tensors
+    kind: Any = None
+    #: a constant or a Parameter, which no slot is needed for as long as nothing else takes its place
+    fixed: bool = False
+    #: as of a `TensorVar`
+    locked: str = ""
+    snapshot: Snapshot | None = None
+    #: the Parameter that it is
+    source: Any = None
+    #: of two leaves that of higher precedence decides what they have in common
+    precedence: ClassVar[int] = 0
+
+    def common(self, other: Any) -> Leaf | None:
+        """What is known of one of the two, chosen at run time; None if they have nothing in common."""
+        raise NotImplementedError
+
+    def fits(self, type_: TensorType) -> bool:
+        """Whether it may become a Tensor of that type."""
+        return False
+
+    def covers(self, common: Leaf) -> bool:
+        """Whether `common`, which it has with another leaf, says nothing that it does not say itself."""
+        return not self.fixed and self.kind is common.kind
+
+    def is_parameter(self, other: Leaf | None) -> bool:
+        """Whether both are the same Parameter."""
+        return other is not None and self.source is not None and self.source is other.source
+
+    def value_of(self, x: Liftable, builder: Builder) -> Value:
+        """What fits it as a Value, at the end of a builder's block."""
+        return x.lifted(self.type, builder)
+
+    def made(self, value: Value) -> Any:
+        """The value of compiled code that such a Value is."""
+        raise NotImplementedError
+
+
+class NumberLeaf(Leaf):
+    """A Python number."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, kind: type, *, fixed: bool = False) -> NumberLeaf:
+        return cls(tensor(NUMBER_DTYPE[kind], ()), kind, fixed)
+
+    def common(self, other: Any) -> Leaf | None:
+        kind = joined_number(self.kind, other.kind)
+        return None if kind is None else NumberLeaf.of(kind)
+
+    def fits(self, type_: TensorType) -> bool:
+        return fits_tensor(self.kind, type_)
+
+    def value_of(self, x: Liftable, builder: Builder) -> Value:
+        return lifted_number(x.value, self.kind, builder)
+
+    def made(self, value: Value) -> Weak:
+        return Weak(value, self.kind)
+
+
+class TensorLeaf(Leaf):
+    """A Tensor or Parameter."""
+
+    __slots__ = ()
+    precedence = 1
+
+    def common(self, other: Any) -> Leaf | None:
+        if not other.fits(self.type):
+            return None
+        parameters = PARAMETERS if self.source is not None or other.source is not None else ""
+        locked = self.locked or other.locked or parameters
+        return TensorLeaf(self.type, locked=locked, snapshot=snapshot_of(self, other))
+
+    def fits(self, type_: TensorType) -> bool:
+        return self.type == type_
+
+    def covers(self, common: Leaf) -> bool:
+        states = common.snapshot.states if common.snapshot is not None else frozenset()
+        read = not states or (self.snapshot is not None and states <= self.snapshot.states)
+        return super().covers(common) and read and bool(self.locked) == bool(common.locked)
+
+    def made(self, value: Value) -> TensorVar:
+        return TensorVar(value, self.locked, self.snapshot)
+
+
+class ArrayLeaf(Leaf):
+    """An array of NumPy (its kind is ndarray) or a scalar (generic)."""
+
+    __slots__ = ()
+    precedence = 2
+
+    def common(self, other: Any) -> Leaf | None:
+        alike = self.kind is other.kind and self.type == other.type
+        return ArrayLeaf(self.type, self.kind) if alike and not (self.fixed and other.fixed) else None
+
+    def made(self, value: Value) -> ArrayVar:
+        return ArrayVar(value, self.kind)
+
+
+def common_leaf(a: Leaf | None, b: Leaf | None) -> Leaf | None:
+    """What is known of one of two leaves, chosen at run time; None if they have nothing in common."""
+    if a is None or b is None:
+        return None
+    return b.common(a) if b.precedence > a.precedence else a.common(b)
