@@ -336,7 +336,7 @@ def tensor(
 
 from_numpy = Tensor.from_numpy
 
-tensor.__graph_call__ = lambda lw, args, kwargs: lw.call(Tensor, args, kwargs)  # type: ignore[attr-defined]
+tensor.__graph_call__ = lambda ctx, args, kwargs: ctx.call(Tensor, args, kwargs)  # type: ignore[attr-defined]
 
 
 def _random_method(module: str, table: str, name: str) -> Any:
@@ -348,7 +348,7 @@ def _random_method(module: str, table: str, name: str) -> Any:
     def draw(x: Any, *args: Any, **kwargs: Any) -> Any:
         return function()(x, *args, **kwargs)
 
-    draw.__graph_call__ = lambda lw, args, kwargs: lw.call(function(), args, kwargs)  # type: ignore[attr-defined]
+    draw.__graph_call__ = lambda ctx, args, kwargs: ctx.call(function(), args, kwargs)  # type: ignore[attr-defined]
     return draw
 
 

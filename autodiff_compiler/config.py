@@ -302,10 +302,10 @@ context = Context()
 def asks_settings(function: _Function) -> _Function:
     """Marks a function of the settings alone: compiled code calls it while compiling and guards its result."""
 
-    def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def graph_call(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         call = ", ".join([*map(repr, args), *(f"{name}={value!r}" for name, value in kwargs.items())])
         what = f"{function.__name__}({call})"
-        return lw.outside.property(function, what, what, lambda: function(*args, **kwargs))
+        return ctx.outside.property(function, what, what, lambda: function(*args, **kwargs))
 
     function.__graph_call__ = graph_call  # type: ignore[attr-defined]
     return function
@@ -314,7 +314,7 @@ def asks_settings(function: _Function) -> _Function:
 def called_outside(function: _Function) -> _Function:
     """Marks a function that compiled code cannot call: it would be called once, and not at every run."""
 
-    def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def graph_call(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise SideEffectError(
             f"{function.__name__}() would be called once, while this is compiled",
             code="AC1604",
@@ -389,7 +389,7 @@ class check_nonfinite:
             with check_nonfinite(self._inf):
                 return fn(*args, **kwargs)
 
-        def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        def graph_call(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
             what = "a function decorated with check_nonfinite cannot be called in compiled code"
             raise UnsupportedSyntaxError(what, code="AC1108", hint=self.__graph_advice__)
 

@@ -34,7 +34,7 @@ from .summary import table
 __all__ = ["Cell"]
 
 
-def _compiled_already(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _compiled_already(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     raise UnsupportedCallError("a Cell is compiled with the code that calls it", hint="call the Cell itself")
 
 

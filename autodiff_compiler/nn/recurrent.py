@@ -160,7 +160,7 @@ def _row_major_transposed(weight: Any) -> Any:
     return transposed
 
 
-_row_major_transposed.__graph_call__ = lambda lw, args, kwargs: lw.call_python(_transposed, args, kwargs)  # type: ignore[attr-defined]
+_row_major_transposed.__graph_call__ = lambda ctx, args, kwargs: ctx.call_python(_transposed, args, kwargs)  # type: ignore[attr-defined]
 
 
 def _steps(cell: Any, given: Any, state: Any, transposed: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
@@ -181,9 +181,9 @@ def _scanned_steps(cell: Any, given: Any, state: Any, transposed: Any, bias: Any
     return outs, state
 
 
-def _compiled_steps(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    short = args[1].type.shape[0] <= lw.options.unroll_limit
-    return lw.call_python(_steps if short else _scanned_steps, args, kwargs)
+def _compiled_steps(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    short = args[1].type.shape[0] <= ctx.options.unroll_limit
+    return ctx.call_python(_steps if short else _scanned_steps, args, kwargs)
 
 
 _steps.__graph_call__ = _compiled_steps  # type: ignore[attr-defined]

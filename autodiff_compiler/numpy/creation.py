@@ -16,7 +16,7 @@ from ..ir.primitive import call
 from ..ir.types import tensor
 from ..no_memory import naming_memory
 from ..primitives.family import (
-    Weak,
+    SymScalar,
     broadcast_shapes,
     broadcast_to,
     cast,
@@ -54,7 +54,7 @@ def asarray(a: Any, dtype: Any = None) -> Any:
 
 
 def _has_tensors(a: Any) -> bool:
-    return any(map(_has_tensors, a)) if isinstance(a, tuple | list) else is_tensor(a) or a.__class__ is Weak
+    return any(map(_has_tensors, a)) if isinstance(a, tuple | list) else is_tensor(a) or a.__class__ is SymScalar
 
 
 def _listed(a: Sequence[Any], dtype: Any) -> Any:

@@ -206,4 +206,4 @@ def array_str(a: Any) -> str:
     return str(given_tensor(a, "a"))
 
 
-array_str.__graph_call__ = lambda lw, args, kwargs: lw.call(str, args, kwargs)  # type: ignore[attr-defined]
+array_str.__graph_call__ = lambda ctx, args, kwargs: ctx.call(str, args, kwargs)  # type: ignore[attr-defined]

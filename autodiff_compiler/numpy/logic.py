@@ -9,7 +9,7 @@ from ..dtypes import bool_
 from ..errors import ShapeError
 from ..ir.primitive import call
 from ..ir.types import tensor
-from ..primitives.family import Weak, broadcast_shapes, constant, require_dtype
+from ..primitives.family import SymScalar, broadcast_shapes, constant, require_dtype
 from .operands import apply_binary, apply_unary, dtype_named, given_tensor, operand, operands, together
 
 # fmt: off
@@ -107,7 +107,7 @@ def isscalar(element: Any) -> bool:
     >>> np.isscalar(3.1), np.isscalar(np.array(3.1))
     (True, False)
     """
-    return element.__class__ is Weak or isinstance(element, bool | int | float | str)
+    return element.__class__ is SymScalar or isinstance(element, bool | int | float | str)
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from ..dtypes import DType, bool_, dtype_of, float32, float64, from_numpy, int32, int64
 from ..ir.primitive import call
 from ..ir.types import tensor
-from ..primitives.family import Weak, as_tensor, cast, constant, is_tensor, number_in, promoted_dtype
+from ..primitives.family import SymScalar, as_tensor, cast, constant, is_tensor, number_in, promoted_dtype
 
 __all__ = ["apply_binary", "apply_unary", "converted", "dtype_named", "given_tensor", "operand", "operands", "together"]
 
@@ -34,7 +34,7 @@ def operand(x: Any, parameter: str = "x") -> Any:
     """A Tensor, a number, or nested lists of numbers and Tensors as a Tensor; TypeError for anything else."""
     if is_tensor(x) or isinstance(x, np.ndarray):
         return as_tensor(x)
-    if x.__class__ is Weak:
+    if x.__class__ is SymScalar:
         return cast(as_tensor(x), _NUMBERS[x.kind])
     if isinstance(x, tuple | list):
         return _joined(x, parameter)

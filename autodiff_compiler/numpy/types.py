@@ -21,7 +21,7 @@ from ..dtypes import (
     uint32,
     uint64,
 )
-from ..primitives.family import Weak, is_tensor
+from ..primitives.family import SymScalar, is_tensor
 from .operands import dtype_named
 
 # fmt: off
@@ -70,5 +70,5 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 def _dtype(x: Any) -> DType:
     if is_tensor(x):
         return x.dtype
-    kind = x.kind if x.__class__ is Weak else type(x)
+    kind = x.kind if x.__class__ is SymScalar else type(x)
     return {bool: bool_, int: int32, float: float32}.get(kind) or dtype_named(x)

@@ -8,7 +8,7 @@ from typing import Any
 from ..dtypes import DType, dtype_of, float32
 from ..errors import DTypeError
 from ..ir.primitive import METHODS, F, call
-from ..primitives.family import Weak, as_tensor, cast
+from ..primitives.family import SymScalar, as_tensor, cast
 from ..primitives.family import is_tensor as _is_tensor
 from ..runtime.tensor import Tensor
 from . import array, basic, indexing, linalg, math, nn_func, special
@@ -118,7 +118,7 @@ def isconstant(x: Any) -> bool:
     >>> isconstant(3), isconstant(Tensor(3))
     (True, False)
     """
-    return not (_is_tensor(x) or x.__class__ is Weak)
+    return not (_is_tensor(x) or x.__class__ is SymScalar)
 
 
 def dtype(x: Any) -> DType:
@@ -183,7 +183,7 @@ def scalar_cast(input_x: Any, input_y: Any) -> Any:
     """
     target = dtype_of(input_y)
     kind = bool if target.is_bool else int if target.is_int else float
-    if _is_tensor(input_x) or input_x.__class__ is Weak:
+    if _is_tensor(input_x) or input_x.__class__ is SymScalar:
         raise TypeError("scalar_cast converts a number that is known while compiling, not a Tensor")
     return kind(input_x)
 
@@ -218,4 +218,4 @@ def print_(*input_x: Any) -> None:
     print(*[repr(x) if isinstance(x, Tensor) else x for x in input_x], sep="\n")
 
 
-print_.__graph_call__ = lambda lw, args, kwargs: lw.call_python(print_, args, kwargs)  # type: ignore[attr-defined]
+print_.__graph_call__ = lambda ctx, args, kwargs: ctx.call_python(print_, args, kwargs)  # type: ignore[attr-defined]

@@ -102,9 +102,9 @@ def _relu_in_place(x: Any) -> Any:
     return x
 
 
-def _relu_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _relu_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(input: Any, inplace: bool = False) -> Any:
-        return lw.call_python(_relu_in_place, [input], {}) if inplace else lw.call(call.relu, [input], {})
+        return ctx.call_python(_relu_in_place, [input], {}) if inplace else ctx.call(call.relu, [input], {})
 
     return bound(*args, **kwargs)
 

@@ -70,9 +70,9 @@ class HyperMap:
             raise TypeError(f"{type(self).__name__} has nothing to apply the function to")
         return fn, tuple(trees)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn, trees = self._function(args)
-        return lw.call(type(self)._walk, [fn, self.reverse, trees], kwargs)
+        return ctx.call(type(self)._walk, [fn, self.reverse, trees], kwargs)
 
 
 class Map(HyperMap):
@@ -150,11 +150,11 @@ class MultitypeFuncGraph:
     def __call__(self, *args: Any) -> Any:
         return self._chosen(args, isinstance)(*args)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         entries = self.entries
-        lw.outside.property(self, "len", f"the implementations of {self.name}", lambda: len(entries))
-        chosen = self._chosen(args, lambda x, kinds: lw.call(isinstance, [x, kinds], {}))
-        return lw.call(chosen, args, kwargs)
+        ctx.outside.property(self, "len", f"the implementations of {self.name}", lambda: len(entries))
+        chosen = self._chosen(args, lambda x, kinds: ctx.call(isinstance, [x, kinds], {}))
+        return ctx.call(chosen, args, kwargs)
 
     def _chosen(self, args: Any, is_a: Callable[[Any, Any], bool]) -> Callable[..., Any]:
         if len(self.entries) == 1:

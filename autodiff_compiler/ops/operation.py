@@ -77,11 +77,11 @@ class Operation(Primitive, metaclass=_OperationType):
     def __call__(self, *operands: Any, **named: Any) -> Any:
         return self._run(*operands, **named)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if lw.outside.class_attribute(type(self), "__call__") is not Operation.__call__:
-            return self._own_call(lw, args, kwargs)
-        self._watch(lw)
-        return lw.call(self._run, args, kwargs)
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if ctx.outside.class_attribute(type(self), "__call__") is not Operation.__call__:
+            return self._own_call(ctx, args, kwargs)
+        self._watch(ctx)
+        return ctx.call(self._run, args, kwargs)
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in super().__getstate__().items() if k != "_run"}
@@ -136,9 +136,9 @@ class _Drawing:
         draw, given = self._plan(*operands)
         return draw(*given)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         draw, given = self._plan(*args, **kwargs)
-        return lw.call(draw, list(given), {})
+        return ctx.call(draw, list(given), {})
 
 
 def drawing(make: Callable[..., Callable[..., Draw]]) -> Callable[..., _Function]:

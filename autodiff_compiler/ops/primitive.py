@@ -157,29 +157,29 @@ class Primitive:
         given = replaced(args, constant_of)  # the body may write into what it is given: it has values of its own
         return custom(lambda: _checked_results(self, body(*given), promise), values, names, rule, what, refusal)  # type: ignore[arg-type]
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if lw.outside.class_attribute(type(self), "__call__") is not Primitive.__call__:
-            return self._own_call(lw, args, kwargs)
-        self._watch(lw)
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if ctx.outside.class_attribute(type(self), "__call__") is not Primitive.__call__:
+            return self._own_call(ctx, args, kwargs)
+        self._watch(ctx)
         body = getattr(self, "vm_impl", None)
         if body is None:
-            return lw.call(_of_same_name(self), args, kwargs)
+            return ctx.call(_of_same_name(self), args, kwargs)
         run = _Hosted(self, body)
         what, rule = _derivative(self)
         values, names, refusal = bound(body, rule, what, args, kwargs) if rule else (args, [], _none(self))
-        return lw.call_with_rule(run, values, names, rule, what, refusal)
+        return ctx.call_with_rule(run, values, names, rule, what, refusal)
 
-    def _own_call(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def _own_call(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """The `__call__` that a user's subclass defines."""
         defining = next(c for c in type(self).__mro__ if "__call__" in c.__dict__)
-        return lw.call_python(defining.__dict__["__call__"], [self, *args], kwargs, (defining, self))
+        return ctx.call_python(defining.__dict__["__call__"], [self, *args], kwargs, (defining, self))
 
-    def _watch(self, lw: Any) -> None:
+    def _watch(self, ctx: Any) -> None:
         """Guards the attributes of this object: compiled code depends on them."""
         space = self.__dict__
         space.setdefault("_changes", 0)
         what = f"the number of changes to the attributes of {self!r}"
-        lw.outside.guard(("primitive", id(self)), what, lambda: space["_changes"], space["_changes"], watched=True)
+        ctx.outside.guard(("primitive", id(self)), what, lambda: space["_changes"], space["_changes"], watched=True)
 
     def _promise(self, args: Sequence[Any], described: Callable[[Any], dict[str, Any]]) -> Any:
         """The inferred shape and dtype of a call's result; NOTHING_SAID without an inference."""
@@ -348,11 +348,11 @@ class _Hosted:
     def __init__(self, primitive: Primitive, body: Callable[..., Any]) -> None:
         self._primitive, self._body = primitive, body
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         primitive, body = self._primitive, self._body
 
         def described(x: Any) -> dict[str, Any]:
-            if lw.is_tensor(x):
+            if ctx.is_tensor(x):
                 return {"shape": list(x.type.shape), "dtype": x.type.dtype, "value": None}
             number = NUMBER_DTYPE.get(getattr(x, "kind", None))  # type: ignore[arg-type]  # a number known at run time
             return _of_parts(x, described) if number is None else {"shape": [], "dtype": number, "value": None}
@@ -367,7 +367,7 @@ class _Hosted:
         def run(*given: Any) -> Any:
             return _as_tensors(body(*map(_with_tensors, given)))
 
-        return lw.call(py_call, [_promising(run, primitive.name), *args], {**kwargs, "out": promise})
+        return ctx.call(py_call, [_promising(run, primitive.name), *args], {**kwargs, "out": promise})
 
 
 def _with_tensors(x: Any) -> Any:

@@ -75,10 +75,10 @@ def _drawing(function: _Function) -> _Function:
         source, stream = source_of(args, kwargs)
         return function(source.take(*stream), *args, **kwargs)
 
-    def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        source, stream = source_of(args, kwargs, lw.unwrap)
-        cell = lw.outside.state(source.state(*stream))
-        return lw.native(function, [lw.call_python(_advanced, [cell], {}), *args], kwargs)
+    def graph_call(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        source, stream = source_of(args, kwargs, ctx.unwrap)
+        cell = ctx.outside.state(source.state(*stream))
+        return ctx.native(function, [ctx.call_python(_advanced, [cell], {}), *args], kwargs)
 
     public.__signature__ = signature  # type: ignore[attr-defined]
     public.__graph_call__ = graph_call  # type: ignore[attr-defined]
@@ -541,7 +541,7 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True) -> Any:
 
 def _compiled_from_source(function: _Function) -> None:
     """Compiled code interprets the function's source like the user's: so the draw advances the generator."""
-    function.__graph_call__ = lambda lw, args, kwargs: lw.call_python(function, args, kwargs)  # type: ignore[attr-defined]
+    function.__graph_call__ = lambda ctx, args, kwargs: ctx.call_python(function, args, kwargs)  # type: ignore[attr-defined]
 
 
 for _function in (dropout, dropout1d, dropout2d, dropout3d, gumbel_softmax, rrelu):

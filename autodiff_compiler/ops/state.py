@@ -65,7 +65,7 @@ def assign_sub(variable: Parameter, value: Any) -> Tensor:
 # ------------------------------------------------------------------------------------------------ at places
 def compiled_from_source(function: _Function) -> _Function:
     """Marks a function that writes Parameters or draws: compiled code interprets its source like the user's."""
-    function.__graph_call__ = lambda lw, args, kwargs: lw.call_python(function, args, kwargs)  # type: ignore[attr-defined]
+    function.__graph_call__ = lambda ctx, args, kwargs: ctx.call_python(function, args, kwargs)  # type: ignore[attr-defined]
     return function
 
 

@@ -103,8 +103,8 @@ class Partial(Primitive):
     def __call__(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         return functools.partial(func, *args, **kwargs)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return lw.call(functools.partial, args, kwargs)
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return ctx.call(functools.partial, args, kwargs)
 
 
 # ------------------------------------------------------------------------------------------------ loops

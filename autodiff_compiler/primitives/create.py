@@ -12,7 +12,7 @@ from ..ir.core import Value
 from ..ir.primitive import F, Number, Primitive, call, composite
 from ..ir.types import Size, tensor
 from .family import (
-    Weak,
+    SymScalar,
     as_shape,
     as_tensor,
     broadcast_to,
@@ -106,7 +106,7 @@ def _dtype_beside_shape(name, shape, dtype):
 @composite()
 def full(shape, value, dtype=None):
     """A tensor whose elements all are `value`: a number, or a Tensor of one element; its dtype by default."""
-    if is_tensor(value) or value.__class__ is Weak:
+    if is_tensor(value) or value.__class__ is SymScalar:
         value = as_tensor(value) if dtype is None else in_dtype(value, dtype_of(dtype))
         return broadcast_to(value, as_shape((shape,) if isinstance(shape, int) else (tuple(shape),)))
     return _filled(shape, value, dtype_of(dtype or type(value)))
@@ -139,7 +139,7 @@ def arange(start, end=None, step=1, dtype=None):
     if end is None:
         start, end = 0, start
     for name, bound in (("start", start), ("end", end), ("step", step)):
-        if bound.__class__ is Value or bound.__class__ is Weak:
+        if bound.__class__ is Value or bound.__class__ is SymScalar:
             raise StaticValueError(f"`{name}` of arange must be a constant, but its value is known only at run time")
         if isinstance(bound, bool) or not isinstance(bound, int | float):
             raise TypeError(f"`{name}` of arange must be a number, not {type(bound).__name__}")
@@ -192,7 +192,7 @@ def linspace(start, end, steps, dtype=None):
     """
     count = static_int(steps, "steps")
     require(count >= 0, f"`steps` must not be negative: {count}")
-    if not any(is_tensor(v) or v.__class__ is Weak for v in (start, end)):
+    if not any(is_tensor(v) or v.__class__ is SymScalar for v in (start, end)):
         return _constant(np.linspace(start, end, count), dtype_of(dtype or float32))
     start, end = promoted_dtype(start, end, floating=True)
     shape = (*(start.shape if start.ndim >= end.ndim else end.shape), count)
@@ -206,7 +206,7 @@ def linspace(start, end, steps, dtype=None):
 def logspace(start, end, steps, base=10, dtype=None):
     """`base` to the powers of `linspace(start, end, steps)`; float32 by default."""
     dtype = dtype_of(dtype or float32)
-    if not any(is_tensor(v) or v.__class__ is Weak for v in (start, end)):
+    if not any(is_tensor(v) or v.__class__ is SymScalar for v in (start, end)):
         return _constant(np.logspace(start, end, static_int(steps, "steps"), base=base), dtype)
     return cast(call.pow(float(base), linspace(start, end, steps)), dtype)
 

@@ -11,7 +11,7 @@ from ..errors import DynamicShapeError
 from ..ir.core import Value
 from ..ir.primitive import F, composite
 from ..ir.types import dim_product, tensor
-from .family import Weak, as_tensor, broadcast_shapes, broadcast_to, constant, normal_axis, require, require_dtype
+from .family import SymScalar, as_tensor, broadcast_shapes, broadcast_to, constant, normal_axis, require, require_dtype
 
 
 def known_elements(x: Any, what: str, hint: str) -> Any:
@@ -19,7 +19,7 @@ def known_elements(x: Any, what: str, hint: str) -> Any:
 
     A copy because NumPy counts first and reads again, and another thread may change the user's array in between.
     """
-    if x.__class__ is Value or x.__class__ is Weak:
+    if x.__class__ is Value or x.__class__ is SymScalar:
         raise DynamicShapeError(f"the size of {what} depends on the elements", code="AC1307", hint=hint)
     return np.array(x)
 

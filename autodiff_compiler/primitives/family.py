@@ -18,7 +18,7 @@ from ..ir.types import Dim, Shape, TensorType, TupleType, Type, same_dim, same_s
 from .samples import B2, D2, F2, F3, I2
 
 __all__ = [
-    "Weak",
+    "SymScalar",
     "all_if_none",
     "as_shape",
     "as_tensor",
@@ -70,7 +70,7 @@ _Rule = TypeVar("_Rule", bound=Callable[..., TensorType])
 
 
 @shown_as("number")
-class Weak(Unknown, Abstract):
+class SymScalar(Unknown, Abstract):
     """A Python number that is known only at run time: a 0-d Value and the Python type it stands for.
 
     With Tensors it is weak, as a Python number is: it never raises the Tensor's precision.
@@ -128,7 +128,7 @@ def naming_parameter(error: UnknownValueError, function: Callable[..., Any], arg
 
 def static_int(x: Any, parameter: str) -> int:
     """An argument that must be a constant, as an int; StaticValueError where it is known only at run time."""
-    if x.__class__ is Value or x.__class__ is Weak:
+    if x.__class__ is Value or x.__class__ is SymScalar:
         raise not_static(parameter).about(x)
     if isinstance(x, bool):
         raise TypeError(f"`{parameter}` must be an int, not a bool")
@@ -144,7 +144,7 @@ def _article(kind: type) -> str:
 
 def static_number(x: Any, parameter: str) -> Any:
     """An argument that compiled code must know, as it is; StaticValueError where only run time does."""
-    if x.__class__ is Value or x.__class__ is Weak:
+    if x.__class__ is Value or x.__class__ is SymScalar:
         raise not_static(parameter).about(x)
     return x
 
@@ -319,7 +319,7 @@ def as_tensor(x: Any, parameter: str = "x") -> Any:
     """An operand that may be given as a number or an array, as a Tensor or Value."""
     if is_tensor(x):
         return x
-    if x.__class__ is Weak:
+    if x.__class__ is SymScalar:
         return cast(x.value, {bool: bool_, int: int64, float: float32}[x.kind])
     if isinstance(x, np.ndarray):
         return constant(x, tensor(from_numpy(x.dtype), x.shape))
@@ -348,7 +348,7 @@ def divided(g: Any, n: Any) -> Any:
 
 def in_dtype(value: Any, dtype: DType) -> Any:
     """What is assigned to elements, as a Tensor or Value of their dtype; a number is rounded once."""
-    value = value.value if value.__class__ is Weak else _plain(value)
+    value = value.value if value.__class__ is SymScalar else _plain(value)
     if isinstance(value, bool | int | float):
         return constant(number_in(value, dtype), tensor(dtype, ()))
     return cast(as_tensor(value, "value"), dtype)
@@ -426,7 +426,7 @@ def promoted(*xs: Any, floating: bool = False) -> list[Any]:
         dtype = float32
     shape = broadcast_shapes([x.shape for x in xs if is_tensor(x)] or [()])
     numbers_only = not any(is_tensor(x) for x in xs)
-    if trace.builder is not None and (numbers_only or any(x.__class__ is Value or x.__class__ is Weak for x in xs)):
+    if trace.builder is not None and (numbers_only or any(x.__class__ in (Value, SymScalar) for x in xs)):
         return [_lifted(x, dtype, shape) for x in xs]
     if numbers_only:
         return [constant(number_in(x, dtype), tensor(dtype, ())) for x in xs]
@@ -458,7 +458,7 @@ def _common_dtype(xs: tuple[Any, ...]) -> DType:
         d = getattr(x, "dtype", None)
         if isinstance(d, DType):
             dtype = d if dtype is None else promote(dtype, d)
-    kinds = [x.kind if x.__class__ is Weak else type(x) for x in xs if not is_tensor(x)]
+    kinds = [x.kind if x.__class__ is SymScalar else type(x) for x in xs if not is_tensor(x)]
     for kind in kinds:
         require_dtype(
             kind in (bool, int, float),
@@ -492,7 +492,7 @@ def number_in(x: Any, dtype: DType) -> Any:
 
 
 def _lifted(x: Any, dtype: DType, shape: Shape) -> Any:
-    if x.__class__ is Weak:
+    if x.__class__ is SymScalar:
         x = x.value
     elif not is_tensor(x):
         return trace.builder.const(number_in(x, dtype), tensor(dtype, shape))

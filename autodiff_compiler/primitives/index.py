@@ -13,7 +13,7 @@ from ..ir.core import Value
 from ..ir.primitive import Effect, F, Ints, Number, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, same_dim, tensor
 from .family import (
-    Weak,
+    SymScalar,
     as_tensor,
     broadcast_shapes,
     broadcast_to,
@@ -67,7 +67,7 @@ def narrow(x, axis, start, length):
     axis, length = normal_axis(axis, x.ndim), static_int(length, "length")
     size = x.shape[axis]
     require(type(size) is int, "a dimension of symbolic size cannot be sliced yet")
-    if start.__class__ is Value or start.__class__ is Weak:
+    if start.__class__ is Value or start.__class__ is SymScalar:
         first = as_tensor(start, "start")
         require(first.ndim == 0, f"`start` must be one number, not of shape {list(first.shape)}")
         steps = F.iota(start=0, step=1, size=length, dtype=int64)

@@ -10,7 +10,7 @@ from ..dtypes import promote_scalar
 from ..errors import NotDifferentiableError
 from ..ir.primitive import F, Primitive
 from ..ir.types import TensorType
-from .family import Weak, binary, is_tensor, like, number_binary, number_of, promoted, require_dtype
+from .family import SymScalar, binary, is_tensor, like, number_binary, number_of, promoted, require_dtype
 from .python_numbers import NO_INTEGER
 from .samples import F2, ints
 
@@ -18,8 +18,8 @@ from .samples import F2, ints
 def _pow(x, y):
     if isinstance(y, int) and is_tensor(x) and x.dtype.is_int and y < 0:
         raise ValueError(NO_INTEGER.format(y))
-    if y.__class__ is Weak and y.kind is int and is_tensor(x) and x.dtype.is_int:
-        y = Weak(F.check_exponent(y.value), int)
+    if y.__class__ is SymScalar and y.kind is int and is_tensor(x) and x.dtype.is_int:
+        y = SymScalar(F.check_exponent(y.value), int)
     if isinstance(y, int | float) and y == 2:
         if not is_tensor(x) or x.dtype is not promote_scalar(x.dtype, type(y)):
             x, _ = promoted(x, y)

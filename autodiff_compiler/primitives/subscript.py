@@ -17,7 +17,7 @@ from ..ir.core import Value
 from ..ir.primitive import METHODS, F, call, composite
 from ..ir.types import dim_product, tensor
 from .family import (
-    Weak,
+    SymScalar,
     as_tensor,
     broadcast_shapes,
     broadcast_to,
@@ -46,7 +46,7 @@ class _Plan:
 
 
 def _is_index(item: Any) -> bool:
-    return item.__class__ is Weak or is_tensor(item)
+    return item.__class__ is SymScalar or is_tensor(item)
 
 
 def _items(index: Any) -> list[Any]:
@@ -72,7 +72,7 @@ def _items(index: Any) -> list[Any]:
 
 def _list_index(items: list[Any]) -> Any:
     """A list as an index: an array, or where some of its elements are known only at run time, a vector of them."""
-    if not any(x.__class__ is Value or x.__class__ is Weak for x in items):
+    if not any(x.__class__ is Value or x.__class__ is SymScalar for x in items):
         return np.asarray([np.asarray(x) for x in items]) if items else np.zeros(0, np.int64)
     return _stacked([as_tensor(x, "index") for x in items])
 
@@ -127,7 +127,7 @@ def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
 
 def _slice(item: slice, size: Any) -> Any:
     for bound in (item.start, item.stop, item.step):
-        if bound.__class__ is Value or bound.__class__ is Weak:
+        if bound.__class__ is Value or bound.__class__ is SymScalar:
             raise StaticValueError(
                 "slice bounds must be constants, but one is known only at run time",
                 code="AC1306",

@@ -77,7 +77,7 @@ def not_here(what: str) -> HookError:
 def outside_only(what: str) -> Callable[[Any], Any]:
     """Marks a method that compiled code must not call; `what` says what it does."""
 
-    def refuse(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def refuse(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise not_here(what)
 
     def mark(method: Any) -> Any:

@@ -360,8 +360,8 @@ class _Gradients:
     def __call__(self, *args: Any) -> Any:
         return self._gradient(*args)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return lw.call(self._gradient, args, kwargs)
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return ctx.call(self._gradient, args, kwargs)
 
 
 #: The relative difference that rounding may cause, by the size of a float in bytes.

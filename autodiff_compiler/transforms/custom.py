@@ -71,16 +71,16 @@ class custom_vjp:
         values, names, refusal = bound(fn, bwd, self._what, args, kwargs)
         return custom(lambda: fn(*args, **kwargs), values, names, bwd, self._what, refusal)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return self._lowered(lw, lambda method: method, args, kwargs)
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return self._lowered(ctx, lambda method: method, args, kwargs)
 
-    def _lowered(self, lw: Any, of: Callable[[Any], Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
-        bwd = lw.outside.property(self, "bwd", f"the derivative of {name_of(self.fn)}", lambda: self.bwd)
+    def _lowered(self, ctx: Any, of: Callable[[Any], Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+        bwd = ctx.outside.property(self, "bwd", f"the derivative of {name_of(self.fn)}", lambda: self.bwd)
         if bwd is None:
-            return lw.call(of(self.fn), args, kwargs)
+            return ctx.call(of(self.fn), args, kwargs)
         fn, rule = of(self.fn), of(bwd)
         values, names, refusal = bound(fn, rule, self._what, tuple(args), kwargs)
-        return lw.call_with_rule(fn, values, names, rule, self._what, refusal, keywords_of(fn, names))
+        return ctx.call_with_rule(fn, values, names, rule, self._what, refusal, keywords_of(fn, names))
 
     @property
     def _what(self) -> str:
@@ -99,8 +99,8 @@ class _Method:
         function = self._function
         return function._run(self._of(function.fn), self._of(function.bwd), args, kwargs)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return self._function._lowered(lw, self._of, args, kwargs)
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return self._function._lowered(ctx, self._of, args, kwargs)
 
     def _of(self, method: Any) -> Any:
         return None if method is None else types.MethodType(method, self._instance)
@@ -134,12 +134,12 @@ class InsertGradientOf:
             raise TypeError(f"the gradient of a Tensor can be edited, not that of a {type(x).__name__}")
         return edited_eagerly(x, self.f, self._what, "AC1706", self.f)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         (x,) = inspect.signature(self.__call__).bind(*args, **kwargs).args
-        if not lw.is_tensor(x):
+        if not ctx.is_tensor(x):
             raise TypeError(f"the gradient of a Tensor can be edited, not that of a {_kind(x)}")
-        f = lw.outside.property(self, "f", "the function of an InsertGradientOf", lambda: self.f)
-        return edited_in_graph(lw, x, lambda g: lw.call(f, [g], {}), self._what, "AC1706", f)
+        f = ctx.outside.property(self, "f", "the function of an InsertGradientOf", lambda: self.f)
+        return edited_in_graph(ctx, x, lambda g: ctx.call(f, [g], {}), self._what, "AC1706", f)
 
 
 class HookBackward:
@@ -182,20 +182,20 @@ class HookBackward:
         """What becomes of several gradients; `run` calls the hook."""
         return lambda grads: all_kept_or_replaced(self._what, grads, run(grads))
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         xs = _operands(inspect.signature(self.__call__).bind(*args, **kwargs).args)
         for x in xs:
-            if not lw.is_tensor(x):
+            if not ctx.is_tensor(x):
                 raise TypeError(f"a hook is put on the gradient of a Tensor, not of a {_kind(x)}")
-        hook_fn = lw.outside.property(self, "hook_fn", "the hook of a HookBackward", lambda: self.hook_fn)
+        hook_fn = ctx.outside.property(self, "hook_fn", "the hook of a HookBackward", lambda: self.hook_fn)
         if len(xs) > 1:
-            rule = self._rule(lambda grads: run_hook(lw, hook_fn, [grads], self._what))
-            return edited_together_in_graph(lw, xs, rule, self._what, "AC1707", hook_fn)
+            rule = self._rule(lambda grads: run_hook(ctx, hook_fn, [grads], self._what))
+            return edited_together_in_graph(ctx, xs, rule, self._what, "AC1707", hook_fn)
 
         def of_one(g: Any) -> Any:
-            return kept_or_replaced(self._what, g, run_hook(lw, hook_fn, [(g,)], self._what))
+            return kept_or_replaced(self._what, g, run_hook(ctx, hook_fn, [(g,)], self._what))
 
-        return edited_in_graph(lw, xs[0], of_one, self._what, "AC1707", hook_fn)
+        return edited_in_graph(ctx, xs[0], of_one, self._what, "AC1707", hook_fn)
 
 
 def _operands(args: Any) -> Any:

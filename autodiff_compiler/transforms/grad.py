@@ -146,21 +146,21 @@ class Gradient(HasCompiledForm):
         """The compiled form of this derivative."""
         return self._as_compiled()
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         kwargs = dict(kwargs)
         given, sens = self._split(tuple(args), kwargs)
         given = self._by_position(given, kwargs)
-        inputs = self._inputs(given, lw.is_tensor, lw.report.called_from if lw.here is None else lw.here.of_user())
+        inputs = self._inputs(given, ctx.is_tensor, ctx.report.called_from if ctx.here is None else ctx.here.of_user())
         select = (lambda result: main_of(result)) if self.has_aux else None
         fn, operands, positions = inputs.taken_apart(self.fn)
-        go_back(lw, self.fn, given, kwargs)
-        weights = with_parameters(lw.call(self.weights, [], {})) if callable(self.weights) else self.weights
+        go_back(ctx, self.fn, given, kwargs)
+        weights = with_parameters(ctx.call(self.weights, [], {})) if callable(self.weights) else self.weights
         outputs, grads, weight_grads = differentiate_in_graph(
-            lw, fn, arrays_as_tensors(operands), kwargs, positions, weights or (), select, sens
+            ctx, fn, arrays_as_tensors(operands), kwargs, positions, weights or (), select, sens
         )
 
         def name(w: Parameter) -> str:
-            return str(lw.outside.property(w, "name", "the name of a Parameter", lambda: w.name))
+            return str(ctx.outside.property(w, "name", "the name of a Parameter", lambda: w.name))
 
         return self._result(outputs, inputs.by_position(grads), weight_grads, name)
 
@@ -419,13 +419,13 @@ def _pairs(gradients: Any) -> Iterator[tuple[int | str, Any]]:
         yield from _pairs(part)
 
 
-def _get_grad_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _get_grad_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     bound = inspect.signature(get_grad).bind(*args, **kwargs).arguments
     identifier = with_parameters(bound["identifier"])
     if isinstance(identifier, Parameter):
         w = identifier
         return _labelled(
-            bound["gradients"], str(lw.outside.property(w, "name", "the name of a Parameter", lambda: w.name))
+            bound["gradients"], str(ctx.outside.property(w, "name", "the name of a Parameter", lambda: w.name))
         )
     return get_grad(bound["gradients"], identifier)
 
@@ -436,7 +436,7 @@ get_grad.__graph_call__ = _get_grad_in_compiled_code  # type: ignore[attr-define
 def _in_compiled_code(public: Callable[..., Any], with_value: bool) -> Callable[..., Gradient]:
     """How compiled code runs `grad` and `value_and_grad`: its functions live as long as the compilation."""
 
-    def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Gradient:
+    def graph_call(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Gradient:
         bound = signature.bind(*with_parameters(args), **with_parameters(kwargs))
         bound.apply_defaults()
         return _gradient(*bound.arguments.values(), with_value=with_value, cached=False)
@@ -469,7 +469,7 @@ class GradOperation:
         self.get_all, self.get_by_list = flag("get_all", get_all), flag("get_by_list", get_by_list)
         self.sens_param = flag("sens_param", sens_param)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Gradient:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Gradient:
         return self._of(*with_parameters(args), **with_parameters(kwargs))
 
     def __call__(self, fn: Any, weights: Any = None) -> Gradient:

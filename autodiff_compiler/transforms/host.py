@@ -90,8 +90,8 @@ class _Constexpr:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return at_compile_time(lw, self._fn, args, kwargs)
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return at_compile_time(ctx, self._fn, args, kwargs)
 
 
 def constexpr(

@@ -162,5 +162,5 @@ class _TakenApart:
     def __init__(self, fn: Any, inputs: Inputs) -> None:
         self.fn, self._inputs = fn, inputs
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return lw.call(self.fn, self._inputs.arguments(args), kwargs)
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return ctx.call(self.fn, self._inputs.arguments(args), kwargs)

@@ -59,14 +59,14 @@ class Jacobian(HasCompiledForm):
         found = iter(rows)
         return self._result(outputs, replaced(main, lambda t: self._bare(inputs, next(found))))
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         kwargs = dict(kwargs)
-        inputs = self._inputs(with_keywords(self.fn, args, kwargs, self.positions), lw.is_tensor)
+        inputs = self._inputs(with_keywords(self.fn, args, kwargs, self.positions), ctx.is_tensor)
         whole = forward_jacobian if self.forward else reverse_jacobian
         select = main_of if self.has_aux else None
         fn, operands, positions = inputs.taken_apart(self.fn)
         bare = partial(self._bare, inputs)
-        outputs, found = whole(lw, fn, arrays_as_tensors(operands), kwargs, positions, select, bare)
+        outputs, found = whole(ctx, fn, arrays_as_tensors(operands), kwargs, positions, select, bare)
         return self._result(outputs, found)
 
     def _inputs(self, args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> Inputs:
@@ -240,26 +240,26 @@ class _CompiledTangent(LinearMap):
     def __init__(self, linear: Any, inputs: Any) -> None:
         self.linear, self.inputs = linear, inputs
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         given = tangents_given(self.inputs, args[0]) if len(args) == 1 else tuple(args)
-        _, along = directions(as_tuple(self.inputs), given, lw.is_tensor)
-        return self.linear.push(lw, along)
+        _, along = directions(as_tuple(self.inputs), given, ctx.is_tensor)
+        return self.linear.push(ctx, along)
 
 
-def _linearize_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _linearize_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, inputs: Any) -> Any:
         given = as_tuple(inputs)
-        variables, _ = directions(given, given, lw.is_tensor)
+        variables, _ = directions(given, given, ctx.is_tensor)
         called, operands, positions = variables.taken_apart(fn)
-        linear = linearise(lw, called, operands, {}, positions)
-        linear.forward_link(lw)
+        linear = linearise(ctx, called, operands, {}, positions)
+        linear.forward_link(ctx)
         return linear.result, _CompiledTangent(linear, inputs)
 
     return bound(*args, **kwargs)
 
 
 def _jacobian_in_compiled_code(forward: bool) -> Callable[..., Any]:
-    def graph_call(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Jacobian:
+    def graph_call(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Jacobian:
         def bound(fn: Any, grad_position: Any = 0, has_aux: bool = False) -> Jacobian:
             return Jacobian(fn, grad_position, has_aux, forward)
 
@@ -268,23 +268,23 @@ def _jacobian_in_compiled_code(forward: bool) -> Callable[..., Any]:
     return graph_call
 
 
-def _gradient_in_compiled_code(lw: Any, fn: Any, grad_position: Any) -> Any:
-    return lw.call(grad, [fn, grad_position], {})
+def _gradient_in_compiled_code(ctx: Any, fn: Any, grad_position: Any) -> Any:
+    return ctx.call(grad, [fn, grad_position], {})
 
 
-def _hessian_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Jacobian:
+def _hessian_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Jacobian:
     def bound(fn: Any, grad_position: Any = 0) -> Jacobian:
-        return Jacobian(_gradient_in_compiled_code(lw, fn, grad_position), grad_position, False, True)
+        return Jacobian(_gradient_in_compiled_code(ctx, fn, grad_position), grad_position, False, True)
 
     return bound(*args, **kwargs)
 
 
-def _hvp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _hvp_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, inputs: Any, v: Any) -> Any:
         given = as_tuple(inputs)
-        gradient = _gradient_in_compiled_code(lw, fn, tuple(range(len(given))))
-        variables, along = directions(given, tangents_given(inputs, v), lw.is_tensor)
-        _, product = push_forward(lw, *variables.taken_apart(gradient), along)
+        gradient = _gradient_in_compiled_code(ctx, fn, tuple(range(len(given))))
+        variables, along = directions(given, tangents_given(inputs, v), ctx.is_tensor)
+        _, product = push_forward(ctx, *variables.taken_apart(gradient), along)
         return _in_form_of(inputs, product)
 
     return bound(*args, **kwargs)

@@ -389,9 +389,9 @@ class JitFunction:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else _Bound(self, instance)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Called from compiled code, the function becomes a part of the caller."""
-        return lw.call(self._fn, args, kwargs)
+        return ctx.call(self._fn, args, kwargs)
 
     def __copy__(self) -> JitFunction:
         return self  # as of a function: there is nothing to change in it
@@ -447,8 +447,8 @@ class _Bound:
         """See `JitFunction.explain_recompiles`."""
         return self.__func__.explain_recompiles()
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return lw.call(types.MethodType(self.__func__._fn, self.__self__), args, kwargs)
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return ctx.call(types.MethodType(self.__func__._fn, self.__self__), args, kwargs)
 
 
 def jit(

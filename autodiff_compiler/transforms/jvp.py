@@ -37,11 +37,11 @@ class PushForward:
         tangent = push(along)
         return (outputs[0], tangent, aux_of(outputs)) if self.has_aux else (outputs, tangent)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         inputs, tangents = args
         select = main_of if self.has_aux else None
-        variables, along = directions(inputs, tangents, lw.is_tensor)
-        outputs, tangent = push_forward(lw, *variables.taken_apart(self.fn), along, select)
+        variables, along = directions(inputs, tangents, ctx.is_tensor)
+        outputs, tangent = push_forward(ctx, *variables.taken_apart(self.fn), along, select)
         return (outputs[0], tangent, aux_of(outputs)) if self.has_aux else (outputs, tangent)
 
 
@@ -105,7 +105,7 @@ class LinearMap:
 def made_eagerly(function: Callable[..., Any], maker: str) -> Callable[..., Any]:
     """The function, with what compiled code says when it meets it: it holds a run, which has no source to compile."""
 
-    def refuse(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def refuse(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise GradientError(
             f"what `{maker}` returned outside of compiled code cannot be called in it: it holds the values of one run",
             code="AC1710",
@@ -149,9 +149,9 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     return PushForward(fn, has_aux)(given, along)
 
 
-def _jvp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _jvp_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, inputs: Any, v: Any, has_aux: bool = False) -> Any:
-        return PushForward(fn, has_aux).__graph_call__(lw, [as_tuple(inputs), tangents_given(inputs, v)], {})
+        return PushForward(fn, has_aux).__graph_call__(ctx, [as_tuple(inputs), tangents_given(inputs, v)], {})
 
     return bound(*args, **kwargs)
 

@@ -40,9 +40,9 @@ def recompute(
     return recomputed(block, args, kwargs, parameters)
 
 
-def _in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     ignored = ("use_reentrant", "output_recompute", "early_stop", "context_fn")
-    return lw.call(args[0], args[1:], {k: v for k, v in kwargs.items() if k not in ignored})
+    return ctx.call(args[0], args[1:], {k: v for k, v in kwargs.items() if k not in ignored})
 
 
 recompute.__graph_call__ = _in_compiled_code  # type: ignore[attr-defined]

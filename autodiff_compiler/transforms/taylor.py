@@ -69,8 +69,8 @@ class _Jet:
     def __call__(self, primals: Any, series: Any) -> Any:
         return _along_curve(self.fn, primals, series)
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return lw.call_python(_along_curve, [self.fn, *args], kwargs)
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return ctx.call_python(_along_curve, [self.fn, *args], kwargs)
 
 
 def _run(fn: Callable[..., Any], primals: Any, series: Any) -> Any:
@@ -124,7 +124,7 @@ def _last(x: Any) -> Any:
 
 def _from_source(function: Any, body: Callable[..., Any]) -> None:
     """Compiled code compiles the source of `body` where it meets the function."""
-    function.__graph_call__ = lambda lw, args, kwargs: lw.call_python(body, args, kwargs)
+    function.__graph_call__ = lambda ctx, args, kwargs: ctx.call_python(body, args, kwargs)
 
 
 _from_source(jet, _along_curve)

@@ -92,19 +92,19 @@ class _CompiledPullback(LinearMap):
     def __init__(self, linear: Any, inputs: Inputs, count: int, weights: Any) -> None:
         self.linear, self.inputs, self.count, self.weights = linear, inputs, count, weights
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _arranged(self.linear.pull(lw, tuple(args)), self.inputs, self.count, self.weights)
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _arranged(self.linear.pull(ctx, tuple(args)), self.inputs, self.count, self.weights)
 
 
-def _vjp_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _vjp_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
         asked = with_parameters(weights)
-        place = lw.report.called_from if lw.here is None else lw.here.of_user()
-        variables = _variables(fn, inputs, asked, lw.is_tensor, place)
+        place = ctx.report.called_from if ctx.here is None else ctx.here.of_user()
+        variables = _variables(fn, inputs, asked, ctx.is_tensor, place)
         called, operands, positions = variables.taken_apart(fn)
         select = main_of if flag("has_aux", has_aux) else None
         linear = linearise(
-            lw, called, arrays_as_tensors(operands), {}, positions, weights_of(asked) or (), select, hooks=True
+            ctx, called, arrays_as_tensors(operands), {}, positions, weights_of(asked) or (), select, hooks=True
         )
         pullback = _CompiledPullback(linear, variables, len(inputs), asked)
         outputs = linear.result

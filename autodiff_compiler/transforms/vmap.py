@@ -44,20 +44,20 @@ class Vectorised(HasCompiledForm):
         stacked = _zipped([self.fn(*_example(i, fronted, axes)) for i in range(size)])
         return _with_axes(mapped, _placed, stacked, _spread(self.out_axes, stacked, "out_axes", parts))
 
-    def __graph_call__(self, lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         given = tuple(arrays_as_tensors(args))
         if kwargs:
             raise TypeError("a function under vmap takes positional arguments only")
-        axes = self._axes(given, lw.is_tensor)
+        axes = self._axes(given, ctx.is_tensor)
         _size(given, axes, lambda x: x.type.shape)
 
         def moved(x: Any, axis: int | None) -> Any:
-            return x if axis is None else lw.native(_moved, [x, axis, 0])
+            return x if axis is None else ctx.native(_moved, [x, axis, 0])
 
         fronted = _with_axes(map_leaves, moved, given, axes)
-        stacked = vectorised(lw, self.fn, fronted, [axis is not None for axis in axes])
+        stacked = vectorised(ctx, self.fn, fronted, [axis is not None for axis in axes])
         out_axes = _spread(self.out_axes, stacked, "out_axes", elements)
-        return _with_axes(map_leaves, lambda x, axis: lw.native(_placed, [x, axis]), stacked, out_axes)
+        return _with_axes(map_leaves, lambda x, axis: ctx.native(_placed, [x, axis]), stacked, out_axes)
 
     def _axes(self, args: tuple[Any, ...], is_tensor: Callable[[Any], bool]) -> list[int | None]:
         """For every leaf of the arguments the number of its axis, or None if it is the same for all examples."""
@@ -194,7 +194,7 @@ def _hashable(axes: Any) -> Any:
     return tuple(map(_hashable, axes)) if isinstance(axes, tuple | list) else axes
 
 
-def _vmap_in_compiled_code(lw: Any, args: list[Any], kwargs: dict[str, Any]) -> Vectorised:
+def _vmap_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Vectorised:
     return Vectorised(*args, **kwargs)
 
 

@@ -133,14 +133,14 @@ def test_a_truth_value_is_refused_and_the_parameter_named():
 
 
 @pytest.mark.parametrize("use", [bool, len, iter, int, float, round, abs, lambda v: 1 in v, lambda v: v < 1])
-@pytest.mark.parametrize("weak", [False, True], ids=["Value", "Weak"])
+@pytest.mark.parametrize("weak", [False, True], ids=["Value", "SymScalar"])
 def test_python_gets_no_answer_about_what_only_run_time_knows(use, weak):
     from autodiff_compiler.ir.core import Block
     from autodiff_compiler.ir.types import tensor
-    from autodiff_compiler.primitives.family import Weak
+    from autodiff_compiler.primitives.family import SymScalar
 
     value: Any = Block([tensor(ms.float32, ())]).args[0]
-    value = Weak(value, float) if weak else value
+    value = SymScalar(value, float) if weak else value
     with pytest.raises(StaticValueError, match="known only at run time"):
         use(value)
     with pytest.raises(StaticValueError):

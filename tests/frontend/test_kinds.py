@@ -11,7 +11,7 @@ from autodiff_compiler.frontend import lower  # noqa: F401  (all kinds register)
 from autodiff_compiler.frontend.variables import base, operators, structure
 from autodiff_compiler.frontend.variables.base import Variable, kind, variable_of
 from autodiff_compiler.frontend.variables.rules import INTRINSICS
-from autodiff_compiler.frontend.variables.values import LocalDict, LocalList, Weak
+from autodiff_compiler.frontend.variables.values import LocalDict, LocalList, SymScalar
 
 
 class Interval:
@@ -29,14 +29,14 @@ def intervals(monkeypatch):
     class IntervalVariable(Variable):
         precedence = 5
 
-        def binary(self, lw, op, a, b):
+        def binary(self, ctx, op, a, b):
             pairs = [[getattr(x, end, x) for x in (a, b)] for end in ("low", "high")]
-            return Interval(*(operators.binary(lw, op, *pair) for pair in pairs))
+            return Interval(*(operators.binary(ctx, op, *pair) for pair in pairs))
 
-        def getattr(self, lw, name):
+        def getattr(self, ctx, name):
             return getattr(self.value, name)
 
-    monkeypatch.setitem(INTRINSICS, Interval, lambda lw, low, high: Interval(low, high))
+    monkeypatch.setitem(INTRINSICS, Interval, lambda ctx, low, high: Interval(low, high))
 
 
 def test_the_kind_of_higher_precedence_decides(intervals):
@@ -126,7 +126,7 @@ def test_classes_of_the_users_are_of_the_kind_they_inherit_from():
     assert type(variable_of(Own())) is type(variable_of([]))
     assert type(variable_of(LocalList())) is not type(variable_of([]))
     assert variable_of(LocalDict()).python_class() is dict
-    assert variable_of(Weak(None, float)).python_class() is float
+    assert variable_of(SymScalar(None, float)).python_class() is float
 
 
 def test_containers_have_the_attributes_that_python_gives_them():

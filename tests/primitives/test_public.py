@@ -13,7 +13,7 @@ from autodiff_compiler import eager
 from autodiff_compiler.errors import CompileError, DTypeError, GradientWarning, ShapeError, StaticValueError
 from autodiff_compiler.ir.primitive import METHODS, PROPERTIES, REGISTRY, call
 from autodiff_compiler.ir.types import tensor
-from autodiff_compiler.primitives.family import Weak
+from autodiff_compiler.primitives.family import SymScalar
 from autodiff_compiler.primitives.in_place import IN_PLACE
 from autodiff_compiler.runtime.tensor import Tensor
 
@@ -77,7 +77,7 @@ def test_a_number_takes_the_tensors_dtype_unless_its_kind_is_higher(both, graph,
     for fn in (lambda x: call.add(x, number), lambda x: call.mul(number, x), lambda x: call.where(x, x, number)):
         assert both(fn, _ones(dtype)).dtype == expected.numpy
     held = np.asarray(number, {bool: bool, int: np.int64, float: np.float64}[type(number)])
-    (weak,) = graph.run(lambda x, n: call.add(x, Weak(n, type(number))), _ones(dtype), held)
+    (weak,) = graph.run(lambda x, n: call.add(x, SymScalar(n, type(number))), _ones(dtype), held)
     assert weak.dtype == expected.numpy
 
 
@@ -343,11 +343,11 @@ def test_a_run_time_value_is_no_attribute(graph):
             (lambda n: call.zeros((n, 2)), "shape"), (lambda n: call.softmax(x, axis=n), "axis"),
             (lambda n: call.arange(n), "end"), (lambda n: call.swapaxes(x, 0, n), "axis1"),
         ):  # fmt: skip
-            for value in (n, Weak(n, int)):
+            for value in (n, SymScalar(n, int)):
                 with pytest.raises(StaticValueError, match=f"`{name}`"):
                     fn(value)
         with pytest.raises(StaticValueError, match="slice bounds"):
-            call.getitem(x, slice(0, Weak(n, int)))
+            call.getitem(x, slice(0, SymScalar(n, int)))
         return x
 
     graph.run(f, X, np.array(1))

@@ -9,7 +9,7 @@ from autodiff_compiler import eager
 from autodiff_compiler.dtypes import int64
 from autodiff_compiler.errors import DTypeError, DynamicShapeError, ShapeError
 from autodiff_compiler.ir.primitive import REGISTRY, call, kernel_of
-from autodiff_compiler.primitives.family import Weak
+from autodiff_compiler.primitives.family import SymScalar
 from autodiff_compiler.primitives.index import dynamic_index
 from autodiff_compiler.runtime.tensor import Tensor
 
@@ -82,9 +82,9 @@ def test_derivatives_of_setitem(index):
 def test_indices_known_at_run_time(graph):
     for i in (0, 2, -1, -3):
         at = np.array(i)
-        np.testing.assert_array_equal(graph.run(lambda x, n: call.getitem(x, Weak(n, int)), X, at)[0], X[i])
+        np.testing.assert_array_equal(graph.run(lambda x, n: call.getitem(x, SymScalar(n, int)), X, at)[0], X[i])
         np.testing.assert_array_equal(
-            graph.run(lambda x, n: call.getitem(x, (slice(1), 2, Weak(n, int))), X, at)[0], X[:1, 2, i]
+            graph.run(lambda x, n: call.getitem(x, (slice(1), 2, SymScalar(n, int))), X, at)[0], X[:1, 2, i]
         )
         np.testing.assert_array_equal(graph.run(lambda x, n: call.getitem(x, (n, n, 0)), X, at)[0], X[i, i, 0])
         np.testing.assert_array_equal(graph.run(lambda x, n: dynamic_index(x, n, -2), X, at)[0], X[:, i])

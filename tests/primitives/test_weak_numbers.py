@@ -7,7 +7,7 @@ import pytest
 
 from autodiff_compiler import ops
 from autodiff_compiler.ir.primitive import call
-from autodiff_compiler.primitives.family import Weak
+from autodiff_compiler.primitives.family import SymScalar
 from autodiff_compiler.runtime.tensor import Tensor
 
 A, B, C = 0.1, 0.7, 0.3  # none of them is a float32
@@ -73,7 +73,7 @@ def test_numbers_take_the_precision_of_the_tensors(graph, name):
     eager = fn(Tensor(X), A, B).asnumpy()
     (traced,) = graph.run(lambda x: fn(x, A, B), X)
     held = [np.asarray(v) for v in (A, B)]
-    weak = graph.run(lambda x, a, b: fn(x, Weak(a, float), Weak(b, float)), X, *held)[0]
+    weak = graph.run(lambda x, a, b: fn(x, SymScalar(a, float), SymScalar(b, float)), X, *held)[0]
     for found in (eager, traced, weak):
         assert found.dtype == np.float64
         np.testing.assert_allclose(found, expected, rtol=4e-15)

@@ -348,15 +348,15 @@ def _missing_name(*args, **kwargs):
     return no_such_name  # noqa: F821
 
 
-def _wrong_attribute(lw, node):
-    return lw.no_such_attribute
+def _wrong_attribute(ctx, node):
+    return ctx.no_such_attribute
 
 
 @pytest.mark.parametrize(("rule", "cause"), [(_missing_name, NameError), (_wrong_attribute, AttributeError)])
 def test_a_failing_rule_of_the_frontend(rule, cause, monkeypatch):
     rule = _of_the_package(rule, "frontend/interpreter/expressions.py")
     kept = interpreter.STATEMENTS["Return"]
-    monkeypatch.setitem(interpreter.STATEMENTS, "Return", lambda lw, node: kept(lw, node) or rule(lw, node))
+    monkeypatch.setitem(interpreter.STATEMENTS, "Return", lambda ctx, node: kept(ctx, node) or rule(ctx, node))
     internal(ms.jit(PROGRAM), "front", cause)
 
 

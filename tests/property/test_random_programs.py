@@ -85,8 +85,8 @@ class Wrong:
     def __call__(self, x):
         return x
 
-    def __graph_call__(self, lw, args, kwargs):
-        return lw.call(lambda x: x + 1.0, args, kwargs)
+    def __graph_call__(self, ctx, args, kwargs):
+        return ctx.call(lambda x: x + 1.0, args, kwargs)
 
 
 @pytest.fixture

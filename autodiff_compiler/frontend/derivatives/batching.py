@@ -29,43 +29,43 @@ __all__ = ["forward_jacobian", "reverse_jacobian", "vectorised"]
 
 
 # ---------------------------------------------------------------------------------------------------------- vmap
-def vectorised(lw: DerivativeContext, fn: Any, args: tuple[Any, ...], flags: Sequence[bool]) -> Any:
+def vectorised(ctx: DerivativeContext, fn: Any, args: tuple[Any, ...], flags: Sequence[bool]) -> Any:
     """``fn`` for every slice along the first dimension of the flagged Tensors; the results stacked along a new one.
 
     `flags` has a bool per leaf of `args`.
     """
-    operands = [lw.unwrap(x) for x, flag in zip(flatten(args), flags, strict=True) if flag]
+    operands = [ctx.unwrap(x) for x, flag in zip(flatten(args), flags, strict=True) if flag]
     size = operands[0].shape[0]
     loc = trace.builder.loc
     types = [tensor(v.dtype, v.shape[1:]) for v in operands]
     builder: Builder = trace.builder.nested(types, [v.name for v in operands])
     slices, marks = iter(builder.block.args), iter(flags)
     given = map_leaves(lambda x: TensorVar(next(slices), OUTSIDE) if next(marks) else x, args)
-    with lw.effects.region() as region, _raising_in_turn(lw, region, builder, operands, size), builder:
-        with raising_in_block(lw, builder):
-            result = call(lw, fn, list(given), {})
+    with ctx.effects.region() as region, _raising_in_turn(ctx, region, builder, operands, size), builder:
+        with raising_in_block(ctx, builder):
+            result = call(ctx, fn, list(given), {})
         if region.saved:
-            lw.effects.restore(region)
+            ctx.effects.restore(region)
             places = ((region.first_change, "changed here"), (loc, "vectorised here"))
             raise SideEffectError(
                 "a function that is vectorised changes an object made outside of it",
                 spans=[(place, note) for place, note in places if place is not None],
                 hint="return the value, which is stacked",
             )
-        outs = [lw.unwrap(_tensor(x)) for x in _leaves(result)]
+        outs = [ctx.unwrap(_tensor(x)) for x in _leaves(result)]
     values = iter(_vectorised_block(builder.ret(*outs), operands, size))
     return map_leaves(lambda x: x if x is None else TensorVar(next(values)), result)
 
 
 @contextmanager
 def _raising_in_turn(
-    lw: DerivativeContext, region: Region, builder: Builder, operands: Sequence[Value], size: Any
+    ctx: DerivativeContext, region: Region, builder: Builder, operands: Sequence[Value], size: Any
 ) -> Iterator[None]:
     """If what is compiled into a block always raises, it does so for the first of the slices."""
     try:
         yield
     except Diverged:
-        lw.effects.restore(region)
+        ctx.effects.restore(region)
         block = builder.ret()
         one_by_one(trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size)
         raise
@@ -85,7 +85,7 @@ def _tensor(x: Any) -> Any:
 
 # ----------------------------------------------------------------------------------------------------- Jacobians
 def reverse_jacobian(
-    lw: DerivativeContext,
+    ctx: DerivativeContext,
     fn: Any,
     args: Sequence[Any],
     kwargs: dict[str, Any],
@@ -98,12 +98,12 @@ def reverse_jacobian(
 
     The function runs once; the backward pass runs for all elements of the result at once.
     """
-    linear = linearise(lw, fn, args, kwargs, positions, (), select)
+    linear = linearise(ctx, fn, args, kwargs, positions, (), select)
     outs, wrt = linear.traced.outs, [_type(v) for v in linear.traced.operands]
     types = [_type(outs[i]) for i in linear.carrying]
     starts = dict(zip(linear.carrying, _starts(types), strict=True))
     some = sum(map(_count, types)) > 0
-    rows = _for_each_direction(types, lambda seeds: linear.pulled(lw, linear.link, seeds)) if some else []
+    rows = _for_each_direction(types, lambda seeds: linear.pulled(ctx, linear.link, seeds)) if some else []
 
     def jacobians(i: int) -> tuple[Any, ...]:
         shape = outs[i].shape
@@ -116,7 +116,7 @@ def reverse_jacobian(
 
 
 def forward_jacobian(
-    lw: DerivativeContext,
+    ctx: DerivativeContext,
     fn: Any,
     args: Sequence[Any],
     kwargs: dict[str, Any],
@@ -125,10 +125,10 @@ def forward_jacobian(
     bare: Any,
 ) -> tuple[Any, Any]:
     """Like `reverse_jacobian`, by tangents along all elements of the arguments at once."""
-    traced = traced_call(lw, fn, args, kwargs, positions, select)
+    traced = traced_call(ctx, fn, args, kwargs, positions, select)
     wrt = [_type(v) for v in traced.operands]
     carrying = traced.carrying()
-    result, columns = (_pushed if _acts(traced) else _carried)(lw, traced, wrt, carrying)
+    result, columns = (_pushed if _acts(traced) else _carried)(ctx, traced, wrt, carrying)
     by_out = dict(zip(carrying, columns, strict=True))
 
     def jacobians(i: int) -> tuple[Any, ...]:
@@ -154,25 +154,25 @@ def _acts(traced: Traced) -> bool:
 
 
 def _carried(
-    lw: DerivativeContext, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]
+    ctx: DerivativeContext, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]
 ) -> tuple[Any, list[Value]]:
     """The result of a pure function and its tangents for all directions, carried along with the values."""
     attrs = (tuple(range(len(wrt))), tuple(carrying), (), True, ())
 
     def run(tangents: Sequence[Value]) -> Sequence[Value]:
-        return emit_derivative(lw, "grad", (*traced.operands, *tangents), attrs, (traced.block,)).results
+        return emit_derivative(ctx, "grad", (*traced.operands, *tangents), attrs, (traced.block,)).results
 
     found, n = _for_each_direction(wrt, run), traced.count
-    return traced.finish(lw, [F.reshape(_rows(v, 0, 1), shape=v.shape[1:]) for v in found[:n]]), found[n:]
+    return traced.finish(ctx, [F.reshape(_rows(v, 0, 1), shape=v.shape[1:]) for v in found[:n]]), found[n:]
 
 
 def _pushed(
-    lw: DerivativeContext, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]
+    ctx: DerivativeContext, traced: Traced, wrt: Sequence[TensorType], carrying: list[int]
 ) -> tuple[Any, list[Value]]:
     """The result of a function that runs on its own, and then its tangents for all directions."""
-    linear = linear_of(lw, traced)
-    link = linear.forward_link(lw)
-    columns = _for_each_direction(wrt, lambda ts: linear.pulled(lw, link, [t for t in ts if differentiable(t.type)]))
+    linear = linear_of(ctx, traced)
+    link = linear.forward_link(ctx)
+    columns = _for_each_direction(wrt, lambda ts: linear.pulled(ctx, link, [t for t in ts if differentiable(t.type)]))
     return linear.result, columns
 
 

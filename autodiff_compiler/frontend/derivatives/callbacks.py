@@ -45,25 +45,25 @@ _SILENT = {
 }  # fmt: skip
 
 
-def run_hook(lw: DerivativeContext, fn: Any, args: Sequence[Any], what: str) -> Any:
+def run_hook(ctx: DerivativeContext, fn: Any, args: Sequence[Any], what: str) -> Any:
     """``fn(*args)`` for a hook."""
-    mark, guards = trace.builder.mark(), set(lw.outside.guards)
-    outer, lw.effects.hooks.in_hook = lw.effects.hooks.in_hook, True
-    before, lw.derivatives.kept = lw.derivatives.kept, _kept(args, lw.depth + 1) if lw.effects.in_backward else None
+    mark, guards = trace.builder.mark(), set(ctx.outside.guards)
+    outer, ctx.effects.hooks.in_hook = ctx.effects.hooks.in_hook, True
+    before, ctx.derivatives.kept = ctx.derivatives.kept, _kept(args, ctx.depth + 1) if ctx.effects.in_backward else None
     try:
-        with lw.effects.region() as region:
+        with ctx.effects.region() as region:
             try:
-                return call(lw, fn, list(args), {})
+                return call(ctx, fn, list(args), {})
             except CompileError as error:
                 if not error.code.startswith(_BEYOND):
                     raise
-                lw.effects.restore(region)
+                ctx.effects.restore(region)
                 trace.builder.back_to(mark)
-                _forget_contents(lw, guards)
+                _forget_contents(ctx, guards)
                 reason = error
     finally:
-        lw.effects.hooks.in_hook, lw.derivatives.kept = outer, before
-    return _as_callback(lw, fn, args, what, reason)
+        ctx.effects.hooks.in_hook, ctx.derivatives.kept = outer, before
+    return _as_callback(ctx, fn, args, what, reason)
 
 
 def _kept(args: Sequence[Any], depth: int) -> Kept:
@@ -71,20 +71,20 @@ def _kept(args: Sequence[Any], depth: int) -> Kept:
     return Kept(depth, args[-1] if isinstance(args[-1], tuple) else (args[-1],))
 
 
-def _forget_contents(lw: DerivativeContext, before: set[Any]) -> None:
+def _forget_contents(ctx: DerivativeContext, before: set[Any]) -> None:
     """Drops the guards on contents of containers and attributes read in vain: a callback may change them."""
-    for key in [k for k in lw.outside.guards if k not in before]:
-        guard = lw.outside.guards[key]
+    for key in [k for k in ctx.outside.guards if k not in before]:
+        guard = ctx.outside.guards[key]
         plain = key[0] == "attribute" and len(key) == 3
         if isinstance(guard, Guard) and (
             isinstance(guard.expected, Content) or (plain and type(guard.expected) in _PLAIN)
         ):
-            del lw.outside.guards[key]
+            del ctx.outside.guards[key]
 
 
-def _as_callback(lw: DerivativeContext, fn: Any, args: Sequence[Any], what: str, reason: CompileError) -> None:
-    given = HostArguments(lw, args, tensors=True)
-    function = native_function(lw, fn)
+def _as_callback(ctx: DerivativeContext, fn: Any, args: Sequence[Any], what: str, reason: CompileError) -> None:
+    given = HostArguments(ctx, args, tensors=True)
+    function = native_function(ctx, fn)
 
     def run(arrays: Sequence[Any]) -> None:
         found = function(*given.made_of(arrays))
@@ -95,14 +95,14 @@ def _as_callback(lw: DerivativeContext, fn: Any, args: Sequence[Any], what: str,
                 hint="let it return None, or take what cannot be compiled out of it",
             )
 
-    _emit(lw, given, run, whole=True)
+    _emit(ctx, given, run, whole=True)
 
 
 def _emit(
-    lw: DerivativeContext, given: HostArguments, run: Callable[[Sequence[Any]], None], whole: bool = False
+    ctx: DerivativeContext, given: HostArguments, run: Callable[[Sequence[Any]], None], whole: bool = False
 ) -> None:
     """Emits a call of host code: of a hook as a `whole`, which may look at all state, or of one statement."""
-    home = lw.program.module.states
+    home = ctx.program.module.states
 
     def host(*arrays: Any) -> tuple[Any, ...]:
         if whole:
@@ -111,22 +111,22 @@ def _emit(
             run(arrays)
         return ()
 
-    name = f"callback{len(lw.program.module.callables)}"
+    name = f"callback{len(ctx.program.module.callables)}"
     if whole:
-        expose(lw, name, host)
+        expose(ctx, name, host)
     else:
-        lw.program.module.callables[name] = host
-    emit_commit(lw)
+        ctx.program.module.callables[name] = host
+    emit_commit(ctx)
     emit_host_call(given.values, name, ())
 
 
 # ---------------------------------------------------------------------------------------------------- reads
-def check_reads(lw: DerivativeContext) -> None:
+def check_reads(ctx: DerivativeContext) -> None:
     """To be called at the end: compiles anew if hooks read what hooks change."""
-    if lw.effects.hooks.reads & (lw.effects.hooks.changes - lw.effects.known.hooks_change):
-        raise Again(replace(lw.effects.known, hooks_change=lw.effects.known.hooks_change | lw.effects.hooks.changes))
-    both = [slot for key, slot in lw.effects.attributes.slots.items() if key in lw.effects.hooks.changes]
-    containers = [x for x in lw.effects.containers.pending() if id(x.place.seen) in lw.effects.hooks.changes]
+    if ctx.effects.hooks.reads & (ctx.effects.hooks.changes - ctx.effects.known.hooks_change):
+        raise Again(replace(ctx.effects.known, hooks_change=ctx.effects.known.hooks_change | ctx.effects.hooks.changes))
+    both = [slot for key, slot in ctx.effects.attributes.slots.items() if key in ctx.effects.hooks.changes]
+    containers = [x for x in ctx.effects.containers.pending() if id(x.place.seen) in ctx.effects.hooks.changes]
     if containers:
         raise SideEffectError(
             f"{containers[0].what} is changed by compiled code and by a hook that runs as plain Python",
@@ -142,26 +142,28 @@ def check_reads(lw: DerivativeContext) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------- statements
-def changes_outside(lw: DerivativeContext, node: Any, silent: bool = False) -> bool:
+def changes_outside(ctx: DerivativeContext, node: Any, silent: bool = False) -> bool:
     """Whether a statement of a hook (or, `silent`, its only expression) changes a container from outside.
 
     It is a callback then, and has been emitted.
     """
-    if not lw.effects.hooks.in_hook:
+    if not ctx.effects.hooks.in_hook:
         return False
     node = _as_assignment(node)
     if isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute):
-        return _method_call(lw, node, silent)
+        return _method_call(ctx, node, silent)
     if isinstance(node, gast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], gast.Subscript):
-        return _item(lw, node.targets[0], node.value, lambda owner, i, x: operator.setitem(owner, i, x))
+        return _item(ctx, node.targets[0], node.value, lambda owner, i, x: operator.setitem(owner, i, x))
     if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Subscript):
         change = getattr(operator, "i" + SLOT[type(node.op).__name__])
-        return _item(lw, node.target, node.value, lambda owner, i, x: operator.setitem(owner, i, change(owner[i], x)))
-    if lw.effects.in_backward and isinstance(node, gast.Assign) and len(node.targets) == 1:
-        return isinstance(node.targets[0], gast.Attribute) and _attribute(lw, node.targets[0], node.value, setattr)
-    if lw.effects.in_backward and isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Attribute):
+        return _item(ctx, node.target, node.value, lambda owner, i, x: operator.setitem(owner, i, change(owner[i], x)))
+    if ctx.effects.in_backward and isinstance(node, gast.Assign) and len(node.targets) == 1:
+        return isinstance(node.targets[0], gast.Attribute) and _attribute(ctx, node.targets[0], node.value, setattr)
+    if ctx.effects.in_backward and isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Attribute):
         change = getattr(operator, "i" + SLOT[type(node.op).__name__])
-        return _attribute(lw, node.target, node.value, lambda o, name, x: setattr(o, name, change(getattr(o, name), x)))
+        return _attribute(
+            ctx, node.target, node.value, lambda o, name, x: setattr(o, name, change(getattr(o, name), x))
+        )
     return False
 
 
@@ -176,39 +178,39 @@ def _as_assignment(node: Any) -> Any:
     return node
 
 
-def _method_call(lw: DerivativeContext, node: Any, silent: bool) -> bool:
+def _method_call(ctx: DerivativeContext, node: Any, silent: bool) -> bool:
     method = node.func.attr
     if silent and method not in _SILENT:
         return False
     if any(isinstance(a, gast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
         return False
-    reach = _outside_container(lw, node.func.value)
+    reach = _outside_container(ctx, node.func.value)
     if reach is None:
         return False
-    lw.effects.hooks.note_change(id(reach()), lw.effects.in_backward)
-    values = [_argument(lw, n) for n in (*node.args, *(k.value for k in node.keywords))]
+    ctx.effects.hooks.note_change(id(reach()), ctx.effects.in_backward)
+    values = [_argument(ctx, n) for n in (*node.args, *(k.value for k in node.keywords))]
     names, n = [k.arg for k in node.keywords], len(node.args)
-    given = HostArguments(lw, values, tensors=True)
+    given = HostArguments(ctx, values, tensors=True)
 
     def run(arrays: Sequence[Any]) -> None:
         made = given.made_of(arrays)
         getattr(reach(), method)(*made[:n], **dict(zip(names, made[n:], strict=True)))
 
-    lw.place(node)
-    _emit(lw, given, run)
+    ctx.place(node)
+    _emit(ctx, given, run)
     return True
 
 
-def _argument(lw: DerivativeContext, node: Any) -> Any:
+def _argument(ctx: DerivativeContext, node: Any) -> Any:
     """What a callback is given; ``tolist()`` is called when it runs."""
     if isinstance(node, gast.Tuple) and not any(isinstance(e, gast.Starred) for e in node.elts):
-        return tuple([_argument(lw, e) for e in node.elts])
+        return tuple([_argument(ctx, e) for e in node.elts])
     method = node.func if isinstance(node, gast.Call) and not node.args and not node.keywords else None
     if isinstance(method, gast.Attribute) and method.attr == "tolist" and _is_path(method.value):
-        owner = lw.expr(method.value)
+        owner = ctx.expr(method.value)
         if is_tensor(owner):
             return Listed(owner)
-    return lw.expr(node)
+    return ctx.expr(node)
 
 
 def _is_path(node: Any) -> bool:
@@ -220,51 +222,51 @@ def _is_path(node: Any) -> bool:
     return isinstance(node, gast.Name)
 
 
-def _item(lw: DerivativeContext, target: Any, value: Any, change: Callable[[Any, Any, Any], None]) -> bool:
-    reach = _outside_container(lw, target.value)
+def _item(ctx: DerivativeContext, target: Any, value: Any, change: Callable[[Any, Any, Any], None]) -> bool:
+    reach = _outside_container(ctx, target.value)
     if reach is None:
         return False
-    lw.effects.hooks.note_change(id(reach()), lw.effects.in_backward)
-    given = HostArguments(lw, [lw.expr(target.slice), _argument(lw, value)], tensors=True)
+    ctx.effects.hooks.note_change(id(reach()), ctx.effects.in_backward)
+    given = HostArguments(ctx, [ctx.expr(target.slice), _argument(ctx, value)], tensors=True)
 
     def run(arrays: Sequence[Any]) -> None:
         change(reach(), *given.made_of(arrays))
 
-    lw.place(target)
-    _emit(lw, given, run)
+    ctx.place(target)
+    _emit(ctx, given, run)
     return True
 
 
-def _attribute(lw: DerivativeContext, target: Any, value: Any, change: Callable[[Any, str, Any], None]) -> bool:
+def _attribute(ctx: DerivativeContext, target: Any, value: Any, change: Callable[[Any, str, Any], None]) -> bool:
     """An attribute set by a hook of the backward pass; in the forward pass attributes are state of the program."""
-    found = _outside(lw, target.value)
+    found = _outside(ctx, target.value)
     if found is None or not hasattr(type(found[0]), "__dict__") or isinstance(found[0], type | types.ModuleType):
         return False
     owner, reach = found
     name, held = target.attr, plainly(owner, target.attr)
     if variable_of(owner).made_here or isinstance(held, Parameter):
         return False
-    if hasattr(type(held), "__graph_state__") or (id(owner), name) in lw.effects.attributes.slots:
+    if hasattr(type(held), "__graph_state__") or (id(owner), name) in ctx.effects.attributes.slots:
         return False
-    lw.effects.hooks.note_change((id(owner), name), lw.effects.in_backward)
-    given = HostArguments(lw, [_argument(lw, value)], tensors=True)
+    ctx.effects.hooks.note_change((id(owner), name), ctx.effects.in_backward)
+    given = HostArguments(ctx, [_argument(ctx, value)], tensors=True)
 
     def run(arrays: Sequence[Any]) -> None:
         change(reach(), name, *given.made_of(arrays))
 
-    lw.place(target)
-    _emit(lw, given, run)
+    ctx.place(target)
+    _emit(ctx, given, run)
     return True
 
 
-def _outside_container(lw: DerivativeContext, node: Any) -> Callable[[], Any] | None:
+def _outside_container(ctx: DerivativeContext, node: Any) -> Callable[[], Any] | None:
     """How to reach, at run time, the container from outside that an expression names; None for something else."""
-    found = _outside(lw, node)
+    found = _outside(ctx, node)
     of_outside = found is not None and isinstance(found[0], CONTAINERS) and not variable_of(found[0]).made_here
     return found[1] if found is not None and of_outside else None
 
 
-def _outside(lw: DerivativeContext, node: Any) -> tuple[Any, Callable[[], Any]] | None:
+def _outside(ctx: DerivativeContext, node: Any) -> tuple[Any, Callable[[], Any]] | None:
     """The object that a dotted name stands for while compiling, and how to reach it at run time."""
     path: list[Callable[[Any], Any]] = []
     names: list[str] = []
@@ -272,7 +274,7 @@ def _outside(lw: DerivativeContext, node: Any) -> tuple[Any, Callable[[], Any]] 
         path.insert(0, operator.attrgetter(node.attr))
         names.insert(0, node.attr)
         node = node.value
-    root = _root(lw, node)
+    root = _root(ctx, node)
     found = root
     for name in names:
         found = None if found is None or is_dynamic(found) else peek(found, name)
@@ -288,18 +290,18 @@ def _outside(lw: DerivativeContext, node: Any) -> tuple[Any, Callable[[], Any]] 
     return found, reach
 
 
-def _root(lw: DerivativeContext, node: Any) -> Any:
+def _root(ctx: DerivativeContext, node: Any) -> Any:
     """What a name stands for, unless it is something that compiled code made; its content is not looked at."""
     if not isinstance(node, gast.Name):
         return None
-    holder = lw.frame.holder(node.id)
+    holder = ctx.frame.holder(node.id)
     if holder is not None:
         return holder.env.get(node.id)
-    bindings = lw.frame.bindings
+    bindings = ctx.frame.bindings
     try:
         value = bindings.lookup(node.id)[1]
     except CompileError:
         return None
     key = ("named", id(bindings.globals), id(bindings.cells.get(node.id)), node.id)
-    lw.outside.guard(key, f"name '{node.id}'", lambda: bindings.lookup(node.id)[1], value)
+    ctx.outside.guard(key, f"name '{node.id}'", lambda: bindings.lookup(node.id)[1], value)
     return value

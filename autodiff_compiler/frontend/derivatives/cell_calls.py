@@ -31,26 +31,26 @@ from .context import DerivativeContext
 __all__ = ["call_cell", "go_back", "overrides_call"]
 
 
-def call_cell(lw: DerivativeContext, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_cell(ctx: DerivativeContext, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A Cell's call: its `construct`, remembered for a gradient that may follow."""
     start = len(trace.builder.block.ops)
-    result = _run(lw, viewed(cell), args, kwargs)
-    _note(lw, cell, args, kwargs, start)
+    result = _run(ctx, viewed(cell), args, kwargs)
+    _note(ctx, cell, args, kwargs, start)
     return result
 
 
-def _run(lw: DerivativeContext, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    if not is_ours(lw.outside.class_attribute(type(cell), "__call__")):
+def _run(ctx: DerivativeContext, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if not is_ours(ctx.outside.class_attribute(type(cell), "__call__")):
         raise overrides_call(type(cell).__name__)
 
     def groups() -> Any:
         return cell._hooks.groups if cell._hooks else None
 
     what = f"the hooks of {type(cell).__name__}"
-    lw.outside.guard(("hooks", id(cell)), what, groups, groups(), watched=True)
+    ctx.outside.guard(("hooks", id(cell)), what, groups, groups(), watched=True)
     if cell._hooks:
-        return call_with_hooks(lw, cell, _Constructed(cell), args, kwargs)
-    return _constructed(lw, cell, args, kwargs)
+        return call_with_hooks(ctx, cell, _Constructed(cell), args, kwargs)
+    return _constructed(ctx, cell, args, kwargs)
 
 
 def overrides_call(name: str) -> UnsupportedCallError:
@@ -64,19 +64,19 @@ class _Constructed:
     def __init__(self, cell: Any) -> None:
         self._cell = cell
 
-    def __graph_call__(self, lw: DerivativeContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _constructed(lw, self._cell, args, kwargs)
+    def __graph_call__(self, ctx: DerivativeContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _constructed(ctx, self._cell, args, kwargs)
 
 
-def _constructed(lw: DerivativeContext, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    cell, args, kwargs = precision.enter(lw, cell, args, kwargs)
-    construct = attribute(lw, cell, "construct")
-    if lw.outside.class_attribute(type(cell), "bprop") is None:
-        return call(lw, construct, args, kwargs)
+def _constructed(ctx: DerivativeContext, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    cell, args, kwargs = precision.enter(ctx, cell, args, kwargs)
+    construct = attribute(ctx, cell, "construct")
+    if ctx.outside.class_attribute(type(cell), "bprop") is None:
+        return call(ctx, construct, args, kwargs)
     what = f"the bprop of {type(cell).__name__}"
     values, names, refusal = bound(construct, cell.bprop, what, args, kwargs)
-    rule = attribute(lw, cell, "bprop")
-    return call_with_rule(lw, construct, values, names, rule, what, refusal, keywords_of(construct, names))
+    rule = attribute(ctx, cell, "bprop")
+    return call_with_rule(ctx, construct, values, names, rule, what, refusal, keywords_of(construct, names))
 
 
 # ---------------------------------------------------------------------------------------------- gradients after calls
@@ -91,22 +91,22 @@ class Called:
     ops: tuple[Op, ...]
 
 
-def _note(lw: DerivativeContext, cell: Any, args: Sequence[Any], kwargs: dict[str, Any], start: int) -> None:
+def _note(ctx: DerivativeContext, cell: Any, args: Sequence[Any], kwargs: dict[str, Any], start: int) -> None:
     """Remembers a call whose ops begin at `start`, unless a derivative goes over it anyway."""
     given = _given(args, kwargs)
-    if given and not lw.derivatives.differentiated:
+    if given and not ctx.derivatives.differentiated:
         block = trace.builder.block
-        lw.derivatives.called[id(cell)] = Called(cell, given, block, start, tuple(block.ops[start:]))
+        ctx.derivatives.called[id(cell)] = Called(cell, given, block, start, tuple(block.ops[start:]))
 
 
-def go_back(lw: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+def go_back(ctx: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     """Puts the states back to what they were before the call of `fn` that is about to be differentiated, if any."""
-    found = lw.derivatives.called.pop(id(fn), None)
+    found = ctx.derivatives.called.pop(id(fn), None)
     block = trace.builder.block
     if (
         found is None
         or found.block is not block
-        or lw.derivatives.differentiated
+        or ctx.derivatives.differentiated
         or _given(args, kwargs) != found.given
     ):
         return
@@ -115,7 +115,7 @@ def go_back(lw: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[st
     changed = {op.attr("state") for op in _of_states(block.ops[end:], "state_write")}
     if tuple(block.ops[found.start : end]) != found.ops or used & changed:
         return
-    if not attribute_now(lw, fn, "requires_grad"):
+    if not attribute_now(ctx, fn, "requires_grad"):
         return
     written = {op.attrs: None for op in _of_states(found.ops, "state_write")}
     before = []

@@ -66,7 +66,7 @@ Rule = Callable[[Sequence[Value]], list[Any]]
 
 
 def call_with_rule(
-    lw: DerivativeContext,
+    ctx: DerivativeContext,
     fn: Any,
     args: Sequence[Any],
     names: Sequence[str],
@@ -83,10 +83,10 @@ def call_with_rule(
     given = list(args)
     variables = variables_of(given)
     called = OfVariables(fn, given, keywords, keeps_parameters=True)
-    traced = traced_call(lw, called, variables, {}, range(len(variables)), None, backward=False)
-    if lw.effects.scouting:
-        return traced.finish(lw, inline(trace.builder, traced.block, traced.operands))
-    _warn_of_bypassed(lw, traced.block, what)
+    traced = traced_call(ctx, called, variables, {}, range(len(variables)), None, backward=False)
+    if ctx.effects.scouting:
+        return traced.finish(ctx, inline(trace.builder, traced.block, traced.operands))
+    _warn_of_bypassed(ctx, traced.block, what)
     inputs: list[Any] = [v.type for v in traced.operands]
     outs = [v.type for v in traced.block.outs]
 
@@ -97,21 +97,21 @@ def call_with_rule(
         again = _with_variables(given, map(TensorVar, values[:n]))
         out, dout = _as_returned(traced, values[n : n + m]), _as_returned(traced, values[n + m :], cotangent=True)
         with _none_on_all_paths():
-            returned = call(lw, rule, [*again, out, dout], {})
+            returned = call(ctx, rule, [*again, out, dout], {})
         pairs = zip(again, entries(what, returned, names), strict=True)
         leaves = [leaf for x, entry in pairs for leaf in of_leaves(what, x, entry, in_order, is_tensor)]
         return [not_given(what, names) if entry is NOT_GIVEN else entry for _, entry in leaves]
 
     hints = [*(v.name for v in traced.operands), *[None] * (2 * len(outs))]
     of = [name for name, x in zip(names, given, strict=False) for _ in variables_of(x)]
-    later = for_derivatives(lw, found, inputs, what, "AC1704", rule, of)
+    later = for_derivatives(ctx, found, inputs, what, "AC1704", rule, of)
     with about_rule(rule):
-        block, bare = cotangent_block(lw, [*inputs, *outs, *outs], hints, inputs, later, what)
+        block, bare = cotangent_block(ctx, [*inputs, *outs, *outs], hints, inputs, later, what)
     op = trace.builder.emit_op(REGISTRY["custom_vjp"], tuple(traced.operands), (), (traced.block, block))
-    lw.derivatives.bare_numbers.update((op, i) for i in bare)
+    ctx.derivatives.bare_numbers.update((op, i) for i in bare)
     returned = len(traced.outs)
     left = [F.stop_gradient(v) for v in op.results[returned:]]  # nothing else of the call carries a derivative
-    return traced.finish(lw, [*op.results[:returned], *left])
+    return traced.finish(ctx, [*op.results[:returned], *left])
 
 
 @contextmanager
@@ -125,44 +125,44 @@ def _none_on_all_paths() -> Iterator[None]:
         raise
 
 
-def _warn_of_bypassed(lw: DerivativeContext, block: Block, what: str) -> None:
+def _warn_of_bypassed(ctx: DerivativeContext, block: Block, what: str) -> None:
     """Warns of hooks and edits in a computation whose derivative is that of a rule: nobody ever calls them."""
     for op in block.ops:
         if op.defn.name in ("grad_map", "gradient_source"):
             text = f"a hook or gradient edit has no effect: {what.rstrip(',')} gives the derivative instead"
-            place = op.loc or lw.here
-            lw.report.warnings.append((BypassWarning(text, loc=place), place and place.of_user()))
+            place = op.loc or ctx.here
+            ctx.report.warnings.append((BypassWarning(text, loc=place), place and place.of_user()))
             return
         if op.defn.name in ("if", "while", "scan"):  # in the block of a derivative it has an effect
             for inner in op.blocks:
-                _warn_of_bypassed(lw, inner, what)
+                _warn_of_bypassed(ctx, inner, what)
 
 
-def edited(lw: DerivativeContext, x: Any, rule: Callable[[Any], Any], what: str, code: str, user: Any = None) -> Any:
+def edited(ctx: DerivativeContext, x: Any, rule: Callable[[Any], Any], what: str, code: str, user: Any = None) -> Any:
     """The same Tensor anew, whose cotangent passes through ``rule(cotangent)``, a rule on abstract values.
 
     The rule calls what the user wrote.
     """
-    value = lw.unwrap(x)
-    if lw.effects.scouting or value.dtype.is_bool:
+    value = ctx.unwrap(x)
+    if ctx.effects.scouting or value.dtype.is_bool:
         return TensorVar(value)
 
     def found(values: Sequence[Value]) -> list[Any]:
-        entry = _plain(lw, rule(TensorVar(values[0])))
+        entry = _plain(ctx, rule(TensorVar(values[0])))
         if not (is_dynamic(entry) or kind_of_number(entry)):
             raise not_an_edit(what, code, entry)
         return [entry]
 
-    later = for_derivatives(lw, found, [value.type], what, code, user)
+    later = for_derivatives(ctx, found, [value.type], what, code, user)
     with about_rule(user):
-        block, bare = cotangent_block(lw, [value.type], [value.name], [value.type], later, what)
+        block, bare = cotangent_block(ctx, [value.type], [value.name], [value.type], later, what)
     op = trace.builder.emit_op(REGISTRY["grad_map"], (value,), (), (block,))
-    lw.derivatives.bare_numbers.update((op, i) for i in bare)
+    ctx.derivatives.bare_numbers.update((op, i) for i in bare)
     return TensorVar(op.results[0])
 
 
 def edited_together(
-    lw: DerivativeContext,
+    ctx: DerivativeContext,
     xs: Sequence[Any],
     rule: Callable[[tuple[Any, ...]], Sequence[Any]],
     what: str,
@@ -172,17 +172,17 @@ def edited_together(
     """The same Tensors anew, whose cotangents pass through one rule on abstract values, which calls the user's."""
 
     def found(args: list[Any]) -> tuple[Any, ...]:
-        given = [_plain(lw, g) for g in rule(args[-1])]
+        given = [_plain(ctx, g) for g in rule(args[-1])]
         for x, g in zip(xs, given, strict=True):
             if is_dynamic(g) and not kind_of_number(g):
-                check_shape(what, code, lw.unwrap(x).shape, g.type.shape)
+                check_shape(what, code, ctx.unwrap(x).shape, g.type.shape)
             elif not kind_of_number(g):
                 raise not_a_gradient(what, code, g)
         return tuple(given)
 
     names = [f"x{i}" for i in range(len(xs))]
     with about_rule(user):
-        return call_with_rule(lw, _Native(tuple), [TensorVar(lw.unwrap(x)) for x in xs], names, _Native(found), what)
+        return call_with_rule(ctx, _Native(tuple), [TensorVar(ctx.unwrap(x)) for x in xs], names, _Native(found), what)
 
 
 class _Native:
@@ -191,13 +191,13 @@ class _Native:
     def __init__(self, run: Callable[[list[Any]], Any]) -> None:
         self._run = run
 
-    def __graph_call__(self, lw: DerivativeContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: DerivativeContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return self._run(args)
 
 
 # ---------------------------------------------------------------------------------------------------- the block
 def for_derivatives(
-    lw: DerivativeContext,
+    ctx: DerivativeContext,
     found: Rule,
     wanted: Sequence[TensorType],
     what: str,
@@ -219,7 +219,7 @@ def for_derivatives(
 
     def later(values: Sequence[Value]) -> list[Any]:
         try:
-            given = [_plain(lw, g) for g in found(values)]
+            given = [_plain(ctx, g) for g in found(values)]
         except (BpropError, HookError) as error:
             return [error.at(place_of(user))] * len(wanted)
         made = []
@@ -234,7 +234,7 @@ def for_derivatives(
 
 
 def cotangent_block(
-    lw: DerivativeContext,
+    ctx: DerivativeContext,
     types: Sequence[Any],
     hints: Sequence[str | None] | None,
     wanted: Sequence[Any],
@@ -244,32 +244,32 @@ def cotangent_block(
     """The block that gives a cotangent of each type in `wanted`, and which of these are Python numbers."""
     builder = trace.builder.nested(types, [None] * len(types) if hints is None else hints)
     bare: list[int] = []
-    with lw.effects.region() as region, lw.effects.backward(), builder:
+    with ctx.effects.region() as region, ctx.effects.backward(), builder:
         try:
-            with raising_in_block(lw, builder):
-                given = [_plain(lw, g) for g in found(builder.block.args)]
-                outs = [_cotangent(lw, t, g) for t, g in zip(wanted, given, strict=True)]
+            with raising_in_block(ctx, builder):
+                given = [_plain(ctx, g) for g in found(builder.block.args)]
+                outs = [_cotangent(ctx, t, g) for t, g in zip(wanted, given, strict=True)]
                 bare = [i for i, g in enumerate(given) if kind_of_number(g)]
         except Diverged:
             outs = [builder.const(0, t) for t in wanted]  # nobody gets to see them
         except Exception:
             if (
-                lw.effects.known.finals is None and lw.effects.attributes.read_backward
+                ctx.effects.known.finals is None and ctx.effects.attributes.read_backward
             ):  # perhaps it took an attribute for what it is not any more
-                raise Again(replace(lw.effects.known, scouting=True)) from None
+                raise Again(replace(ctx.effects.known, scouting=True)) from None
             raise
-        changed = [obj for obj, _ in lw.effects.restore(region).values()]
+        changed = [obj for obj, _ in ctx.effects.restore(region).values()]
         if changed:
-            raise _changes_outside(lw, changed[0], what).at(region.first_change)
+            raise _changes_outside(ctx, changed[0], what).at(region.first_change)
     return builder.ret(*outs), bare
 
 
-def _changes_outside(lw: DerivativeContext, obj: Any, what: str) -> SideEffectError:
+def _changes_outside(ctx: DerivativeContext, obj: Any, what: str) -> SideEffectError:
     """The error for a rule that changes an object that is older than its call."""
     if type(obj) is AttributeVar:
         changed = f"assigns {obj.label}"
     else:
-        name = name_of(lw, obj)
+        name = name_of(ctx, obj)
         changed = f"changes {f'`{name}`' if name else describe(obj)}, which is not its own"
     return SideEffectError(
         f"{what} {changed}; a compiled rule changes nothing outside of it",
@@ -278,7 +278,7 @@ def _changes_outside(lw: DerivativeContext, obj: Any, what: str) -> SideEffectEr
     )
 
 
-def _cotangent(lw: DerivativeContext, wanted: TensorType, g: Any) -> Value:
+def _cotangent(ctx: DerivativeContext, wanted: TensorType, g: Any) -> Value:
     """An entry of what a rule returned, as a cotangent of this type."""
     if isinstance(g, CompileError):
         loc, trace.builder.loc = trace.builder.loc, g.loc
@@ -289,14 +289,14 @@ def _cotangent(lw: DerivativeContext, wanted: TensorType, g: Any) -> Value:
         return F.no_cotangent(type=wanted)
     if not is_dynamic(g):
         return trace.builder.const(g, wanted)
-    value: Value = variable_of(g).to_operand(lw)
+    value: Value = variable_of(g).to_operand(ctx)
     value = value if value.dtype is wanted.dtype else F.cast(value, dtype=wanted.dtype)
     return value if value.shape == wanted.shape else F.broadcast_to(value, shape=wanted.shape)
 
 
-def _plain(lw: DerivativeContext, g: Any) -> Any:
+def _plain(ctx: DerivativeContext, g: Any) -> Any:
     """An entry with a Tensor or Python number for what NumPy made while compiling."""
-    return g if is_dynamic(g) else variable_of(g).beside_tensor(lw)
+    return g if is_dynamic(g) else variable_of(g).beside_tensor(ctx)
 
 
 # ---------------------------------------------------------------------------------------------------- arguments
@@ -337,7 +337,7 @@ class OfVariables:
         self.fn, self._given, self._keywords = fn, tuple(given), keywords
         self._keeps_parameters = keeps_parameters
 
-    def __graph_call__(self, lw: DerivativeContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: DerivativeContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         found = iter(args)
 
         def inside(x: Any) -> Any:
@@ -347,11 +347,11 @@ class OfVariables:
             box.source = STANDS_FOR_PARAMETER
             return x if self._keeps_parameters else box
 
-        again = _exchanged(lw, self._given, inside, _containers(self._given))
+        again = _exchanged(ctx, self._given, inside, _containers(self._given))
         n = len(again) - len(self._keywords)
-        result = call(lw, self.fn, list(again[:n]), dict(zip(self._keywords, again[n:], strict=True)))
+        result = call(ctx, self.fn, list(again[:n]), dict(zip(self._keywords, again[n:], strict=True)))
         own = _containers(self._given)
-        return _exchanged(lw, result, lambda x: TensorVar(lw.unwrap(x)) if is_tensor(x) else x, own)
+        return _exchanged(ctx, result, lambda x: TensorVar(ctx.unwrap(x)) if is_tensor(x) else x, own)
 
 
 def _containers(x: Any) -> dict[int, bool]:
@@ -362,7 +362,7 @@ def _containers(x: Any) -> dict[int, bool]:
     return found
 
 
-def _exchanged(lw: DerivativeContext, x: Any, leaf: Callable[[Any], Any], changed: dict[int, bool]) -> Any:
+def _exchanged(ctx: DerivativeContext, x: Any, leaf: Callable[[Any], Any], changed: dict[int, bool]) -> Any:
     """The same structure with other leaves; what has its id in `changed` stays what it is and gets others.
 
     At the second place of one of these the leaves are asked for again, and not used.
@@ -370,14 +370,14 @@ def _exchanged(lw: DerivativeContext, x: Any, leaf: Callable[[Any], Any], change
     items = in_order(usable(x))
     if items is None:
         return leaf(x)
-    again = [_exchanged(lw, i, leaf, changed) for i in items]
+    again = [_exchanged(ctx, i, leaf, changed) for i in items]
     if all(a is b for a, b in zip(items, again, strict=True)) or changed.get(id(x)):
         return x
     other = _rebuilt(x, again)
     if id(x) not in changed:
         return other
     changed[id(x)] = True
-    lw.effects.touch(x)
+    ctx.effects.touch(x)
     x.set_content(other.content())
     return x
 

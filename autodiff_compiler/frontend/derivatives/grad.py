@@ -28,7 +28,7 @@ __all__ = ["Linear", "differentiate", "linear_of", "linearise", "push_forward"]
 
 
 def differentiate(
-    lw: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int],
+    ctx: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int],
     weights: Sequence[Any] = (), select: Any = None, sens: Any = None,
 ) -> tuple[Any, list[Any], list[Any]]:  # fmt: skip
     """``fn(*args, **kwargs)`` and its derivatives by the arguments at `positions` and the Parameters `weights`.
@@ -36,42 +36,42 @@ def differentiate(
     ``select(result)`` picks the part of the result that is differentiated (default: all of it); `sens` gives its
     cotangents (default: ones).  Returns the result, the gradients by position and the gradients of `weights`.
     """
-    traced = traced_call(lw, fn, args, kwargs, positions, select)
+    traced = traced_call(ctx, fn, args, kwargs, positions, select)
     if not _dynamic(traced.result if select is None else select(traced.result)):
-        place = lw.report.called_from if lw.here is None else lw.here
-        lw.report.warnings.append((GradientWarning(NOTHING_RETURNED), place and place.of_user()))
-    of_weights = _of_weights(lw, weights)
-    seeds, seed_values = _seeds(lw, traced, of_weights, select, sens)
+        place = ctx.report.called_from if ctx.here is None else ctx.here
+        ctx.report.warnings.append((GradientWarning(NOTHING_RETURNED), place and place.of_user()))
+    of_weights = _of_weights(ctx, weights)
+    seeds, seed_values = _seeds(ctx, traced, of_weights, select, sens)
     states = tuple([w.name for w in of_weights])
     attrs = (tuple(range(len(positions))), seeds, states, False, ())
-    op = emit_derivative(lw, "grad", (*traced.operands, *seed_values), attrs, (traced.block,))
+    op = emit_derivative(ctx, "grad", (*traced.operands, *seed_values), attrs, (traced.block,))
     n, k = traced.count, len(positions)
-    bare = _bare_numbers(lw, traced, positions)
+    bare = _bare_numbers(ctx, traced, positions)
     grads = [_as_number(v) if i in bare else TensorVar(v) for i, v in enumerate(op.results[n:])]
-    grads = _hooked(lw, traced, [*(args[p] for p in positions), *_of_weights(lw, weights)], grads)
-    return traced.finish(lw, op.results[:n]), grads[:k], grads[k:]
+    grads = _hooked(ctx, traced, [*(args[p] for p in positions), *_of_weights(ctx, weights)], grads)
+    return traced.finish(ctx, op.results[:n]), grads[:k], grads[k:]
 
 
-def _of_weights(lw: DerivativeContext, weights: Sequence[Any]) -> list[StateVar]:
+def _of_weights(ctx: DerivativeContext, weights: Sequence[Any]) -> list[StateVar]:
     """The states of Parameters, some of which the function may not use: those have gradients of zeros."""
-    return [lw.outside.state(w) for w in weights]
+    return [ctx.outside.state(w) for w in weights]
 
 
-def _hooked(lw: DerivativeContext, traced: Traced, variables: Sequence[Any], grads: Sequence[TensorVar]) -> list[Any]:
+def _hooked(ctx: DerivativeContext, traced: Traced, variables: Sequence[Any], grads: Sequence[TensorVar]) -> list[Any]:
     """The gradients by variables after the hooks of these."""
-    lw.effects.hooks.backward_has_run()  # the backward pass has run
-    lw.effects.host_ran.backward_has_run()
-    check_names(lw)
-    return after_variable_hooks(lw, variables, traced.block, [traced.outs[i] for i in traced.chosen], grads)
+    ctx.effects.hooks.backward_has_run()  # the backward pass has run
+    ctx.effects.host_ran.backward_has_run()
+    check_names(ctx)
+    return after_variable_hooks(ctx, variables, traced.block, [traced.outs[i] for i in traced.chosen], grads)
 
 
-def _bare_numbers(lw: DerivativeContext, traced: Traced, positions: Sequence[Any]) -> set[int]:
+def _bare_numbers(ctx: DerivativeContext, traced: Traced, positions: Sequence[Any]) -> set[int]:
     """The positions whose gradient is just the Python number that a user's rule gave: it is handed out as it is.
 
     So it is where the argument has one use, and that is the op with the rule.
     """
     found: set[int] = set()
-    if not lw.derivatives.bare_numbers:
+    if not ctx.derivatives.bare_numbers:
         return found
     block = traced.block
     uses = [(op, i) for op in ops_of(block) for i, x in enumerate(op.operands) if x in block.args[: len(positions)]]
@@ -79,7 +79,7 @@ def _bare_numbers(lw: DerivativeContext, traced: Traced, positions: Sequence[Any
     active = active_values(block, block.args[: len(positions)], [traced.outs[i] for i in traced.chosen])
     for k, arg in enumerate(block.args[: len(positions)]):
         own = [(op, i) for op, i in uses if op.operands[i] is arg]
-        if len(own) == 1 and arg not in yielded and own[0] in lw.derivatives.bare_numbers and arg in active:
+        if len(own) == 1 and arg not in yielded and own[0] in ctx.derivatives.bare_numbers and arg in active:
             op = own[0][0]
             if op.parent is block and any(r in active for r in op.results):
                 found.add(k)
@@ -96,7 +96,7 @@ def _as_number(value: Value) -> TensorVar:
 
 
 def push_forward(
-    lw: DerivativeContext,
+    ctx: DerivativeContext,
     fn: Any,
     args: Sequence[Any],
     positions: Sequence[int],
@@ -104,20 +104,20 @@ def push_forward(
     select: Any = None,
 ) -> tuple[Any, Any]:
     """``fn(*args)`` and the tangent of (the selected part of) its result, given those of some arguments."""
-    traced = traced_call(lw, fn, args, {}, positions, select)
-    given = [lw.unwrap(t) for t in tangents]
+    traced = traced_call(ctx, fn, args, {}, positions, select)
+    given = [ctx.unwrap(t) for t in tangents]
     for x, t in zip(traced.operands, given, strict=True):
         if t.type is not x.type:
             raise GradientError(f"the tangent of an argument {x.type} is {t.type}")
     carrying = traced.carrying()
     attrs = (tuple(range(len(positions))), tuple(carrying), (), True, ())
-    op = emit_derivative(lw, "grad", (*traced.operands, *given), attrs, (traced.block,))
+    op = emit_derivative(ctx, "grad", (*traced.operands, *given), attrs, (traced.block,))
     n = traced.count
     by_out = dict(zip(carrying, op.results[n:], strict=True))
     zeros = {i: trace.builder.const(0, traced.outs[i].type) for i in traced.chosen if i not in by_out}
     part = traced.result if select is None else select(traced.result)
     tangent = {i: TensorVar(v) for i, v in (by_out | zeros).items()}
-    return traced.finish(lw, op.results[:n]), traced.part(part, tangent)
+    return traced.finish(ctx, op.results[:n]), traced.part(part, tangent)
 
 
 # ------------------------------------------------------------------------------------------------ linear maps
@@ -140,26 +140,26 @@ class Linear:
     #: the inputs and weights, if their hooks are to see what `pull` gives
     variables: list[Any] | None = None
 
-    def pull(self, lw: DerivativeContext, sens: Any) -> list[TensorVar]:
+    def pull(self, ctx: DerivativeContext, sens: Any) -> list[TensorVar]:
         """The cotangents of the inputs, and of the weights asked for, given one for every output Tensor."""
         outs, chosen = self.traced.outs, self.traced.chosen
         seeds = []
-        for i, s in zip(chosen, _given(lw, sens, len(chosen)), strict=True):
+        for i, s in zip(chosen, _given(ctx, sens, len(chosen)), strict=True):
             if i in self.carrying:  # as in eager code, outputs that carry no derivative take any cotangent
                 seeds.append(_seed(0 if s is None else s, outs[i].type))
-        bare = _bare_numbers(lw, self.traced, self.traced.operands)
-        found = self.pulled(lw, self.link, seeds)
+        bare = _bare_numbers(ctx, self.traced, self.traced.operands)
+        found = self.pulled(ctx, self.link, seeds)
         grads = [_as_number(v) if i in bare else TensorVar(v) for i, v in enumerate(found)]
-        return grads if self.variables is None else _hooked(lw, self.traced, self.variables, grads)
+        return grads if self.variables is None else _hooked(ctx, self.traced, self.variables, grads)
 
-    def push(self, lw: DerivativeContext, tangents: Sequence[Any]) -> Any:
+    def push(self, ctx: DerivativeContext, tangents: Sequence[Any]) -> Any:
         """The tangent of the result, given those of the inputs."""
-        link = self.forward_link(lw)
-        given = [lw.unwrap(t) for t in tangents]
+        link = self.forward_link(ctx)
+        given = [ctx.unwrap(t) for t in tangents]
         for x, t in zip(self.traced.operands, given, strict=True):
             if type(t) is not Value or t.type is not x.type:
                 raise GradientError(f"the tangent of an argument {x.type} is {t.type if type(t) is Value else t!r}")
-        found = self.pulled(lw, link, [t for t in given if differentiable(t.type)])
+        found = self.pulled(ctx, link, [t for t in given if differentiable(t.type)])
         return self.traced.part(self.part, self.by_out(found))
 
     def by_out(self, found: Sequence[Value]) -> dict[int, Any]:
@@ -168,7 +168,7 @@ class Linear:
         zeros = {i: trace.builder.const(0, outs[i].type) for i in self.traced.chosen if i not in self.carrying}
         return {i: TensorVar(v) for i, v in (dict(zip(self.carrying, found, strict=True)) | zeros).items()}
 
-    def forward_link(self, lw: DerivativeContext) -> Value:
+    def forward_link(self, ctx: DerivativeContext) -> Value:
         """The link whose backward pass is the map of tangents.
 
         The map of cotangents is linear: at any point, its own map of cotangents is its transpose.
@@ -177,15 +177,15 @@ class Linear:
             types = [self.traced.outs[i].type for i in self.carrying]
             builder = trace.builder.nested(types)
             with builder:
-                found = emit_derivative(lw, "pull", (self.link, *builder.block.args), (), ()).results
+                found = emit_derivative(ctx, "pull", (self.link, *builder.block.args), (), ()).results
             seeds = [j for j, v in enumerate(found) if differentiable(v.type)]
             zeros = [trace.builder.const(0, t) for t in types]
             attrs = (tuple(range(len(types))), tuple(seeds), ())
-            self.forward = emit_derivative(lw, "linearize", zeros, attrs, (builder.ret(*found),)).results[-1]
+            self.forward = emit_derivative(ctx, "linearize", zeros, attrs, (builder.ret(*found),)).results[-1]
         return self.forward
 
     @staticmethod
-    def pulled(lw: DerivativeContext, link: Value, seeds: Sequence[Value]) -> Sequence[Value]:
+    def pulled(ctx: DerivativeContext, link: Value, seeds: Sequence[Value]) -> Sequence[Value]:
         scope: Builder | None = trace.builder
         while scope is not None and scope.block is not link.block:
             scope = scope.parent
@@ -196,39 +196,39 @@ class Linear:
                 hint="call it there, or make it before",
             )
         assert link.op is not None
-        commit_before_backward(lw, link.op.blocks[0])
-        return emit_derivative(lw, "pull", (link, *seeds), (), ()).results
+        commit_before_backward(ctx, link.op.blocks[0])
+        return emit_derivative(ctx, "pull", (link, *seeds), (), ()).results
 
 
 def linearise(
-    lw: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int],
+    ctx: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int],
     weights: Sequence[Any] = (), select: Any = None, hooks: bool = False,
 ) -> Linear:  # fmt: skip
     """Runs ``fn(*args, **kwargs)`` once, for derivatives at that point by the Tensors at `positions` and `weights`.
 
     With `hooks` what its pullback gives passes the hooks of these.
     """
-    linear = linear_of(lw, traced_call(lw, fn, args, kwargs, positions, select), weights, select)
+    linear = linear_of(ctx, traced_call(ctx, fn, args, kwargs, positions, select), weights, select)
     if hooks:
-        linear.variables = [*(args[p] for p in positions), *_of_weights(lw, weights)]
+        linear.variables = [*(args[p] for p in positions), *_of_weights(ctx, weights)]
     return linear
 
 
-def linear_of(lw: DerivativeContext, traced: Traced, weights: Sequence[Any] = (), select: Any = None) -> Linear:
+def linear_of(ctx: DerivativeContext, traced: Traced, weights: Sequence[Any] = (), select: Any = None) -> Linear:
     """Puts a traced call in its place."""
-    of_weights = _of_weights(lw, weights)
+    of_weights = _of_weights(ctx, weights)
     carrying = traced.carrying(of_weights)
     attrs = (tuple(range(len(traced.operands))), tuple(carrying), tuple([w.name for w in of_weights]))
-    *results, link = emit_derivative(lw, "linearize", traced.operands, attrs, (traced.block,)).results
+    *results, link = emit_derivative(ctx, "linearize", traced.operands, attrs, (traced.block,)).results
     part = traced.result if select is None else select(traced.result)
-    return Linear(traced, traced.finish(lw, results), part, carrying, link)
+    return Linear(traced, traced.finish(ctx, results), part, carrying, link)
 
 
 # ------------------------------------------------------------------------------------------------ the traced call
 
 
 def _seeds(
-    lw: DerivativeContext, traced: Traced, weights: Sequence[StateVar], select: Any, sens: Any
+    ctx: DerivativeContext, traced: Traced, weights: Sequence[StateVar], select: Any, sens: Any
 ) -> tuple[tuple[int, ...] | None, list[Value]]:
     """Which results are seeded and with what: given cotangents, or ones for every result that may have a derivative."""
     outs, chosen = traced.outs, traced.chosen
@@ -237,15 +237,15 @@ def _seeds(
     carrying = traced.carrying(weights)
     if sens is None:
         return tuple(carrying), [trace.builder.const(1, outs[p].type) for p in carrying]
-    given = _given(lw, sens, len(chosen))
+    given = _given(ctx, sens, len(chosen))
     # As in eager code, outputs that carry no derivative take any cotangent.
     seeded = [(p, s) for p, s in zip(chosen, given, strict=True) if s is not None and p in carrying]
     return tuple([p for p, _ in seeded]), [_seed(s, outs[p].type) for p, s in seeded]
 
 
-def _given(lw: DerivativeContext, sens: Any, count: int) -> list[Any]:
+def _given(ctx: DerivativeContext, sens: Any, count: int) -> list[Any]:
     """The cotangents given for a number of outputs."""
-    given = [variable_of(s).to_operand(lw) for s in flatten(sens)]
+    given = [variable_of(s).to_operand(ctx) for s in flatten(sens)]
     if len(given) != count:
         raise GradientError(f"there are {count} output tensors, but {len(given)} cotangents")
     return given

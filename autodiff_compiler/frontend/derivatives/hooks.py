@@ -24,29 +24,29 @@ from .traced import traced_call
 __all__ = ["call_with_hooks"]
 
 
-def call_with_hooks(lw: DerivativeContext, cell: Any, run: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def call_with_hooks(ctx: DerivativeContext, cell: Any, run: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The call of a Cell that has hooks; `run` calls it without."""
 
     def ask(hook: Registered, *given: Any) -> Any:
-        return run_hook(lw, hook.fn, given, f"{hook.what} of {type(cell).__name__}")
+        return run_hook(ctx, hook.fn, given, f"{hook.what} of {type(cell).__name__}")
 
     def watched(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if lw.effects.scouting or not (hooks["backward_pre"] or hooks["backward"]):
-            return call(lw, run, list(args), kwargs)
-        return _observed(lw, cell, hooks, ask, run, args, kwargs)
+        if ctx.effects.scouting or not (hooks["backward_pre"] or hooks["backward"]):
+            return call(ctx, run, list(args), kwargs)
+        return _observed(ctx, cell, hooks, ask, run, args, kwargs)
 
     hooks = cell._hooks.groups
     return hooked(cell, hooks, tuple(args), kwargs, ask, watched)
 
 
 def _observed(
-    lw: DerivativeContext, cell: Any, hooks: Any, ask: Any, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ctx: DerivativeContext, cell: Any, hooks: Any, ask: Any, run: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """The call between the op where its gradients leave and the one where they arrive."""
     given = [*args, *kwargs.values()]
     variables = variables_of(given)
     called = OfVariables(run, given, list(kwargs))
-    traced = traced_call(lw, called, variables, {}, range(len(variables)), None, backward=False)
+    traced = traced_call(ctx, called, variables, {}, range(len(variables)), None, backward=False)
     tensors = traced.chosen
     of_tensors: list[Any] = [traced.outs[i].type for i in tensors]
     carried = [i for i in tensors if not traced.outs[i].dtype.is_bool]
@@ -67,16 +67,16 @@ def _observed(
         return tuple([g for g, t in zip(after, of_tensors, strict=True) if not t.dtype.is_bool])
 
     behind, before = (backward_what(cell, hooks[group]) for group in ("backward", "backward_pre"))
-    entered, links = _entry(lw, traced.operands, types, leaving, behind)
+    entered, links = _entry(ctx, traced.operands, types, leaving, behind)
     results = list(unpack(trace.builder, traced.block, entered))
-    passed = _exit(lw, [results[i] for i in carried], links, arriving, before) if carried else ()
+    passed = _exit(ctx, [results[i] for i in carried], links, arriving, before) if carried else ()
     for i, value in zip(carried, passed, strict=True):
         results[i] = value
-    return traced.finish(lw, results)
+    return traced.finish(ctx, results)
 
 
 def _entry(
-    lw: DerivativeContext, operands: Sequence[Value], types: Sequence[Any], leaving: Callable[..., Any], what: str
+    ctx: DerivativeContext, operands: Sequence[Value], types: Sequence[Any], leaving: Callable[..., Any], what: str
 ) -> tuple[Sequence[Value], Sequence[Value]]:
     """The operands, whose gradients leave through the hooks, and zeros of these types: their cotangents arrived.
 
@@ -94,14 +94,14 @@ def _entry(
         grads = [TensorVar(v) for v in values[len(inputs) + n + m :]]
         return [*leaving(tuple(grads[:n]), tuple(grads[n:])), None]
 
-    later = for_derivatives(lw, found, inputs, what, "AC1707")
-    back, _ = cotangent_block(lw, [*inputs, *outs, *outs], None, inputs, later, what)
+    later = for_derivatives(ctx, found, inputs, what, "AC1707")
+    back, _ = cotangent_block(ctx, [*inputs, *outs, *outs], None, inputs, later, what)
     results = trace.builder.emit_op(REGISTRY["custom_vjp"], (*operands, source), (), (block, back)).results
     return results[:n], results[n:]
 
 
 def _exit(
-    lw: DerivativeContext, values: Sequence[Value], links: Sequence[Value], arriving: Callable[..., Any], what: str
+    ctx: DerivativeContext, values: Sequence[Value], links: Sequence[Value], arriving: Callable[..., Any], what: str
 ) -> Sequence[Value]:
     """The results, whose gradients, once they passed the hooks, go on to what made them and to the links."""
     m = len(values)
@@ -114,6 +114,6 @@ def _exit(
         after = arriving(tuple([TensorVar(v) for v in given[3 * m :]]))
         return [*after, *after]
 
-    later = for_derivatives(lw, found, [*types, *types], what, "AC1707")
-    back, _ = cotangent_block(lw, types * 4, None, [*types, *types], later, what)
+    later = for_derivatives(ctx, found, [*types, *types], what, "AC1707")
+    back, _ = cotangent_block(ctx, types * 4, None, [*types, *types], later, what)
     return trace.builder.emit_op(REGISTRY["custom_vjp"], (*values, *links), (), (block, back)).results

@@ -41,137 +41,137 @@ class Handle(HookHandle):
 
     __slots__ = ("_box", "_lw")
 
-    def __init__(self, lw: DerivativeContext, box: TensorVar, hook: Registered) -> None:
+    def __init__(self, ctx: DerivativeContext, box: TensorVar, hook: Registered) -> None:
         super().__init__(hook, "", 0)
-        self._lw, self._box = weakref.ref(lw), box
+        self._lw, self._box = weakref.ref(ctx), box
 
     def remove(self) -> None:
         """Takes the hook off for the uses that follow; when the function has ended there are none."""
-        lw = self._lw()
-        if lw is None or trace.builder is None:
+        ctx = self._lw()
+        if ctx is None or trace.builder is None:
             return
-        known = _known(lw, self._box)
+        known = _known(ctx, self._box)
         if any(h is self._hooks for h in known.hooks):
-            _place(lw, self._box, known._replace(hooks=tuple([h for h in known.hooks if h is not self._hooks])))
+            _place(ctx, self._box, known._replace(hooks=tuple([h for h in known.hooks if h is not self._hooks])))
 
 
-def register(lw: DerivativeContext, owner: Any, hook_fn: Any) -> Handle:
+def register(ctx: DerivativeContext, owner: Any, hook_fn: Any) -> Handle:
     """``owner.register_hook(hook_fn)``."""
-    if not lw.call(callable, [hook_fn], {}):
+    if not ctx.call(callable, [hook_fn], {}):
         raise TypeError(f"a hook must be callable, not a {type(hook_fn).__name__}")
     if type(owner) is not TensorVar:
         raise not_here("a hook of a Parameter cannot be registered")
     hook = Registered(hook_fn)
-    known = _known(lw, owner)
-    _place(lw, owner, Hooked(known.base, (*known.hooks, hook), lw.here))
-    return Handle(lw, owner, hook)
+    known = _known(ctx, owner)
+    _place(ctx, owner, Hooked(known.base, (*known.hooks, hook), ctx.here))
+    return Handle(ctx, owner, hook)
 
 
 TENSOR_METHODS["register_hook"] = register
 
 
-def _known(lw: DerivativeContext, box: TensorVar) -> Hooked:
+def _known(ctx: DerivativeContext, box: TensorVar) -> Hooked:
     """The hooks of a Tensor; HookError if only a run can tell."""
-    found = lw.derivatives.hooked.get(box.value)
+    found = ctx.derivatives.hooked.get(box.value)
     if found is not None:
         return found
-    if box.locked == EITHER or lw.effects.ties.spread(box) or _perhaps(lw, box.value):
+    if box.locked == EITHER or ctx.effects.ties.spread(box) or _perhaps(ctx, box.value):
         raise HookError(
             "which hooks this Tensor has is known only at run time",
             code="AC1708",
             hint="register the hooks where the Tensor is computed, or put an `ops.HookBackward` there",
         )
-    return Hooked(box.value, (), lw.here)
+    return Hooked(box.value, (), ctx.here)
 
 
-def _perhaps(lw: DerivativeContext, value: Value) -> bool:
+def _perhaps(ctx: DerivativeContext, value: Value) -> bool:
     """Whether some of the paths that meet in a Value leave a Tensor with hooks."""
     op = value.op
     if op is None or op.defn.name not in ("if", "while", "scan"):
         return False
     if op.defn.name == "if":
-        return any(block.outs[value.index] in lw.derivatives.hooked for block in op.blocks)
-    return any(v in lw.derivatives.hooked for v in op.blocks[-1].outs)
+        return any(block.outs[value.index] in ctx.derivatives.hooked for block in op.blocks)
+    return any(v in ctx.derivatives.hooked for v in op.blocks[-1].outs)
 
 
-def _place(lw: DerivativeContext, box: TensorVar, hooked: Hooked) -> None:
+def _place(ctx: DerivativeContext, box: TensorVar, hooked: Hooked) -> None:
     base = hooked.base
-    if lw.effects.scouting or base.dtype.is_bool:
+    if ctx.effects.scouting or base.dtype.is_bool:
         return
-    lw.effects.inputs.note_write(box)
-    lw.effects.touch(box)
+    ctx.effects.inputs.note_write(box)
+    ctx.effects.touch(box)
     if not hooked.hooks:
         box.value = base
         return
     what = hooked.hooks[-1].what
-    box.value = edited(lw, TensorVar(base), lambda g: _passed(lw, hooked.hooks, g), what, "AC1707").value
-    lw.derivatives.hooked[box.value] = hooked
-    lw.effects.inputs.bases[box.value] = base
+    box.value = edited(ctx, TensorVar(base), lambda g: _passed(ctx, hooked.hooks, g), what, "AC1707").value
+    ctx.derivatives.hooked[box.value] = hooked
+    ctx.effects.inputs.bases[box.value] = base
 
 
-def _passed(lw: DerivativeContext, hooks: Sequence[Registered], g: Any) -> Any:
+def _passed(ctx: DerivativeContext, hooks: Sequence[Registered], g: Any) -> Any:
     """A gradient after the hooks."""
     type_ = g.value.type
 
     def as_tensor(found: Any, what: str) -> Any:
-        return _full(lw, found, type_, what)
+        return _full(ctx, found, type_, what)
 
-    return through(hooks, g, lambda hook, g: run_hook(lw, hook.fn, [g], hook.what), as_tensor)
+    return through(hooks, g, lambda hook, g: run_hook(ctx, hook.fn, [g], hook.what), as_tensor)
 
 
-def check_loops(lw: DerivativeContext) -> None:
+def check_loops(ctx: DerivativeContext) -> None:
     """HookError for a Tensor that gets one more hook in every trip of a loop: they would run in another order."""
-    if not lw.derivatives.hooked:
+    if not ctx.derivatives.hooked:
         return
-    for op in ops_of(lw.program.entry.body):
+    for op in ops_of(ctx.program.entry.body):
         if op.defn.name not in ("while", "scan"):
             continue
         body = op.blocks[-1]
         for v in body.outs:
-            if v in lw.derivatives.hooked and lw.derivatives.hooked[v].base in body.args:
+            if v in ctx.derivatives.hooked and ctx.derivatives.hooked[v].base in body.args:
                 raise HookError(
                     "every trip of a loop registers another hook on this Tensor, which was made before the loop",
                     code="AC1708",
-                    loc=lw.derivatives.hooked[v].loc,
+                    loc=ctx.derivatives.hooked[v].loc,
                     hint="register it before the loop, or on what a trip computes",
                 )
 
 
 # ---------------------------------------------------------------------------------------------------- variables
-def variable_hooks(lw: DerivativeContext, x: Any) -> tuple[Registered, ...]:
+def variable_hooks(ctx: DerivativeContext, x: Any) -> tuple[Registered, ...]:
     """The hooks that see the gradient of a derivative by x; those registered outside are watched."""
     if type(x) is StateVar:
-        return _of_parameter(lw, x.source)
-    found = lw.derivatives.hooked.get(x.value)
+        return _of_parameter(ctx, x.source)
+    found = ctx.derivatives.hooked.get(x.value)
     inside = () if found is None else found.hooks
-    if found is None and _perhaps(lw, x.value):
-        _known(lw, x)
-    number = lw.effects.inputs.number.get(id(x))
-    return (*(() if number is None else _of_input(lw, number)), *inside)
+    if found is None and _perhaps(ctx, x.value):
+        _known(ctx, x)
+    number = ctx.effects.inputs.number.get(id(x))
+    return (*(() if number is None else _of_input(ctx, number)), *inside)
 
 
-def _of_parameter(lw: DerivativeContext, p: Any) -> tuple[Registered, ...]:
+def _of_parameter(ctx: DerivativeContext, p: Any) -> tuple[Registered, ...]:
     hooks = registered_on(p)
     key = ("hooks of a Parameter", id(p))
-    lw.outside.guard(key, f"the hooks of {p.name}", lambda: registered_on(p), hooks, watched=True)
+    ctx.outside.guard(key, f"the hooks of {p.name}", lambda: registered_on(p), hooks, watched=True)
     return hooks
 
 
-def _of_input(lw: DerivativeContext, number: int) -> tuple[Registered, ...]:
-    source = lw.effects.inputs.source(number)
+def _of_input(ctx: DerivativeContext, number: int) -> tuple[Registered, ...]:
+    source = ctx.effects.inputs.source(number)
     if source is None:
         return ()
     if not any_outside():
         what = "whether any Tensor has hooks"
-        lw.outside.guard(("hooks outside",), what, any_outside, False, watched=True)
+        ctx.outside.guard(("hooks outside",), what, any_outside, False, watched=True)
         return ()
     hooks = registered_on(source)
-    lw.effects.inputs.hooks[number] = hooks
+    ctx.effects.inputs.hooks[number] = hooks
     return hooks
 
 
 def after_variable_hooks(
-    lw: DerivativeContext, variables: Sequence[Any], block: Block, seeded: Sequence[Value], grads: Sequence[Any]
+    ctx: DerivativeContext, variables: Sequence[Any], block: Block, seeded: Sequence[Value], grads: Sequence[Any]
 ) -> list[Any]:
     """The gradients by variables (Tensors, Parameters), each after its hooks if the derivative reaches it.
 
@@ -180,13 +180,13 @@ def after_variable_hooks(
     found = list(grads)
     active: set[Value] | None = None
     for i, (x, g) in enumerate(zip(variables, grads, strict=True)):
-        hooks = variable_hooks(lw, x)
-        if not hooks or lw.effects.scouting:
+        hooks = variable_hooks(ctx, x)
+        if not hooks or ctx.effects.scouting:
             continue
         reads = [op.results[0] for op in ops_of(block) if op.defn.name == "state_read"]
         active = active or active_values(block, [*block.args, *reads], seeded)
         if any(v in active for v in (block.args[i : i + 1] if i < len(block.args) else _reads(x, reads))):
-            found[i] = _full(lw, _passed(lw, hooks, _full(lw, g, x.type)), x.type, hooks[-1].what)
+            found[i] = _full(ctx, _passed(ctx, hooks, _full(ctx, g, x.type)), x.type, hooks[-1].what)
     return found
 
 
@@ -194,11 +194,11 @@ def _reads(x: Any, reads: Sequence[Value]) -> list[Value]:
     return [v for v in reads if v.op is not None and v.op.attr("state") == x.name]
 
 
-def _full(lw: DerivativeContext, found: Any, wanted: TensorType, what: str = "") -> TensorVar:
+def _full(ctx: DerivativeContext, found: Any, wanted: TensorType, what: str = "") -> TensorVar:
     """A gradient, or what a hook made of it, in the type of its variable."""
     if isinstance(found, bool | int | float):
         return TensorVar(trace.builder.const(found, wanted))
-    value = lw.unwrap(found)
+    value = ctx.unwrap(found)
     if what:
         check_shape(what, "AC1707", wanted.shape, value.shape)
     value = value if value.dtype is wanted.dtype else F.cast(value, dtype=wanted.dtype)

@@ -78,7 +78,7 @@ class Traced:
         carries = holds_floats if by_floats else differentiable
         return [i for i in self.chosen if carries(self.outs[i].type)]
 
-    def finish(self, lw: DerivativeContext, results: Sequence[Value]) -> Any:
+    def finish(self, ctx: DerivativeContext, results: Sequence[Value]) -> Any:
         """Gives the changed objects their new content; what the call returned, in terms of the `grad` op's results."""
         values: Iterator[Value] = iter(results)
         made = self.made = {}
@@ -87,10 +87,10 @@ class Traced:
         returned = self.ends.rebuilt(partial(outside, returned=True), self.result, self.start, memo)
         contents = [self.ends.rebuilt(outside, held, self.start, memo) for _, held in self.changes]
         for (obj, _), held in zip(self.changes, contents, strict=True):
-            _set(lw, self.originals.get(id(obj)), obj, held)
+            _set(ctx, self.originals.get(id(obj)), obj, held)
         for key, others in self.perhaps.items():
             for other in others if key in made else ():
-                lw.effects.ties.add(self.originals.get(id(other), other), made[key], None, scope=made[key].value)
+                ctx.effects.ties.add(self.originals.get(id(other), other), made[key], None, scope=made[key].value)
         return returned
 
     def _outside(self, values: Iterator[Value], made: dict[int, Any], leaf: Any, returned: bool = False) -> Any:
@@ -150,18 +150,18 @@ class Ends:
 
 
 def emit_derivative(
-    lw: DerivativeContext, name: str, operands: Sequence[Value], attrs: Any, blocks: Sequence[Block]
+    ctx: DerivativeContext, name: str, operands: Sequence[Value], attrs: Any, blocks: Sequence[Block]
 ) -> Op:
     """An op of a derivative, at the user's line."""
     loc = trace.builder.loc
-    trace.builder.loc = loc or lw.report.called_from
+    trace.builder.loc = loc or ctx.report.called_from
     op = trace.builder.emit_op(REGISTRY[name], operands, attrs, blocks)
     trace.builder.loc = loc
     return op
 
 
 def traced_call(
-    lw: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any,
+    ctx: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any,
     backward: bool = True,
 ) -> Traced:  # fmt: skip
     """Compiles the call in a block whose arguments are those at `positions`, each distinct from all other values.
@@ -172,37 +172,37 @@ def traced_call(
     for p in positions:
         if not is_tensor(args[p]):
             raise GradientError(f"only the derivative by a Tensor can be taken, not by a {describe(args[p])}")
-    operands = [lw.unwrap(args[p]) for p in positions]
+    operands = [ctx.unwrap(args[p]) for p in positions]
     builder = trace.builder.nested([v.type for v in operands], [v.name for v in operands])
-    lw.report.reasons.inner(builder.block, operands)
+    ctx.report.reasons.inner(builder.block, operands)
     given = list(args)
     for p, arg in zip(positions, builder.block.args, strict=True):
         given[p] = TensorVar(arg, getattr(args[p], "locked", ""))
     originals = {id(given[p]): args[p] for p in positions}
-    with lw.effects.region() as region, _always_raising(lw, region, builder, operands), builder:
-        with lw.effects.inputs.standing_in([(given[p], args[p]) for p in positions]), raising_in_block(lw, builder):
+    with ctx.effects.region() as region, _always_raising(ctx, region, builder, operands), builder:
+        with ctx.effects.inputs.standing_in([(given[p], args[p]) for p in positions]), raising_in_block(ctx, builder):
             ends = Ends()
-            outer, lw.derivatives.differentiated = lw.derivatives.differentiated, True
+            outer, ctx.derivatives.differentiated = ctx.derivatives.differentiated, True
             try:
-                result = ends.copy(call(lw, fn, given, kwargs))
+                result = ends.copy(call(ctx, fn, given, kwargs))
             finally:
-                lw.derivatives.differentiated = outer
-        outs = [variable_of(x).to_operand(lw) for x in _dynamic(result)]
-        flush(lw)
+                ctx.derivatives.differentiated = outer
+        outs = [variable_of(x).to_operand(ctx) for x in _dynamic(result)]
+        flush(ctx)
         if backward:
-            commit_before_backward(lw, builder.block)
+            commit_before_backward(ctx, builder.block)
         held_by = {key: ends.copy(obj.content()) for key, (obj, _) in region.saved.items()}
-        after = [(obj, held_by[key]) for key, (obj, _) in lw.effects.restore(region).items()]
+        after = [(obj, held_by[key]) for key, (obj, _) in ctx.effects.restore(region).items()]
         perhaps = {
-            id(x): lw.effects.ties.may_be(x, region.start)
+            id(x): ctx.effects.ties.may_be(x, region.start)
             for x in (*flatten(result), *(x for _, held in after for x in flatten(held)))
             if is_tensor(x) and variable_of(x).is_own(region.start)
         }
-    kept = [(obj, held) for obj, held in after if not _is_put_back(lw, obj, held, originals, ends)]
+    kept = [(obj, held) for obj, held in after if not _is_put_back(ctx, obj, held, originals, ends)]
     changes = [(obj, obj.as_value(held)) for obj, held in kept]
     left = [x.value for _, held in changes for x in flatten(held) if variable_of(x).is_own(region.start)]
     part = result if select is None else select(result)
-    _check_known(lw, part)
+    _check_known(ctx, part)
     picked = {id(x) for x in _dynamic(part)}
     dynamic = _dynamic(result)
     chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and is_tensor(dynamic[i])]
@@ -210,11 +210,11 @@ def traced_call(
     return Traced(operands, block, result, outs, chosen, changes, originals, region.start, perhaps, ends)
 
 
-def _check_known(lw: DerivativeContext, part: Any) -> None:
+def _check_known(ctx: DerivativeContext, part: Any) -> None:
     """Refuses objects from outside with Tensors in what is differentiated: these are no values of this compilation."""
     for leaf in flatten(part):
         held = attributes_of(leaf)
-        written = held is not None and any((id(leaf), name) in lw.effects.attributes.slots for name in held)
+        written = held is not None and any((id(leaf), name) in ctx.effects.attributes.slots for name in held)
         if written or (held is not None and next(leaves(leaf), None) is not None):
             raise GradientError(
                 f"a differentiated function returns {describe(leaf)}, made outside of it, with Tensors in it",
@@ -243,13 +243,13 @@ def in_order(x: Any) -> Any:
     return list(x.slots.values()) if type(x) is LocalObject else elements(x)
 
 
-def _is_put_back(lw: DerivativeContext, obj: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
+def _is_put_back(ctx: DerivativeContext, obj: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
     """Whether an object holds what it held at the end of a call, but for what stood for others inside.
 
     A Tensor that stood for another may differ by hooks: these end with the call.
     """
     if type(obj) is TensorVar:
-        return id(obj) in originals and lw.effects.inputs.without_hooks(held) is obj.value
+        return id(obj) in originals and ctx.effects.inputs.without_hooks(held) is obj.value
     return type(obj) in (LocalList, LocalDict, LocalObject) and _is_same(obj.content(), held, originals, ends)
 
 
@@ -266,25 +266,25 @@ def _is_same(before: Any, held: Any, originals: dict[int, Any], ends: Ends) -> b
 
 @contextmanager
 def _always_raising(
-    lw: DerivativeContext, region: Region, builder: Builder, operands: Sequence[Value]
+    ctx: DerivativeContext, region: Region, builder: Builder, operands: Sequence[Value]
 ) -> Iterator[None]:
     """If what is compiled into a block always raises, it does so in the place of the block."""
     try:
         yield
     except Diverged:
-        lw.effects.restore(region)
+        ctx.effects.restore(region)
         inline(trace.builder, builder.ret(), operands)
         raise
 
 
-def _set(lw: DerivativeContext, original: Any, obj: Any, held: Any) -> None:
+def _set(ctx: DerivativeContext, original: Any, obj: Any, held: Any) -> None:
     """Gives an object of compile time, or what it stood for, the content that a differentiated call left."""
     if original is not None:
-        variable_of(original).overwrite(lw, held.value)
+        variable_of(original).overwrite(ctx, held.value)
     else:  # what is tied to it has been changed inside of the call, too
         if type(obj) is TensorVar:
-            lw.effects.inputs.note_write(obj)
-        lw.effects.touch(obj)
+            ctx.effects.inputs.note_write(obj)
+        ctx.effects.touch(obj)
         obj.set_content(obj.of_value(held))
 
 

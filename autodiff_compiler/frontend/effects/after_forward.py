@@ -26,7 +26,7 @@ from ..variables.arithmetic import lifted_number
 from ..variables.frames import Frame
 from ..variables.lookup import attribute_now
 from ..variables.structure import flatten, map_leaves
-from ..variables.values import AttributeVar, LocalDict, LocalList, TensorVar, Weak, is_dynamic, is_tensor
+from ..variables.values import AttributeVar, LocalDict, LocalList, SymScalar, TensorVar, is_dynamic, is_tensor
 from .effects import EffectContext
 from .inputs import Again
 
@@ -77,58 +77,60 @@ def types_of(content: Any) -> Any:
     return map_leaves(leaf, content)
 
 
-def read_after_forward(lw: EffectContext, owner: Any, name: str) -> Any:
+def read_after_forward(ctx: EffectContext, owner: Any, name: str) -> Any:
     """The abstract value of ``owner.name`` for the block that runs backward and is being compiled."""
     key = (id(owner), name)
-    if lw.effects.known.finals is None:
-        if lw.effects.scouting:
+    if ctx.effects.known.finals is None:
+        if ctx.effects.scouting:
             raise InternalCompilerError("a backward block is compiled where only the forward pass is looked at")
-        if key in lw.effects.attributes.slots:
-            raise Again(replace(lw.effects.known, scouting=True))
-        lw.effects.attributes.read_backward.add(key)  # if it is written after all, that is found out then
-    if lw.effects.known.finals is None or key not in lw.effects.known.finals:
-        return attribute_now(lw, owner, name)
-    content = lw.effects.known.finals[key]
-    if key not in lw.effects.cells:
+        if key in ctx.effects.attributes.slots:
+            raise Again(replace(ctx.effects.known, scouting=True))
+        ctx.effects.attributes.read_backward.add(key)  # if it is written after all, that is found out then
+    if ctx.effects.known.finals is None or key not in ctx.effects.known.finals:
+        return attribute_now(ctx, owner, name)
+    content = ctx.effects.known.finals[key]
+    if key not in ctx.effects.cells:
         leaves = [x for x in flatten(content) if type(x) is Leaf]
-        lw.effects.cell_owners[key] = owner, name
-        lw.effects.cells[key] = [_declare(lw, owner, name, i, leaf) for i, leaf in enumerate(leaves)]
-    names = iter(lw.effects.cells[key])
+        ctx.effects.cell_owners[key] = owner, name
+        ctx.effects.cells[key] = [_declare(ctx, owner, name, i, leaf) for i, leaf in enumerate(leaves)]
+    names = iter(ctx.effects.cells[key])
 
     def leaf(x: Any) -> Any:
         if type(x) is not Leaf:
             return x
         value = F.state_read(state=next(names), type=x.stored)
-        return TensorVar(value) if x.kind is None else Weak(value, x.kind)
+        return TensorVar(value) if x.kind is None else SymScalar(value, x.kind)
 
     return map_leaves(leaf, content)
 
 
-def _declare(lw: EffectContext, owner: Any, name: str, index: int, leaf: Leaf) -> str:
+def _declare(ctx: EffectContext, owner: Any, name: str, index: int, leaf: Leaf) -> str:
     state = f"{type(owner).__name__}.{name}" + (f".{index}" if index else "")
-    while state in lw.outside.states:
+    while state in ctx.outside.states:
         state += "_"
-    lw.outside.states[state] = AttributeCell(owner, name, index, leaf)
-    lw.program.module.states[state] = StateInfo(state, leaf.stored)
+    ctx.outside.states[state] = AttributeCell(owner, name, index, leaf)
+    ctx.program.module.states[state] = StateInfo(state, leaf.stored)
     return state
 
 
-def flush(lw: EffectContext) -> None:
+def flush(ctx: EffectContext) -> None:
     """Writes the cells, where a forward pass ends."""
-    finals = lw.effects.known.finals or {}
-    for key, names in lw.effects.cells.items():
-        _write(lw, lw.effects.attributes.slot_of(*lw.effects.cell_owners[key]), finals[key], names)
+    finals = ctx.effects.known.finals or {}
+    for key, names in ctx.effects.cells.items():
+        _write(ctx, ctx.effects.attributes.slot_of(*ctx.effects.cell_owners[key]), finals[key], names)
 
 
-def check_scouted(lw: EffectContext) -> None:
+def check_scouted(ctx: EffectContext) -> None:
     """At the exit of a scouting compilation: compile anew with the types that were found."""
-    if lw.effects.scouting:
-        finals = {key: types_of(lw.effects.attributes.read(slot)) for key, slot in lw.effects.attributes.slots.items()}
-        raise Again(replace(lw.effects.known, scouting=False, finals=finals))
+    if ctx.effects.scouting:
+        finals = {
+            key: types_of(ctx.effects.attributes.read(slot)) for key, slot in ctx.effects.attributes.slots.items()
+        }
+        raise Again(replace(ctx.effects.known, scouting=False, finals=finals))
 
 
-def _write(lw: EffectContext, slot: AttributeVar, wanted: Any, names: list[str]) -> None:
-    held = lw.effects.attributes.read(slot)
+def _write(ctx: EffectContext, slot: AttributeVar, wanted: Any, names: list[str]) -> None:
+    held = ctx.effects.attributes.read(slot)
     if not _fits(types_of(held), wanted):
         raise SideEffectError(
             f"{slot.label}, which a backward rule reads, has not the same type after every forward pass",
@@ -160,24 +162,24 @@ class NameRead:
     loc: Loc | None
 
 
-def note_name(lw: EffectContext, holder: Frame, name: str, value: Any) -> None:
+def note_name(ctx: EffectContext, holder: Frame, name: str, value: Any) -> None:
     """To be called where a function reads a variable of another one that is still being compiled."""
-    if lw.effects.in_backward and holder.serial < lw.effects.backward_since:
-        lw.effects.late_reads.append(NameRead(holder, name, value, _held(lw, value), lw.here))
+    if ctx.effects.in_backward and holder.serial < ctx.effects.backward_since:
+        ctx.effects.late_reads.append(NameRead(holder, name, value, _held(ctx, value), ctx.here))
 
 
-def check_names(lw: EffectContext, frame: Frame | None = None) -> None:
+def check_names(ctx: EffectContext, frame: Frame | None = None) -> None:
     """To be called where a function ends, or (without) where a backward pass has run.
 
     SideEffectError for a variable that code of the backward pass has read before it got its last value: Python would
     have seen that one.
     """
-    if not lw.effects.late_reads:
+    if not ctx.effects.late_reads:
         return
-    for one in [r for r in lw.effects.late_reads if frame is None or r.holder is frame]:
-        lw.effects.late_reads.remove(one)
+    for one in [r for r in ctx.effects.late_reads if frame is None or r.holder is frame]:
+        ctx.effects.late_reads.remove(one)
         now = one.holder.env.get(one.name)
-        if not (same_static(now, one.value) and _same(_held(lw, now), one.held)):
+        if not (same_static(now, one.value) and _same(_held(ctx, now), one.held)):
             raise SideEffectError(
                 f"'{one.name}' changes after a function that runs in the backward pass was compiled with its value",
                 code="AC1606",
@@ -186,9 +188,9 @@ def check_names(lw: EffectContext, frame: Frame | None = None) -> None:
             )
 
 
-def _held(lw: EffectContext, value: Any) -> Any:
+def _held(ctx: EffectContext, value: Any) -> Any:
     if type(value) is TensorVar:
-        return lw.effects.inputs.without_hooks(value.value)
+        return ctx.effects.inputs.without_hooks(value.value)
     if isinstance(value, LocalDict):
         return [*value, *value.values()]
     return list(value) if isinstance(value, LocalList) else None

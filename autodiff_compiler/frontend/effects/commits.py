@@ -37,50 +37,50 @@ class Site:
     containers: list[tuple[Standing, bool, Any]]
 
 
-def pending(lw: EffectContext) -> bool:
+def pending(ctx: EffectContext) -> bool:
     """Whether an argument, an attribute or a container was written on the way to the present place.
 
     A backward block runs after the forward pass, whose end has noted all of them.
     """
-    if lw.effects.in_backward:
+    if ctx.effects.in_backward:
         return False
-    return any(map(_written, lw.effects.attributes.slots.values())) or bool(
-        lw.effects.inputs.written() or lw.effects.containers.pending()
+    return any(map(_written, ctx.effects.attributes.slots.values())) or bool(
+        ctx.effects.inputs.written() or ctx.effects.containers.pending()
     )
 
 
-def emit_commit(lw: EffectContext, lasting: bool = False, raising: bool = False) -> None:
+def emit_commit(ctx: EffectContext, lasting: bool = False, raising: bool = False) -> None:
     """Notes what was written, and what that holds by now, for the next op or (`lasting`) all.
 
     What it holds may be unclear, as it was given a value on some paths only.  That is an error at the end of the call,
     unless it gets another value; before an exception of the user's (`raising`), where the call may end, it is one now.
     """
-    if not pending(lw):
+    if not pending(ctx):
         return
-    slots = [s for s in lw.effects.attributes.slots.values() if _written(s) and (raising or not _unclear(s.held))]
+    slots = [s for s in ctx.effects.attributes.slots.values() if _written(s) and (raising or not _unclear(s.held))]
     for slot in slots:
         if raising:
-            lw.effects.attributes.read(slot)
+            ctx.effects.attributes.read(slot)
         slot.noted = True
-    opened = [x for x in lw.effects.containers.pending() if raising or x.local.broken is None]
+    opened = [x for x in ctx.effects.containers.pending() if raising or x.local.broken is None]
     for x in opened:
         usable(x.local)
         x.noted = True
-    templates, values = structures(lw, [*map(to_write, slots), *map(lw.effects.containers.to_write, opened)])
+    templates, values = structures(ctx, [*map(to_write, slots), *map(ctx.effects.containers.to_write, opened)])
     attributes = [(s.owner, s.name, t) for s, t in zip(slots, templates, strict=False)]
     containers = [(x.place, x.grows, t) for x, t in zip(opened, templates[len(slots) :], strict=True)]
-    written = lw.effects.inputs.written()
+    written = ctx.effects.inputs.written()
     writes = [(i, len(values) + n) for n, (i, _) in enumerate(written)]
-    name = f"commit{len(lw.program.module.callables)}"
-    commit = lw.program.module.callables[name] = Commit(lw.program.module.states, lasting=lasting)
-    lw.effects.sites[commit] = Site(writes, attributes, containers)
+    name = f"commit{len(ctx.program.module.callables)}"
+    commit = ctx.program.module.callables[name] = Commit(ctx.program.module.states, lasting=lasting)
+    ctx.effects.sites[commit] = Site(writes, attributes, containers)
     F.host_call(*values, *(value for _, value in written), fn=name, types=())
 
 
-def commit_before_backward(lw: EffectContext, forward: Block) -> None:
+def commit_before_backward(ctx: EffectContext, forward: Block) -> None:
     """Notes the same where a forward pass ends or its linear map is called, if backward blocks may stop the program."""
-    if pending(lw) and any(op.defn.effect is Effect.IO for op in _backward_ops(forward)):
-        emit_commit(lw, lasting=True)
+    if pending(ctx) and any(op.defn.effect is Effect.IO for op in _backward_ops(forward)):
+        emit_commit(ctx, lasting=True)
 
 
 def _backward_ops(forward: Block) -> Iterator[Op]:
@@ -91,10 +91,10 @@ def _backward_ops(forward: Block) -> Iterator[Op]:
                 yield from ops_of(block)
 
 
-def commit_before(lw: EffectContext, op: type[Definition]) -> None:
+def commit_before(ctx: EffectContext, op: type[Definition]) -> None:
     """Notes the same before a check that a function of the package makes."""
     if op.name in _CHECKS:
-        emit_commit(lw)
+        emit_commit(ctx)
 
 
 class CommitsOfStatements:
@@ -103,21 +103,21 @@ class CommitsOfStatements:
     Nothing but the order of the program decides where the checks of `check_nonfinite` stand, so the notes last.
     """
 
-    def __init__(self, lw: EffectContext) -> None:
-        self._lw = lw
+    def __init__(self, ctx: EffectContext) -> None:
+        self._lw = ctx
         self._noted: list[Any] = []
 
     def __call__(self) -> None:
-        lw = self._lw
-        if lw.effects.in_backward:
+        ctx = self._lw
+        if ctx.effects.in_backward:
             return
-        held = [s.held for s in lw.effects.attributes.slots.values() if _written(s)] + [
-            value for _, value in lw.effects.inputs.written()
+        held = [s.held for s in ctx.effects.attributes.slots.values() if _written(s)] + [
+            value for _, value in ctx.effects.inputs.written()
         ]
-        held += [part for x in lw.effects.containers.pending() for part in (x, *parts(held_in(x.local)))]
+        held += [part for x in ctx.effects.containers.pending() for part in (x, *parts(held_in(x.local)))]
         if held and not (len(held) == len(self._noted) and all(map(operator.is_, held, self._noted))):
             self._noted = held
-            emit_commit(lw, lasting=True)
+            emit_commit(ctx, lasting=True)
 
 
 def _written(slot: AttributeVar) -> bool:

@@ -39,9 +39,9 @@ from ..variables.values import (
     LocalList,
     NewException,
     StateVar,
+    SymScalar,
     TensorVar,
     Text,
-    Weak,
     class_of,
     describe,
 )
@@ -57,37 +57,37 @@ _NUMPY = os.path.dirname(np.__file__)
 
 
 # ---------------------------------------------------------------------------------------------------- emission
-def emit_raise(lw: EffectContext, exception: Any, cause: Any = _NO_CAUSE) -> None:
+def emit_raise(ctx: EffectContext, exception: Any, cause: Any = _NO_CAUSE) -> None:
     """Emits the raising of an exception (a class or an object); the path being compiled ends here."""
-    emit_commit(lw, raising=True)
-    _emit(lw, exception, cause)
+    emit_commit(ctx, raising=True)
+    _emit(ctx, exception, cause)
     raise Diverged(exception)
 
 
-def emit_check(lw: EffectContext, condition: Value, exception: Any) -> None:
+def emit_check(ctx: EffectContext, condition: Value, exception: Any) -> None:
     """Emits the raising of an exception where a condition does not hold at run time."""
-    if not pending(lw):
-        operands, name = _prepared(lw, exception, _NO_CAUSE)
+    if not pending(ctx):
+        operands, name = _prepared(ctx, exception, _NO_CAUSE)
         getattr(F, "assert")(condition, *operands, exception=name)
         return
     outer: Builder = trace.builder
     fine, failing = outer.nested(), outer.nested()
     with failing:
-        emit_commit(lw, raising=True)
-        _emit(lw, exception, _NO_CAUSE)
+        emit_commit(ctx, raising=True)
+        _emit(ctx, exception, _NO_CAUSE)
     outer.emit_op(REGISTRY["if"], (condition,), (), (fine.ret(), failing.ret()))
 
 
-def raise_after_effects(lw: EffectContext, error: Exception) -> None:
+def raise_after_effects(ctx: EffectContext, error: Exception) -> None:
     """Leaves an exception of Python, met while compiling, to the program if it has done something visible before."""
-    ops = ops_of(lw.program.entry.body)
-    if not (pending(lw) or any(op.defn.effect > Effect.READ for op in ops)):
+    ops = ops_of(ctx.program.entry.body)
+    if not (pending(ctx) or any(op.defn.effect > Effect.READ for op in ops)):
         raise error
-    _raise_at_run_time(lw, error, lw.program.builder)
+    _raise_at_run_time(ctx, error, ctx.program.builder)
 
 
 @contextlib.contextmanager
-def raising_in_block(lw: EffectContext, builder: Builder, but: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+def raising_in_block(ctx: EffectContext, builder: Builder, but: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """An exception of Python (`but` of some classes), met while a block is compiled, is raised where the block runs."""
     try:
         yield
@@ -96,29 +96,29 @@ def raising_in_block(lw: EffectContext, builder: Builder, but: tuple[type[Except
     except Exception as error:
         if is_ours(error) or isinstance(error, but):
             raise
-        _raise_at_run_time(lw, error, builder)
+        _raise_at_run_time(ctx, error, builder)
         raise Diverged from None
 
 
-def _raise_at_run_time(lw: EffectContext, error: Exception, builder: Builder) -> None:
-    if lw.report.certain is None or lw.report.certain[1] is not builder:
+def _raise_at_run_time(ctx: EffectContext, error: Exception, builder: Builder) -> None:
+    if ctx.report.certain is None or ctx.report.certain[1] is not builder:
         raise error
     with contextlib.suppress(Diverged), builder:
-        builder.loc = lw.report.certain[0]
-        emit_raise(lw, NewException(type(error), error.args, {}))
+        builder.loc = ctx.report.certain[0]
+        emit_raise(ctx, NewException(type(error), error.args, {}))
 
 
-def _emit(lw: EffectContext, exception: Any, cause: Any) -> None:
-    operands, name = _prepared(lw, exception, cause)
+def _emit(ctx: EffectContext, exception: Any, cause: Any) -> None:
+    operands, name = _prepared(ctx, exception, cause)
     getattr(F, "raise")(*operands, exception=name)
 
 
-def _prepared(lw: EffectContext, exception: Any, cause: Any) -> tuple[list[Value], str]:
+def _prepared(ctx: EffectContext, exception: Any, cause: Any) -> tuple[list[Value], str]:
     """The operands of the op and the name of the function that makes the exception of them."""
-    operands = Operands(lw)
+    operands = Operands(ctx)
     made = _raised(exception, operands)
     reason = None if cause is _NO_CAUSE or cause is None else _raised(cause, operands)
-    ways, places = tuple(operands.ways), _places(lw.here)
+    ways, places = tuple(operands.ways), _places(ctx.here)
 
     def make(*arrays: Any) -> BaseException:
         error = made.make(arrays, ways)
@@ -136,8 +136,8 @@ def _prepared(lw: EffectContext, exception: Any, cause: Any) -> tuple[list[Value
         make.text = made.spelt()  # type: ignore[attr-defined]
     else:
         make.tells += f" from {None if reason is None else reason.told(0)}"  # type: ignore[attr-defined]
-    name = f"exception{len(lw.program.module.callables)}"
-    lw.program.module.callables[name] = make
+    name = f"exception{len(ctx.program.module.callables)}"
+    ctx.program.module.callables[name] = make
     return operands.values, name
 
 
@@ -257,7 +257,7 @@ _RULES: dict[type, Callable[[Any, Any], _Argument]] = {
     **dict.fromkeys((dict, LocalDict), _dict),
     Text: _text,
     NewException: _new,
-    Weak: lambda x, operands: _operand(x, operands, lambda array: array.item(), "number"),
+    SymScalar: lambda x, operands: _operand(x, operands, lambda array: array.item(), "number"),
     TensorVar: lambda x, operands: _operand(x, operands, lambda array: wrap(np.array(array))),
     ArrayVar: lambda x, operands: _operand(x, operands, np.array if x.kind is np.ndarray else lambda array: array[()]),
     StateVar: lambda x, operands: _object(x.source, None),
@@ -298,13 +298,13 @@ def _told_part(part: Any, ways: list[str]) -> str:
 # ---------------------------------------------------------------------------------------------------- warnings
 @intrinsic(warnings.warn)
 def _warn(
-    lw: EffectContext, message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **more: Any
+    ctx: EffectContext, message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **more: Any
 ) -> None:  # fmt: skip
     """``warnings.warn(...)``: a warning at the user's line, each time the program gets there."""
     requirements.require_static((category, stacklevel, source, tuple(more.values())), "an argument of warnings.warn()")
-    operands = Operands(lw)
+    operands = Operands(ctx)
     made = _argument(message, operands)
-    ways, places, space = tuple(operands.ways), _places(lw.here), lw.frame.bindings.globals
+    ways, places, space = tuple(operands.ways), _places(ctx.here), ctx.frame.bindings.globals
     beyond = max(stacklevel, 1) - len(places)
 
     def run(*arrays: Any) -> None:
@@ -317,9 +317,9 @@ def _warn(
 
     kind, told = getattr(category, "__name__", "UserWarning"), made.told(0)
     run.tells = told if isinstance(message, NewException | Warning) else f"{kind}({told})"  # type: ignore[attr-defined]
-    emit_commit(lw)
-    name = f"warning{len(lw.program.module.callables)}"
-    lw.program.module.callables[name] = run
+    emit_commit(ctx)
+    name = f"warning{len(ctx.program.module.callables)}"
+    ctx.program.module.callables[name] = run
     F.host_call(*operands.values, fn=name, types=())
 
 

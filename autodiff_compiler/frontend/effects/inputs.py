@@ -15,7 +15,7 @@ from typing import Any
 
 from ...errors import SideEffectError
 from ...ir.core import Value
-from ..variables.values import EITHER, TensorVar, Weak
+from ..variables.values import EITHER, SymScalar, TensorVar
 
 __all__ = ["NOTHING_KNOWN", "Again", "Foreknown", "Inputs", "check_writable", "follow", "pattern_of"]
 
@@ -88,7 +88,7 @@ class Inputs:
         if first != n and self._sharing:
             box = self.boxes[first]
         else:
-            box = TensorVar(value, locked) if kind is None else Weak(value, kind)
+            box = TensorVar(value, locked) if kind is None else SymScalar(value, kind)
         if kind is None:
             box.serial = -1  # older than all that compiled code makes, wherever it is first met
         self.boxes.append(box)

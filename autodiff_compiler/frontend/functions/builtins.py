@@ -36,9 +36,9 @@ from ..variables.values import (
     LocalList,
     LocalObject,
     LocalSet,
+    SymScalar,
     TensorVar,
     Text,
-    Weak,
     describe,
     is_dynamic,
     is_marked,
@@ -50,8 +50,8 @@ _NOTHING = object()
 
 # ---------------------------------------------------------------------------------------------------- iteration
 @intrinsic(range)
-def _range(lw: EffectContext, *given: Any) -> Any:
-    bounds = [_index(lw, b) for b in given]
+def _range(ctx: EffectContext, *given: Any) -> Any:
+    bounds = [_index(ctx, b) for b in given]
     if is_static(bounds):
         return range(*bounds)
     return RangeOf(0, *bounds) if len(bounds) == 1 else RangeOf(*bounds)
@@ -60,39 +60,39 @@ def _range(lw: EffectContext, *given: Any) -> Any:
 class _Key:
     """What `sorted` compares where a part of the keys is known only at run time: pairs of a name and a Tensor."""
 
-    __slots__ = ("lw", "value")
+    __slots__ = ("ctx", "value")
 
-    def __init__(self, lw: EffectContext, value: Any) -> None:
-        self.lw, self.value = lw, value
+    def __init__(self, ctx: EffectContext, value: Any) -> None:
+        self.ctx, self.value = ctx, value
 
     def __lt__(self, other: _Key) -> bool:
-        return comparison.is_less(self.lw, self.value, other.value)
+        return comparison.is_less(self.ctx, self.value, other.value)
 
 
 @intrinsic(sorted)
-def _sorted(lw: EffectContext, x: Any, *, key: Any = None, reverse: Any = False) -> Any:
+def _sorted(ctx: EffectContext, x: Any, *, key: Any = None, reverse: Any = False) -> Any:
     requirements.require_static(reverse, "`reverse` of sorted()")
-    items = list(x) if isinstance(x, set | frozenset) else list(iterate_static(lw, x))
-    keys = items if key is None else [call(lw, key, [i], {}) for i in items]
+    items = list(x) if isinstance(x, set | frozenset) else list(iterate_static(ctx, x))
+    keys = items if key is None else [call(ctx, key, [i], {}) for i in items]
     requirements.check_seen(keys, "sorting")
     if not is_static(keys):
-        keys = [_Key(lw, key) for key in keys]
+        keys = [_Key(ctx, key) for key in keys]
     order = sorted(range(len(items)), key=lambda i: keys[i], reverse=reverse)
     return LocalList(items[i] for i in order)
 
 
 @intrinsic("unroll")
-def _unroll(lw: EffectContext, x: Any) -> Any:
-    return Forced(iteration_of(lw, x), keep=False)
+def _unroll(ctx: EffectContext, x: Any) -> Any:
+    return Forced(iteration_of(ctx, x), keep=False)
 
 
 @intrinsic("keep")
-def _keep(lw: EffectContext, x: Any) -> Any:
-    return Forced(iteration_of(lw, x), keep=True)
+def _keep(ctx: EffectContext, x: Any) -> Any:
+    return Forced(iteration_of(ctx, x), keep=True)
 
 
 @intrinsic("mutable")
-def _mutable(lw: EffectContext, input_data: Any, dynamic_len: Any = False) -> Any:
+def _mutable(ctx: EffectContext, input_data: Any, dynamic_len: Any = False) -> Any:
     if is_marked(input_data) and not dynamic_len:
         return input_data
     known = elements(input_data) is None and is_static(input_data)
@@ -101,7 +101,7 @@ def _mutable(lw: EffectContext, input_data: Any, dynamic_len: Any = False) -> An
 
     def leaf(x: Any) -> Any:
         kind = kind_of_number(plain(x))
-        return Weak(lifted_number(x, kind, current()), kind) if kind is not None else x
+        return SymScalar(lifted_number(x, kind, current()), kind) if kind is not None else x
 
     found = map_leaves(leaf, input_data)
     if type(found) in (LocalList, list):
@@ -113,36 +113,36 @@ def _mutable(lw: EffectContext, input_data: Any, dynamic_len: Any = False) -> An
 
 # ---------------------------------------------------------------------------------------------------- containers
 @intrinsic(len)
-def _len(lw: EffectContext, x: Any) -> Any:
-    return variable_of(x).length(lw)
+def _len(ctx: EffectContext, x: Any) -> Any:
+    return variable_of(x).length(ctx)
 
 
 @intrinsic(tuple)
-def _tuple(lw: EffectContext, x: Any = ()) -> Any:
-    return tuple(iterate_static(lw, x))
+def _tuple(ctx: EffectContext, x: Any = ()) -> Any:
+    return tuple(iterate_static(ctx, x))
 
 
 @intrinsic(list)
-def _list(lw: EffectContext, x: Any = ()) -> Any:
-    return LocalList(iterate_static(lw, x))
+def _list(ctx: EffectContext, x: Any = ()) -> Any:
+    return LocalList(iterate_static(ctx, x))
 
 
 @intrinsic(dict)
-def _dict(lw: EffectContext, x: Any = (), **kwargs: Any) -> Any:
-    pairs = x.items() if isinstance(x, dict) else [tuple(iterate_static(lw, p)) for p in iterate_live(lw, x)]
+def _dict(ctx: EffectContext, x: Any = (), **kwargs: Any) -> Any:
+    pairs = x.items() if isinstance(x, dict) else [tuple(iterate_static(ctx, p)) for p in iterate_live(ctx, x)]
     return LocalDict([*pairs, *kwargs.items()])
 
 
 @intrinsic(set)
-def _set(lw: EffectContext, x: Any = ()) -> Any:
-    items = x if isinstance(x, set | frozenset) else list(iterate_static(lw, x))
+def _set(ctx: EffectContext, x: Any = ()) -> Any:
+    items = x if isinstance(x, set | frozenset) else list(iterate_static(ctx, x))
     return LocalSet(requirements.require_static(items, "an element of a set"))
 
 
 # ---------------------------------------------------------------------------------------------------- numbers
 def _conversion(kind: type) -> Any:
-    def convert(lw: EffectContext, x: Any = 0, *rest: Any) -> Any:
-        return variable_of(lw.outside.met(x) if kind is bool else x).number(lw, kind, *rest)
+    def convert(ctx: EffectContext, x: Any = 0, *rest: Any) -> Any:
+        return variable_of(ctx.outside.met(x) if kind is bool else x).number(ctx, kind, *rest)
 
     return convert
 
@@ -153,24 +153,24 @@ intrinsic(bool)(_conversion(bool))
 
 
 @intrinsic(operator.index)
-def _index(lw: EffectContext, x: Any) -> Any:
-    return variable_of(x).index(lw)
+def _index(ctx: EffectContext, x: Any) -> Any:
+    return variable_of(x).index(ctx)
 
 
 @intrinsic(round)
-def _round(lw: EffectContext, number: Any, ndigits: Any = None) -> Any:
-    return variable_of(number).rounded(lw, requirements.require_static(ndigits, "the number of digits of round()"))
+def _round(ctx: EffectContext, number: Any, ndigits: Any = None) -> Any:
+    return variable_of(number).rounded(ctx, requirements.require_static(ndigits, "the number of digits of round()"))
 
 
 @intrinsic(abs)
-def _abs(lw: EffectContext, x: Any) -> Any:
-    return variable_of(x).absolute(lw)
+def _abs(ctx: EffectContext, x: Any) -> Any:
+    return variable_of(x).absolute(ctx)
 
 
 @intrinsic(pow)
-def _pow(lw: EffectContext, base: Any, exp: Any, mod: Any = None) -> Any:
+def _pow(ctx: EffectContext, base: Any, exp: Any, mod: Any = None) -> Any:
     if mod is None:
-        return operators.binary(lw, "Pow", base, exp)
+        return operators.binary(ctx, "Pow", base, exp)
     if any(map(is_tensor, (base, exp, mod))):
         names = ", ".join([f"'{class_name(x)}'" for x in (base, exp, mod)])
         raise TypeError(f"unsupported operand type(s) for ** or pow(): {names}")
@@ -178,38 +178,38 @@ def _pow(lw: EffectContext, base: Any, exp: Any, mod: Any = None) -> Any:
 
 
 @intrinsic(divmod)
-def _divmod(lw: EffectContext, x: Any, y: Any) -> Any:
+def _divmod(ctx: EffectContext, x: Any, y: Any) -> Any:
     if kind_of_number(x) and kind_of_number(y) and (is_dynamic(x) or is_dynamic(y)):
-        return number_divmod(lw, x, y)
-    return operators.binary(lw, "FloorDiv", x, y), operators.binary(lw, "Mod", x, y)
+        return number_divmod(ctx, x, y)
+    return operators.binary(ctx, "FloorDiv", x, y), operators.binary(ctx, "Mod", x, y)
 
 
 for _op, _function in BINARY.items():
-    intrinsic(_function)(lambda lw, x, y, op=_op: operators.binary(lw, op, x, y))
-    intrinsic(getattr(operator, f"i{SLOT[_op]}"))(lambda lw, x, y, op=_op: in_place(lw, op, x, y))
+    intrinsic(_function)(lambda ctx, x, y, op=_op: operators.binary(ctx, op, x, y))
+    intrinsic(getattr(operator, f"i{SLOT[_op]}"))(lambda ctx, x, y, op=_op: in_place(ctx, op, x, y))
 for _op, _function in (*COMPARE.items(), ("Is", operator.is_), ("IsNot", operator.is_not)):
-    intrinsic(_function)(lambda lw, x, y, op=_op: comparison.compare(lw, op, x, y))
-intrinsic(operator.neg)(lambda lw, x: operators.unary(lw, "USub", x))
-intrinsic(operator.pos)(lambda lw, x: operators.unary(lw, "UAdd", x))
-intrinsic(operator.invert)(lambda lw, x: operators.unary(lw, "Invert", x))
-intrinsic(operator.inv)(lambda lw, x: operators.unary(lw, "Invert", x))
-intrinsic(operator.concat)(lambda lw, x, y: operators.binary(lw, "Add", x, y))
-intrinsic(operator.iconcat)(lambda lw, x, y: in_place(lw, "Add", x, y))
-intrinsic(operator.contains)(lambda lw, x, item: comparison.compare(lw, "In", item, x))
+    intrinsic(_function)(lambda ctx, x, y, op=_op: comparison.compare(ctx, op, x, y))
+intrinsic(operator.neg)(lambda ctx, x: operators.unary(ctx, "USub", x))
+intrinsic(operator.pos)(lambda ctx, x: operators.unary(ctx, "UAdd", x))
+intrinsic(operator.invert)(lambda ctx, x: operators.unary(ctx, "Invert", x))
+intrinsic(operator.inv)(lambda ctx, x: operators.unary(ctx, "Invert", x))
+intrinsic(operator.concat)(lambda ctx, x, y: operators.binary(ctx, "Add", x, y))
+intrinsic(operator.iconcat)(lambda ctx, x, y: in_place(ctx, "Add", x, y))
+intrinsic(operator.contains)(lambda ctx, x, item: comparison.compare(ctx, "In", item, x))
 intrinsic(operator.getitem)(operators.subscript)
 intrinsic(operator.setitem)(set_item)
 intrinsic(operator.truth)(_conversion(bool))
-intrinsic(operator.not_)(lambda lw, x: negate(truth(lw, x)))
+intrinsic(operator.not_)(lambda ctx, x: negate(truth(ctx, x)))
 intrinsic(operator.abs)(_abs)
 
 
 @intrinsic(functools.wraps)
-def _wraps(lw: EffectContext, wrapped: Any, *given: Any, **named: Any) -> Any:
+def _wraps(ctx: EffectContext, wrapped: Any, *given: Any, **named: Any) -> Any:
     return functools.partial(functools.update_wrapper, wrapped=wrapped)
 
 
 @intrinsic(functools.update_wrapper)
-def _update_wrapper(lw: EffectContext, wrapper: Any, wrapped: Any, *given: Any, **named: Any) -> Any:
+def _update_wrapper(ctx: EffectContext, wrapper: Any, wrapped: Any, *given: Any, **named: Any) -> Any:
     """Only the name is taken over; what else it copies is of no use to compiled code."""
     if type(wrapper) is Closure:
         wrapper.wrapped = wrapped
@@ -217,28 +217,28 @@ def _update_wrapper(lw: EffectContext, wrapper: Any, wrapped: Any, *given: Any, 
 
 
 @intrinsic(functools.reduce)
-def _reduce(lw: EffectContext, fn: Any, x: Any, *initial: Any) -> Any:
-    return functools.reduce(lambda a, b: call(lw, fn, [a, b], {}), iterate_live(lw, x), *initial)
+def _reduce(ctx: EffectContext, fn: Any, x: Any, *initial: Any) -> Any:
+    return functools.reduce(lambda a, b: call(ctx, fn, [a, b], {}), iterate_live(ctx, x), *initial)
 
 
 def _extreme(name: str, better_by: str) -> Any:
-    def rule(lw: EffectContext, *args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
+    def rule(ctx: EffectContext, *args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
         if len(args) == 1 and is_tensor(args[0]) and len(args[0].type.shape) <= 1:
-            return lw.native(METHODS[name], [args[0]])
-        items = iterate_live(lw, args[0]) if len(args) == 1 else iter(args)
+            return ctx.native(METHODS[name], [args[0]])
+        items = iterate_live(ctx, args[0]) if len(args) == 1 else iter(args)
         best = next(items, _NOTHING)
         if best is _NOTHING:
             if default is _NOTHING:
                 getattr(builtins, name)(())  # raises, in the words of this Python
             return default
-        best_key = _key(lw, key, best)
+        best_key = _key(ctx, key, best)
         for item in items:
-            item_key = _key(lw, key, item)
-            better = truth(lw, comparison.compare(lw, better_by, item_key, best_key))
+            item_key = _key(ctx, key, item)
+            better = truth(ctx, comparison.compare(ctx, better_by, item_key, best_key))
             if isinstance(better, bool):
                 best, best_key = (item, item_key) if better else (best, best_key)
             elif key is None:
-                best = best_key = _select(lw, better, item, best)
+                best = best_key = _select(ctx, better, item, best)
             else:
                 raise StaticValueError(f"{name}() with a key needs keys known at compile time")
         return best
@@ -246,12 +246,12 @@ def _extreme(name: str, better_by: str) -> Any:
     return rule
 
 
-def _select(lw: EffectContext, condition: Any, a: Any, b: Any) -> Any:
-    return lw.branch(condition, lambda: a, lambda: b, name="the result")
+def _select(ctx: EffectContext, condition: Any, a: Any, b: Any) -> Any:
+    return ctx.branch(condition, lambda: a, lambda: b, name="the result")
 
 
-def _key(lw: EffectContext, key: Any, item: Any) -> Any:
-    return item if key is None else call(lw, key, [item], {})
+def _key(ctx: EffectContext, key: Any, item: Any) -> Any:
+    return item if key is None else call(ctx, key, [item], {})
 
 
 intrinsic(max)(_extreme("max", "Gt"))
@@ -259,40 +259,40 @@ intrinsic(min)(_extreme("min", "Lt"))
 
 
 @intrinsic(sum)
-def _sum(lw: EffectContext, x: Any, start: Any = 0) -> Any:
-    return functools.reduce(lambda a, b: operators.binary(lw, "Add", a, b), iterate_live(lw, x), start)
+def _sum(ctx: EffectContext, x: Any, start: Any = 0) -> Any:
+    return functools.reduce(lambda a, b: operators.binary(ctx, "Add", a, b), iterate_live(ctx, x), start)
 
 
-intrinsic(any)(lambda lw, x: first_that(lw, x, lambda item: truth(lw, item), ends=True))
-intrinsic(all)(lambda lw, x: first_that(lw, x, lambda item: truth(lw, item), ends=False))
+intrinsic(any)(lambda ctx, x: first_that(ctx, x, lambda item: truth(ctx, item), ends=True))
+intrinsic(all)(lambda ctx, x: first_that(ctx, x, lambda item: truth(ctx, item), ends=False))
 
 
 # ---------------------------------------------------------------------------------------------------- Parameters
-intrinsic(precision.whole)(lambda lw, x: whole(x))
+intrinsic(precision.whole)(lambda ctx, x: whole(x))
 
 
 @intrinsic("assign")
-def _assign(lw: EffectContext, variable: Any, value: Any) -> Any:
+def _assign(ctx: EffectContext, variable: Any, value: Any) -> Any:
     variable = whole(variable)
-    variable_of(variable).assign(lw, value)
-    return TensorVar(lw.unwrap(variable))
+    variable_of(variable).assign(ctx, value)
+    return TensorVar(ctx.unwrap(variable))
 
 
 @intrinsic("assign_add")
-def _assign_add(lw: EffectContext, variable: Any, value: Any) -> Any:
+def _assign_add(ctx: EffectContext, variable: Any, value: Any) -> Any:
     variable = whole(variable)
-    return _assign(lw, variable, operators.binary(lw, "Add", variable, value))
+    return _assign(ctx, variable, operators.binary(ctx, "Add", variable, value))
 
 
 @intrinsic("assign_sub")
-def _assign_sub(lw: EffectContext, variable: Any, value: Any) -> Any:
+def _assign_sub(ctx: EffectContext, variable: Any, value: Any) -> Any:
     variable = whole(variable)
-    return _assign(lw, variable, operators.binary(lw, "Sub", variable, value))
+    return _assign(ctx, variable, operators.binary(ctx, "Sub", variable, value))
 
 
 @intrinsic(print)
 def _print(
-    lw: EffectContext, *args: Any, sep: Any = None, end: Any = None, file: Any = None, flush: bool = False
+    ctx: EffectContext, *args: Any, sep: Any = None, end: Any = None, file: Any = None, flush: bool = False
 ) -> None:  # fmt: skip
     for name, x in (("sep", sep), ("end", end)):
         if not isinstance(x, str | Text | None):
@@ -305,9 +305,9 @@ def _print(
             code="AC1807",
             hint="return the value and print it outside, or print from a function that `ms.py_call` runs",
         )
-    operands = Operands(lw)
-    shown = tuple([operands.part(text(lw, str, a)) for a in args])
-    emit_commit(lw)
+    operands = Operands(ctx)
+    shown = tuple([operands.part(text(ctx, str, a)) for a in args])
+    emit_commit(ctx)
     F.print(
         *operands.values,
         parts=shown,

@@ -21,7 +21,16 @@ from ..variables.frames import Closure
 from ..variables.interpreter import ValueContext
 from ..variables.rules import intrinsic
 from ..variables.structure import is_static, map_leaves, plain_copy
-from ..variables.values import BoundContainer, LocalDict, LocalList, TensorVar, Weak, describe, is_dynamic, is_tensor
+from ..variables.values import (
+    BoundContainer,
+    LocalDict,
+    LocalList,
+    SymScalar,
+    TensorVar,
+    describe,
+    is_dynamic,
+    is_tensor,
+)
 
 __all__ = ["HostArguments", "Listed", "emit_host_call", "expose", "native_function"]
 
@@ -39,8 +48,8 @@ class ListedVariable(Variable):
 
     __slots__ = ()
 
-    def unwrap(self, lw: ValueContext) -> Any:
-        return lw.unwrap(self.value.tensor)
+    def unwrap(self, ctx: ValueContext) -> Any:
+        return ctx.unwrap(self.value.tensor)
 
     def of_array(self, array: Any, tensors: bool) -> Any:
         return array.tolist()
@@ -52,9 +61,9 @@ class HostArguments:
     The function gets copies: ndarrays, or Tensors.
     """
 
-    def __init__(self, lw: EffectContext, args: Sequence[Any], tensors: bool = False) -> None:
+    def __init__(self, ctx: EffectContext, args: Sequence[Any], tensors: bool = False) -> None:
         self.values: list[Value] = []
-        self._recipes = [variable_of(a).recipe(lw, self.values, tensors) for a in args]
+        self._recipes = [variable_of(a).recipe(ctx, self.values, tensors) for a in args]
 
     def made_of(self, arrays: Sequence[Any]) -> list[Any]:
         """The arguments for the arrays of the Values."""
@@ -62,14 +71,14 @@ class HostArguments:
 
 
 @intrinsic("py_call")
-def _py_call(lw: EffectContext, fn: Any, *args: Any, out: Any = None, bprop: Any = None) -> Any:
-    called_by_python = native_function(lw, fn)
+def _py_call(ctx: EffectContext, fn: Any, *args: Any, out: Any = None, bprop: Any = None) -> Any:
+    called_by_python = native_function(ctx, fn)
     host = _HostCall(called_by_python, map_leaves(_spec, out))
-    emit_commit(lw)
+    emit_commit(ctx)
     if bprop is None:
-        return host.__graph_call__(lw, list(args), {})
+        return host.__graph_call__(ctx, list(args), {})
     what = f"the bprop of py_call({name_of(called_by_python)}, ...)"
-    return lw.call_with_rule(host, args, names_of(called_by_python, len(args)), bprop, what)
+    return ctx.call_with_rule(host, args, names_of(called_by_python, len(args)), bprop, what)
 
 
 class _HostCall:
@@ -80,9 +89,9 @@ class _HostCall:
         self.specs = list(spec_leaves(out))
         self.promise = filled(out, iter(self.specs))
 
-    def __graph_call__(self, lw: EffectContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        fn, promise, given = self.fn, self.promise, HostArguments(lw, args)
-        kinds, home = tuple([_type(s) for s in self.specs]), lw.program.module.states
+    def __graph_call__(self, ctx: EffectContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        fn, promise, given = self.fn, self.promise, HostArguments(ctx, args)
+        kinds, home = tuple([_type(s) for s in self.specs]), ctx.program.module.states
 
         def run(*arrays: Any) -> tuple[Any, ...]:
             return tuple(checked(fn, seeing(home, lambda: fn(*given.made_of(arrays))), promise))
@@ -91,17 +100,17 @@ class _HostCall:
             return called(lambda: run(*arrays)) if kinds else run(*arrays)
 
         host.tells = name_of(fn)  # type: ignore[attr-defined]
-        name = f"py_call{len(lw.program.module.callables)}"
-        expose(lw, name, host)
+        name = f"py_call{len(ctx.program.module.callables)}"
+        expose(ctx, name, host)
         results = emit_host_call(given.values, name, kinds)
         return filled(promise, iter([_wrapped(r, s) for r, s in zip(results, self.specs, strict=True)]))
 
 
-def expose(lw: EffectContext, name: str, host: Any) -> None:
+def expose(ctx: EffectContext, name: str, host: Any) -> None:
     """Adds a host function that runs code of the user's, which may look at all state and change it."""
     host.sees_state = True
-    lw.program.module.callables[name] = host
-    lw.effects.host_ran.note(lw.effects.in_backward)
+    ctx.program.module.callables[name] = host
+    ctx.effects.host_ran.note(ctx.effects.in_backward)
 
 
 def emit_host_call(operands: Sequence[Value], name: str, results: tuple[Any, ...]) -> list[Value]:
@@ -109,10 +118,10 @@ def emit_host_call(operands: Sequence[Value], name: str, results: tuple[Any, ...
     return list(trace.builder.emit(REGISTRY["host_call"], tuple(operands), (name, results)) or ())
 
 
-def native_function(lw: EffectContext, fn: Any) -> Callable[..., Any]:
+def native_function(ctx: EffectContext, fn: Any) -> Callable[..., Any]:
     """The function as Python calls it at run time."""
     if type(fn) is Closure:
-        return _function_of(lw, fn)
+        return _function_of(ctx, fn)
     if type(fn) is BoundContainer and not isinstance(fn.owner, LocalList | LocalDict):
         return getattr(fn.owner, fn.name)
     if is_dynamic(fn) or type(fn) is BoundContainer or not callable(fn):
@@ -122,7 +131,7 @@ def native_function(lw: EffectContext, fn: Any) -> Callable[..., Any]:
     return fn
 
 
-def _function_of(lw: EffectContext, closure: Closure) -> types.FunctionType:
+def _function_of(ctx: EffectContext, closure: Closure) -> types.FunctionType:
     """The function that Python would have made of a `def` or `lambda` inside compiled code, if it can be told."""
     found = [c for c in _codes_inside(closure.frame.bindings.code) if _is_code_of(c, closure)]
     defaults = tuple(closure.defaults)
@@ -133,7 +142,7 @@ def _function_of(lw: EffectContext, closure: Closure) -> types.FunctionType:
     cells = []
     for name in found[0].co_freevars:
         holder = closure.frame.holder(name)
-        here = lw.here
+        here = ctx.here
         assert here is not None
         value = closure.frame.bindings.lookup(name)[1] if holder is None else holder.local(name, here)
         if not is_static(value):
@@ -141,7 +150,7 @@ def _function_of(lw: EffectContext, closure: Closure) -> types.FunctionType:
                 f"{closure.__name__}, which py_call runs, reads '{name}' of compiled code, a {describe(value)}",
                 hint=f"give '{name}' to py_call as an argument",
             ).about(value)
-        cells.append(types.CellType(native_function(lw, value) if type(value) is Closure else plain_copy(value)))
+        cells.append(types.CellType(native_function(ctx, value) if type(value) is Closure else plain_copy(value)))
     names = closure.frame.bindings.globals
     return types.FunctionType(found[0], names, closure.__name__, tuple(map(plain_copy, defaults)), tuple(cells))
 
@@ -172,4 +181,4 @@ def _type(spec: TensorSpec | type) -> Any:
 
 
 def _wrapped(value: Value, spec: TensorSpec | type) -> Any:
-    return Weak(value, spec) if isinstance(spec, type) else TensorVar(value)
+    return SymScalar(value, spec) if isinstance(spec, type) else TensorVar(value)

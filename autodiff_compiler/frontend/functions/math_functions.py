@@ -21,7 +21,7 @@ from ..variables.base import variable_of
 from ..variables.foreign import foreign_call
 from ..variables.rules import intrinsic
 from ..variables.structure import is_static
-from ..variables.values import NewException, Weak, describe, is_tensor
+from ..variables.values import NewException, SymScalar, describe, is_tensor
 
 __all__ = []
 
@@ -40,9 +40,9 @@ _ARITIES = {name: (len(defn.operand_names),) for name, defn in _OPS.items()} | {
 _TOTAL = {"copysign", "degrees", "radians"} | {name for name, defn in _OPS.items() if defn.total}
 
 
-def _number(lw: EffectContext, x: Any) -> Value:
+def _number(ctx: EffectContext, x: Any) -> Value:
     """An argument of a function of `math` as a float."""
-    x = variable_of(x).number(lw, float) if is_tensor(x) else x
+    x = variable_of(x).number(ctx, float) if is_tensor(x) else x
     if kind_of_number(x) is None:
         raise TypeError(f"must be real number, not {describe(x)}")
     return lifted_number(x, float, current())
@@ -59,12 +59,12 @@ def _either(values: list[Value]) -> Value:
     return found
 
 
-def math_function(lw: EffectContext, name: str, *args: Any) -> Weak:
+def math_function(ctx: EffectContext, name: str, *args: Any) -> SymScalar:
     """``math.name(*args)`` of numbers known at run time."""
-    xs = [_number(lw, x) for x in args]
+    xs = [_number(ctx, x) for x in args]
     if name == "log" and len(xs) == 2:
-        top, bottom = math_function(lw, "log", args[0]), math_function(lw, "log", args[1])
-        found: Any = operators.binary(lw, "Div", top, bottom)
+        top, bottom = math_function(ctx, "log", args[0]), math_function(ctx, "log", args[1])
+        found: Any = operators.binary(ctx, "Div", top, bottom)
         return found
     result = F.math_function(*xs, function=name)
     if name not in _TOTAL:
@@ -73,8 +73,8 @@ def math_function(lw: EffectContext, name: str, *args: Any) -> Weak:
         fine = F.logical_or(fine, F.logical_and(F.isinf(result), _either([F.isinf(x) for x in xs])))
         failure: Any = lambda *values: _failure(name, *values)  # noqa: E731
         failure.spelling = "ValueError('math domain error')"
-        emit_check(lw, fine, NewException(failure, tuple(Weak(x, float) for x in xs), {}))
-    return Weak(result, float)
+        emit_check(ctx, fine, NewException(failure, tuple(SymScalar(x, float) for x in xs), {}))
+    return SymScalar(result, float)
 
 
 def _failure(name: str, *values: float) -> Exception:
@@ -85,23 +85,23 @@ def _failure(name: str, *values: float) -> Exception:
     return ValueError("math domain error")
 
 
-def _of_arity(lw: EffectContext, name: str, *args: Any, **kwargs: Any) -> Weak:
+def _of_arity(ctx: EffectContext, name: str, *args: Any, **kwargs: Any) -> SymScalar:
     if kwargs or len(args) not in _ARITIES[name]:
         raise StaticValueError(f"math.{name}() of run-time numbers takes fewer arguments")
-    return math_function(lw, name, *args)
+    return math_function(ctx, name, *args)
 
 
-def _whole(lw: EffectContext, name: str, x: Any) -> Any:
+def _whole(ctx: EffectContext, name: str, x: Any) -> Any:
     kind = kind_of_number(x)
     if name == "trunc" and kind is None:
         raise TypeError("type Tensor doesn't define __trunc__ method")
     if kind not in (None, float):
-        return variable_of(x).number(lw, int)
-    return checked_int(lw, getattr(F, name)(_number(lw, x)))
+        return variable_of(x).number(ctx, int)
+    return checked_int(ctx, getattr(F, name)(_number(ctx, x)))
 
 
-def _test(lw: EffectContext, name: str, x: Any) -> Weak:
-    return Weak(getattr(F, name)(_number(lw, x)), bool)
+def _test(ctx: EffectContext, name: str, x: Any) -> SymScalar:
+    return SymScalar(getattr(F, name)(_number(ctx, x)), bool)
 
 
 def _register(name: str, emitted: Callable[..., Any]) -> None:
@@ -109,10 +109,10 @@ def _register(name: str, emitted: Callable[..., Any]) -> None:
     fn = getattr(math, name)
 
     @intrinsic(fn)
-    def rule(lw: EffectContext, *args: Any, **kwargs: Any) -> Any:
+    def rule(ctx: EffectContext, *args: Any, **kwargs: Any) -> Any:
         if is_static((args, kwargs)):
-            return foreign_call(lw, fn, list(args), kwargs)
-        return emitted(lw, name, *args, **kwargs)
+            return foreign_call(ctx, fn, list(args), kwargs)
+        return emitted(ctx, name, *args, **kwargs)
 
 
 for _names, _emitted in (

@@ -30,8 +30,8 @@ _function: Any
 
 
 # ---------------------------------------------------------------------------------------------------- itertools
-def _every(lw: EffectContext, x: Any) -> Iterator[Any]:
-    return iter(iterate_live(lw, x))
+def _every(ctx: EffectContext, x: Any) -> Iterator[Any]:
+    return iter(iterate_live(ctx, x))
 
 
 def _runs_code(*xs: Any) -> bool:
@@ -48,9 +48,9 @@ _LAZY = (
 def _passing_on(function: Any) -> None:
     """Registers a function of which every positional argument is an iterable."""
 
-    def rule(lw: EffectContext, *xs: Any, **options: Any) -> Any:
+    def rule(ctx: EffectContext, *xs: Any, **options: Any) -> Any:
         made = live if function in _LAZY and _runs_code(*xs) else wrapped
-        return made(function(*[_every(lw, x) for x in xs], **options))
+        return made(function(*[_every(ctx, x) for x in xs], **options))
 
     intrinsic(function)(rule)
 
@@ -58,10 +58,10 @@ def _passing_on(function: Any) -> None:
 def _first_only(function: Any) -> None:
     """Registers a function of which the first argument is an iterable and the others are numbers."""
 
-    def rule(lw: EffectContext, x: Any, *numbers: Any, **named: Any) -> Any:
+    def rule(ctx: EffectContext, x: Any, *numbers: Any, **named: Any) -> Any:
         requirements.require_static((numbers, tuple(named.values())), f"an argument of {function.__name__}()")
         made = live if function in _LAZY and _runs_code(x) else wrapped
-        return made(function(_every(lw, x), *numbers, **named))
+        return made(function(_every(ctx, x), *numbers, **named))
 
     intrinsic(function)(rule)
 
@@ -80,13 +80,13 @@ if hasattr(itertools, "batched"):
 
 
 @intrinsic(itertools.chain.from_iterable)
-def _chain_from(lw: EffectContext, xs: Any) -> Any:
+def _chain_from(ctx: EffectContext, xs: Any) -> Any:
     made = live if _runs_code(xs) or (not isinstance(xs, Iteration) and _runs_code(*(elements(xs) or ()))) else wrapped
-    return made(itertools.chain.from_iterable(_every(lw, x) for x in _every(lw, xs)))
+    return made(itertools.chain.from_iterable(_every(ctx, x) for x in _every(ctx, xs)))
 
 
 @intrinsic(itertools.repeat)
-def _repeat(lw: EffectContext, x: Any, *times: Any, **named: Any) -> Any:
+def _repeat(ctx: EffectContext, x: Any, *times: Any, **named: Any) -> Any:
     return wrapped(itertools.repeat(x, *requirements.require_static(times, "the number of repetitions"), **named))
 
 
@@ -99,20 +99,22 @@ def _refuse_code(name: str, *xs: Any) -> None:
 
 
 @intrinsic(itertools.tee)
-def _tee(lw: EffectContext, x: Any, n: int = 2) -> Any:
+def _tee(ctx: EffectContext, x: Any, n: int = 2) -> Any:
     _refuse_code("tee", x)
-    items = list(_every(lw, x))
+    items = list(_every(ctx, x))
     return tuple([wrapped(iter(items)) for _ in range(n)])
 
 
 @intrinsic(itertools.compress)
-def _compress(lw: EffectContext, data: Any, selectors: Any) -> Any:
+def _compress(ctx: EffectContext, data: Any, selectors: Any) -> Any:
     _refuse_code("compress", data, selectors)
-    return wrapped(itertools.compress(_every(lw, data), [_decided(lw, s, "compress") for s in _every(lw, selectors)]))
+    return wrapped(
+        itertools.compress(_every(ctx, data), [_decided(ctx, s, "compress") for s in _every(ctx, selectors)])
+    )
 
 
-def _decided(lw: EffectContext, x: Any, what: str) -> bool:
-    found = truth_values.truth(lw, x)
+def _decided(ctx: EffectContext, x: Any, what: str) -> bool:
+    found = truth_values.truth(ctx, x)
     if not isinstance(found, bool):
         raise StaticValueError(
             f"which elements `{what}` keeps must be known at compile time",
@@ -122,10 +124,10 @@ def _decided(lw: EffectContext, x: Any, what: str) -> bool:
     return found
 
 
-def _at_once(lw: EffectContext, name: str, make: Callable[[], Any]) -> Any:
+def _at_once(ctx: EffectContext, name: str, make: Callable[[], Any]) -> Any:
     """An iterator whose elements are computed now, which nobody notices if that has no effects."""
     block, before = trace.builder.block, len(trace.builder.block.ops)
-    with lw.effects.region() as region:
+    with ctx.effects.region() as region:
         found = list(make())
     emitted = block.ops[before:]
     inner = [op for outer in emitted for b in outer.blocks for op in ops_of(b)]
@@ -139,11 +141,11 @@ def _at_once(lw: EffectContext, name: str, make: Callable[[], Any]) -> Any:
 def _filtering(function: Any) -> None:
     name = function.__name__
 
-    def rule(lw: EffectContext, predicate: Any, x: Any) -> Any:
+    def rule(ctx: EffectContext, predicate: Any, x: Any) -> Any:
         def keeps(item: Any) -> bool:
-            return _decided(lw, item if predicate is None else call(lw, predicate, [item], {}), name)
+            return _decided(ctx, item if predicate is None else call(ctx, predicate, [item], {}), name)
 
-        return _at_once(lw, name, lambda: function(keeps, _every(lw, x)))
+        return _at_once(ctx, name, lambda: function(keeps, _every(ctx, x)))
 
     intrinsic(function)(rule)
 
@@ -153,23 +155,23 @@ for _function in (itertools.takewhile, itertools.dropwhile, itertools.filterfals
 
 
 @intrinsic(itertools.starmap)
-def _starmap(lw: EffectContext, fn: Any, x: Any) -> Any:
-    return _at_once(lw, "starmap", lambda: (call(lw, fn, list(_every(lw, row)), {}) for row in _every(lw, x)))
+def _starmap(ctx: EffectContext, fn: Any, x: Any) -> Any:
+    return _at_once(ctx, "starmap", lambda: (call(ctx, fn, list(_every(ctx, row)), {}) for row in _every(ctx, x)))
 
 
 @intrinsic(itertools.accumulate)
-def _accumulate(lw: EffectContext, x: Any, func: Any = None, *, initial: Any = None) -> Any:
+def _accumulate(ctx: EffectContext, x: Any, func: Any = None, *, initial: Any = None) -> Any:
     def step(total: Any, item: Any) -> Any:
-        return operators.binary(lw, "Add", total, item) if func is None else call(lw, func, [total, item], {})
+        return operators.binary(ctx, "Add", total, item) if func is None else call(ctx, func, [total, item], {})
 
-    return _at_once(lw, "accumulate", lambda: itertools.accumulate(_every(lw, x), step, initial=initial))
+    return _at_once(ctx, "accumulate", lambda: itertools.accumulate(_every(ctx, x), step, initial=initial))
 
 
 @intrinsic(itertools.groupby)
-def _groupby(lw: EffectContext, x: Any, key: Any = None) -> Any:
+def _groupby(ctx: EffectContext, x: Any, key: Any = None) -> Any:
     _refuse_code("groupby", x)
-    items = list(_every(lw, x))
-    keys = items if key is None else [call(lw, key, [i], {}) for i in items]
+    items = list(_every(ctx, x))
+    keys = items if key is None else [call(ctx, key, [i], {}) for i in items]
     requirements.require_static(keys, "a key of groupby")
     requirements.check_seen(keys, "groupby")
     groups = itertools.groupby(zip(keys, items, strict=True), key=lambda pair: pair[0])
@@ -178,17 +180,17 @@ def _groupby(lw: EffectContext, x: Any, key: Any = None) -> Any:
 
 # ---------------------------------------------------------------------------------------------------- copies
 @intrinsic(copy.copy)
-def _copy(lw: EffectContext, x: Any) -> Any:
-    return variable_of(x).copy(lw)
+def _copy(ctx: EffectContext, x: Any) -> Any:
+    return variable_of(x).copy(ctx)
 
 
 @intrinsic(copy.deepcopy)
-def _deepcopy(lw: EffectContext, x: Any) -> Any:
+def _deepcopy(ctx: EffectContext, x: Any) -> Any:
     made: dict[int, Any] = {}
 
     def go(x: Any) -> Any:
         if id(x) not in made:
-            made[id(x)] = variable_of(x).deepcopy(lw, go)
+            made[id(x)] = variable_of(x).deepcopy(ctx, go)
         return made[id(x)]
 
     return go(x)

@@ -39,14 +39,14 @@ __all__ = ["Body", "Cell", "Loop"]
 _TRACES = 64
 
 
-def _label(lw: StatementContext, obj: Any) -> str:
+def _label(ctx: StatementContext, obj: Any) -> str:
     """What error messages call an object that a loop changes."""
     if obj.label:
         return obj.label
-    name = name_of(lw, obj, local=True)
+    name = name_of(ctx, obj, local=True)
     if is_box(obj):
         return f"`{name}`, assigned to by index," if name else "a Tensor assigned to by index"
-    opened = lw.effects.containers.of_outside(obj)
+    opened = ctx.effects.containers.of_outside(obj)
     return opened.what if opened is not None else f"the {type(obj).__name__} `{name}`" if name else "a container"
 
 
@@ -64,20 +64,20 @@ class Cell:
     #: for it at the head of a trip
     head: Any = _BOUND
 
-    def get(self, lw: StatementContext) -> Any:
+    def get(self, ctx: StatementContext) -> Any:
         if self.obj is None:
-            return lw.frame.env.get(self.name, UNBOUND)
+            return ctx.frame.env.get(self.name, UNBOUND)
         held = self.obj.content()
         return self.obj.as_value(held)
 
-    def set(self, lw: StatementContext, value: Any) -> None:
+    def set(self, ctx: StatementContext, value: Any) -> None:
         if self.obj is not None:
-            lw.effects.touch(self.obj)
+            ctx.effects.touch(self.obj)
             self.obj.set_content(self.obj.of_value(value))
         elif value is UNBOUND:
-            lw.frame.env.pop(self.name, None)
+            ctx.frame.env.pop(self.name, None)
         else:
-            lw.frame.env[self.name] = value
+            ctx.frame.env[self.name] = value
 
     def seen(self, value: Any) -> Any:
         """Of what it holds the value that compiled code sees."""
@@ -136,7 +136,7 @@ class Body:
 class Loop:
     """The carries of one loop.  `at_least_once`: the body is known to run, so what it binds has a value afterwards."""
 
-    lw: StatementContext
+    ctx: StatementContext
     node: Any
     names: list[str]
     loc: Loc | None
@@ -148,21 +148,21 @@ class Loop:
     _behind: slice = field(default_factory=lambda: slice(0))
 
     def __post_init__(self) -> None:
-        self._following = self.lw.effects.known.following
-        self._shared = Ends(serial_now(), self.lw.effects.ties, following=self._following)
+        self._following = self.ctx.effects.known.following
+        self._shared = Ends(serial_now(), self.ctx.effects.ties, following=self._following)
         for name in self.names:
             self._add(Cell(name))
 
     def _add(self, cell: Cell) -> None:
         self.cells.append(cell)
-        value = cell.get(self.lw)
+        value = cell.get(self.ctx)
         self.entry.append(value)
         self.assumed.append(value)
 
     # --------------------------------------------------------------------------------------- tracing
     def trace(self, first: list[Type], rest: list[Type], run: Callable[[list[Value], list[Value]], None]) -> Body:
         """Traces the body to its fixpoint.  Its block takes `first`, the carries, and `rest`."""
-        memory, env = self.lw.loops, self.lw.frame.env
+        memory, env = self.ctx.loops, self.ctx.frame.env
         key = memory.entry(self.node, env), self.at_least_once
 
         def locate(obj: Any) -> Any:
@@ -171,7 +171,7 @@ class Loop:
 
         if key in memory.settled:
             self._begin(*memory.settled[key])
-        decided = self.lw.report.reasons.decisions
+        decided = self.ctx.report.reasons.decisions
         before = len(decided)
         for _ in range(_TRACES):
             del decided[before:]
@@ -189,31 +189,31 @@ class Loop:
         """Starts from where the same loop settled before."""
 
         def fetch(located: Any) -> Any:
-            return located and find(self.lw.frame.env, *located)
+            return located and find(self.ctx.frame.env, *located)
 
         for obj in map(fetch, objects):
             if obj is None or any(cell.obj is obj for cell in self.cells):
                 return
-            self._add(Cell(_label(self.lw, obj), obj))
+            self._add(Cell(_label(self.ctx, obj), obj))
         self.assumed = [a if late else _assumption(e, a) for e, (late, a) in zip(self.entry, assumptions, strict=True)]
         for cell, entry, (late, _) in zip(self.cells, self.entry, assumptions, strict=True):
             cell.head = entry if late else _BOUND
         self._shared.begin(shared, fetch)
 
     def _trace_once(self, first: list[Type], rest: list[Type], run: Callable[..., None]) -> tuple[Body, bool]:
-        lw = self.lw
+        ctx = self.ctx
         templates, types, names = self._templates()
         conditions = self._shared.begin_trace(self._handles(self.entry), self._held_elsewhere())
         self._behind = slice(len(types), len(types) + conditions)
         types += [tensor(bool_, ())] * conditions
         names += [None] * conditions
         builder = trace.builder.nested([*first, *types, *rest], [*([None] * len(first)), *names, *([None] * len(rest))])
-        lw.report.reasons.loop(builder.block, self.loc, len(first))
-        before = lw.frame.env
-        lw.frame.env = dict(before)
-        with lw.effects.region() as region, builder:
+        ctx.report.reasons.loop(builder.block, self.loc, len(first))
+        before = ctx.frame.env
+        ctx.frame.env = dict(before)
+        with ctx.effects.region() as region, builder:
             try:
-                seen = len(lw.effects.snapshots.read)
+                seen = len(ctx.effects.snapshots.read)
                 args = builder.block.args
                 k, m = len(first), len(first) + len(types)
                 self.enter(templates, args[k:m])
@@ -222,14 +222,14 @@ class Loop:
                         run(args[:k], args[m:])
                 except Diverged:
                     self.enter(templates, args[k:m])
-                found = [cell.get(lw) for cell in self.cells]
-                lw.effects.snapshots.check_loop(region.start, seen)
+                found = [cell.get(ctx) for cell in self.cells]
+                ctx.effects.snapshots.check_loop(region.start, seen)
                 done = self._generalise(found, region)
                 done = not self._ends_noted(found) and done
                 ends = self.values(templates, found, builder) if done else []
             finally:
-                lw.frame.env = before
-                lw.effects.restore(region)
+                ctx.frame.env = before
+                ctx.effects.restore(region)
         return Body(builder, templates, types, names, ends, found), done
 
     def _raising_in_a_trip(self, builder: Builder) -> AbstractContextManager[None]:
@@ -238,7 +238,7 @@ class Loop:
         Of a wrong type a value may be only because it is known no more than by its type.
         """
         wrong_type = (TypeError, AttributeError)
-        return nullcontext() if self.at_least_once else raising_in_block(self.lw, builder, but=wrong_type)
+        return nullcontext() if self.at_least_once else raising_in_block(self.ctx, builder, but=wrong_type)
 
     def _templates(self) -> tuple[list[Any], list[Type], list[str | None]]:
         types: list[Type] = []
@@ -286,15 +286,15 @@ class Loop:
 
     def _held(self, x: Any, cell: Cell) -> bool:
         """Whether something else than the cell may hold a Tensor or container."""
-        frame = self.lw.frame
-        maybe = [x, *(other for other, _ in self.lw.effects.ties.spread(x))]
+        frame = self.ctx.frame
+        maybe = [x, *(other for other, _ in self.ctx.effects.ties.spread(x))]
         if any(one.serial < frame.serial for one in maybe):
             return True
-        if sum(part is x for part in parts(cell.get(self.lw))) > 1:
+        if sum(part is x for part in parts(cell.get(self.ctx))) > 1:
             return True
         others = [value for name, value in frame.env.items() if name != cell.name]
-        others += [slot.held for slot in self.lw.effects.attributes.slots.values() if slot is not cell.obj]
-        others += [held_in(x.local) for x in self.lw.effects.containers.pending() if x.local is not cell.obj]
+        others += [slot.held for slot in self.ctx.effects.attributes.slots.values() if slot is not cell.obj]
+        others += [held_in(x.local) for x in self.ctx.effects.containers.pending() if x.local is not cell.obj]
         return any(reaches(value, one, set()) for one in maybe for value in others)
 
     def _tie(self, entry: Any, now: Any, cell: Cell, place: Place, scope: Any) -> None:
@@ -303,7 +303,7 @@ class Loop:
             return
         alike = is_aliased(entry) and type(now) is type(entry)
         if alike and not self._shared.follows(place, entry) and self._held(entry, cell):
-            self.lw.effects.ties.add(entry, now, None, scope=scope)
+            self.ctx.effects.ties.add(entry, now, None, scope=scope)
         for i, (x, y) in enumerate(zip(elements(entry) or (), elements(now) or (), strict=False)):
             self._tie(x, y, cell, (*place, i), scope)
 
@@ -332,7 +332,7 @@ class Loop:
         for i, cell in enumerate(self.cells):
             if cell.head is not _BOUND and not cell.internal:
                 values[i] = cell.head  # what an earlier trip gave the name nobody can reach
-            cell.set(self.lw, values[i])
+            cell.set(self.ctx, values[i])
         scope = trace.builder.block
         for i, (cell, entry, value) in enumerate(zip(self.cells, self.entry, values, strict=True)):
             self._tie(entry, value, cell, (i,), scope)
@@ -354,7 +354,7 @@ class Loop:
                 now.locked, now.snapshot = last.locked, last.snapshot
             elif boxes and now is not last:
                 now.snapshot = snapshot_of(now, last)
-            cell.set(self.lw, value)
+            cell.set(self.ctx, value)
 
     # --------------------------------------------------------------------------------------- values of slots
     def inits(self, templates: list[Any]) -> list[Value]:
@@ -389,7 +389,7 @@ class Loop:
         for obj, before in changed:
             now = obj.content()
             obj.set_content(before)
-            self._add(Cell(_label(self.lw, obj), obj))
+            self._add(Cell(_label(self.ctx, obj), obj))
             obj.set_content(now)
             done = False
         return done
@@ -447,7 +447,7 @@ class Loop:
             hint="give it its final type before the loop, e.g. with ops.zeros_like or astype",
         )
         variable = name.split("'")[1] if name.startswith("'") else ""
-        place = self.lw.frame.places.get(variable)
+        place = self.ctx.frame.places.get(variable)
         return error if place is None else error.again(place, "the trip ends with this value")
 
     def _disagree(self, error: CompileError, name: str) -> CompileError:

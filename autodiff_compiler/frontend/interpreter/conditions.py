@@ -10,89 +10,89 @@ from ...errors import CompileError, StaticValueError
 from ..report.decisions import Decision
 from ..syntax import jumps
 from ..variables.truth_values import negate, truth
-from ..variables.values import Weak
+from ..variables.values import SymScalar
 from .context import StatementContext, statement
 from .control import branch
 
 __all__ = ["as_number", "condition_of", "kept", "note_branch", "truth_at"]
 
 
-def condition_of(lw: StatementContext, node: Any) -> Any:
+def condition_of(ctx: StatementContext, node: Any) -> Any:
     """The truth value of an expression, see `truth`; operands of `and` and `or` need not have a common type."""
     if isinstance(node, gast.BoolOp):
-        return _operand(lw, node, 0, is_and=isinstance(node.op, gast.And))
+        return _operand(ctx, node, 0, is_and=isinstance(node.op, gast.And))
     if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not):
-        return truth(lw, negate(condition_of(lw, node.operand)))
-    return truth_at(lw, node, lw.expr(node))
+        return truth(ctx, negate(condition_of(ctx, node.operand)))
+    return truth_at(ctx, node, ctx.expr(node))
 
 
-def truth_at(lw: StatementContext, node: Any, value: Any) -> Any:
+def truth_at(ctx: StatementContext, node: Any, value: Any) -> Any:
     """The truth value of what an expression gave; an error names the place of the expression."""
     try:
-        return truth(lw, value)
+        return truth(ctx, value)
     except CompileError as error:
-        error.at(lw.place(node).of_user())
+        error.at(ctx.place(node).of_user())
         raise
 
 
-def kept(lw: StatementContext, test: Any) -> bool:
+def kept(ctx: StatementContext, test: Any) -> bool:
     """What a condition of a comprehension says."""
-    condition = condition_of(lw, test)
+    condition = condition_of(ctx, test)
     if not isinstance(condition, bool):
         raise StaticValueError(
             "how many elements a comprehension has must be known at compile time, this condition is not",
             code="AC1303",
-            loc=lw.place(test),
+            loc=ctx.place(test),
             hint="keep all elements and mask them with `ops.where`",
         ).about(condition)
     return condition
 
 
-def _operand(lw: StatementContext, node: Any, i: int, *, is_and: bool) -> Any:
+def _operand(ctx: StatementContext, node: Any, i: int, *, is_and: bool) -> Any:
     """The truth of the operands of an `and` or `or` from number `i` on."""
-    condition = condition_of(lw, node.values[i])
+    condition = condition_of(ctx, node.values[i])
     if i + 1 == len(node.values):
         return condition
     if isinstance(condition, bool):
-        return _operand(lw, node, i + 1, is_and=is_and) if condition == is_and else condition
+        return _operand(ctx, node, i + 1, is_and=is_and) if condition == is_and else condition
 
     def rest() -> Any:
-        return as_number(_operand(lw, node, i + 1, is_and=is_and))
+        return as_number(_operand(ctx, node, i + 1, is_and=is_and))
 
     arms = (rest, lambda: False) if is_and else (lambda: True, rest)
-    return truth(lw, branch(lw, condition, *arms, node=node, name=f"the value of '{'and' if is_and else 'or'}'"))
+    return truth(ctx, branch(ctx, condition, *arms, node=node, name=f"the value of '{'and' if is_and else 'or'}'"))
 
 
 def as_number(condition: Any) -> Any:
     """A truth value as the Python bool that it is, known now or at run time."""
-    return condition if isinstance(condition, bool) else Weak(condition, bool)
+    return condition if isinstance(condition, bool) else SymScalar(condition, bool)
 
 
-def note_branch(lw: StatementContext, node: Any, condition: Any) -> None:
+def note_branch(ctx: StatementContext, node: Any, condition: Any) -> None:
     """Notes what becomes of an `if` or a conditional expression, by the truth value of its condition."""
     if any(isinstance(part, gast.Name) and "#" in part.id for part in gast.walk(node.test)):
         return  # a flag that stands for a `break`, `continue` or `return`, and no branch of the user's
-    loc = lw.frame.tree.loc(node, lw.frame.caller)
+    loc = ctx.frame.tree.loc(node, ctx.frame.caller)
     if isinstance(condition, bool):
         way = Decision(loc, "if", "one branch only", f"its condition is known while compiling: {condition}")
     else:
         way = Decision(loc, "if", "both branches", "its condition is known only at run time", condition)
-    lw.report.reasons.decisions.append(way)
+    ctx.report.reasons.decisions.append(way)
 
 
 @statement("If")
-def _if(lw: StatementContext, node: Any) -> None:
-    condition = condition_of(lw, node.test)
-    note_branch(lw, node, condition)
+def _if(ctx: StatementContext, node: Any) -> None:
+    condition = condition_of(ctx, node.test)
+    note_branch(ctx, node, condition)
     if isinstance(condition, bool):
-        lw.block(node.body if condition else node.orelse)
+        ctx.block(node.body if condition else node.orelse)
         return
-    lw.place(node)
+    ctx.place(node)
     branch(
-        lw,
+        ctx,
         condition,
-        lambda: lw.block(node.body),
-        lambda: lw.block(node.orelse),
+        lambda: ctx.block(node.body),
+        lambda: ctx.block(node.orelse),
         node=node,
         other_returned=jumps.asks_return(node.test),
     )

@@ -45,17 +45,17 @@ class Arm:
     start: int
 
 
-def run_arm(lw: StatementContext, run: Callable[[], Any], returned: bool = False) -> Arm:
+def run_arm(ctx: StatementContext, run: Callable[[], Any], returned: bool = False) -> Arm:
     """Compiles one branch in a block of its own; names and objects are put back afterwards.
 
     `returned`: the function has returned if this branch is taken at all.
     """
-    before, places_before = lw.frame.env, lw.frame.places
-    lw.frame.env, lw.frame.places = dict(before), dict(places_before)
+    before, places_before = ctx.frame.env, ctx.frame.places
+    ctx.frame.env, ctx.frame.places = dict(before), dict(places_before)
     builder = trace.builder.nested()
     result, diverged = None, False
-    lw.arms += 1
-    with lw.effects.region() as region, builder:
+    ctx.arms += 1
+    with ctx.effects.region() as region, builder:
         try:
             result = run()
         except Diverged:
@@ -63,27 +63,29 @@ def run_arm(lw: StatementContext, run: Callable[[], Any], returned: bool = False
         except (CompileError, RecursionError):
             raise
         except Exception as error:  # what Python itself raises on this path, it raises at run time
-            _raises_at_run_time(lw, error)
+            _raises_at_run_time(ctx, error)
             diverged = True
         finally:
-            env, lw.frame.env = lw.frame.env, before
-            places, lw.frame.places = lw.frame.places, places_before
-            objects = lw.effects.restore(region)
-            lw.arms -= 1
+            env, ctx.frame.env = ctx.frame.env, before
+            places, ctx.frame.places = ctx.frame.places, places_before
+            objects = ctx.effects.restore(region)
+            ctx.arms -= 1
     # A closure that is returned may read the names later, so they are joined as if the function went on.
     returned = returned or env.get(jumps.RETURNED) is True
     returned = returned and not any(type(x) is Closure for x in parts(env.get(jumps.RETURN_VALUE)))
     return Arm(builder, env, places, objects, result, diverged, returned, region.start)
 
 
-def _raises_at_run_time(lw: StatementContext, error: Exception) -> None:
-    lw.report.warn(BranchRaisesWarning(f"a branch always raises {type(error).__name__}: {error}", loc=lw.here), lw.here)
+def _raises_at_run_time(ctx: StatementContext, error: Exception) -> None:
+    ctx.report.warn(
+        BranchRaisesWarning(f"a branch always raises {type(error).__name__}: {error}", loc=ctx.here), ctx.here
+    )
     with contextlib.suppress(Diverged):
-        emit_raise(lw, NewException(type(error), error.args, {}))
+        emit_raise(ctx, NewException(type(error), error.args, {}))
 
 
 def branch(
-    lw: StatementContext,
+    ctx: StatementContext,
     condition: Value,
     then: Callable[[], Any],
     other: Callable[[], Any],
@@ -97,18 +99,18 @@ def branch(
     `node`: what they belong to, if not to the present place.  `other_returned`: the function has returned when the
     second branch is taken.
     """
-    loc = lw.frame.tree.loc(node, lw.frame.caller) if node is not None else lw.here
-    a, b = run_arm(lw, then), run_arm(lw, other, other_returned)
-    join = Join(a.builder, b.builder, (loc, None), a.start, (a.objects, b.objects), lw.effects.ties, condition)
+    loc = ctx.frame.tree.loc(node, ctx.frame.caller) if node is not None else ctx.here
+    a, b = run_arm(ctx, then), run_arm(ctx, other, other_returned)
+    join = Join(a.builder, b.builder, (loc, None), a.start, (a.objects, b.objects), ctx.effects.ties, condition)
     if a.diverged or b.diverged:
         survivor = b if a.diverged else a
         template = _survivor_template(join, survivor)
         if a.diverged and b.diverged:
             template = (None, {}, {})
     else:
-        if lw.derivatives.kept is not None and lw.derivatives.kept.depth == lw.depth:
-            _keep(lw, a, b, node)
-        template = _joined_template(lw, join, a, b, name)
+        if ctx.derivatives.kept is not None and ctx.derivatives.kept.depth == ctx.depth:
+            _keep(ctx, a, b, node)
+        template = _joined_template(ctx, join, a, b, name)
     result_template, names, objects = template
     trace.builder.loc = loc
     op = trace.builder.emit_op(
@@ -119,23 +121,23 @@ def branch(
     whole = result_template, names, tuple(t for _, t in objects.values())
     filled = fill(whole, op.results, join.tied(op))
     _name_results(filled[1])
-    lw.frame.env.update(filled[1])
-    for name_ in [n for n in lw.frame.env if n in names and lw.frame.env[n] is UNBOUND]:
-        del lw.frame.env[name_]
+    ctx.frame.env.update(filled[1])
+    for name_ in [n for n in ctx.frame.env if n in names and ctx.frame.env[n] is UNBOUND]:
+        del ctx.frame.env[name_]
     for (obj, _), held in zip(objects.values(), filled[2], strict=True):
-        lw.effects.touch(obj)
+        ctx.effects.touch(obj)
         obj.set_content(obj.of_value(held))
     return filled[0]
 
 
-def _keep(lw: StatementContext, a: Arm, b: Arm, node: Any) -> None:
+def _keep(ctx: StatementContext, a: Arm, b: Arm, node: Any) -> None:
     """In the code of a hook of the backward pass: to return None is to return the gradients that it was given."""
-    assert lw.derivatives.kept is not None
-    gradients = lw.derivatives.kept.gradients
+    assert ctx.derivatives.kept is not None
+    gradients = ctx.derivatives.kept.gradients
     one, other = (arm.env.get(jumps.RETURN_VALUE, UNBOUND) for arm in (a, b))
     if one is not UNBOUND and other is not UNBOUND:
         a.env[jumps.RETURN_VALUE], b.env[jumps.RETURN_VALUE] = instead_of_none(one, other, gradients)
-    place = None if node is None else place_in_return(lw.frame, node)
+    place = None if node is None else place_in_return(ctx.frame, node)
     if place is not None and place < len(gradients):
         a.result, b.result = instead_of_none(a.result, b.result, gradients if place < 0 else [gradients[place]])
 
@@ -147,7 +149,7 @@ def _name_results(env: dict[str, Any]) -> None:
 
 
 def _joined_template(
-    lw: StatementContext, join: Join, a: Arm, b: Arm, name: str
+    ctx: StatementContext, join: Join, a: Arm, b: Arm, name: str
 ) -> tuple[Any, dict[str, Any], dict[int, Any]]:
     result = join.join(a.result, b.result, name)
     elsewhere = join.places[0]
@@ -157,31 +159,31 @@ def _joined_template(
         if x is not y:
             join.places = a.places.get(n, elsewhere), b.places.get(n, elsewhere)
             names[n] = _joined_name(join, a, b, n)
-        elif lw.frame.env.get(n, UNBOUND) is not x:
+        elif ctx.frame.env.get(n, UNBOUND) is not x:
             names[n] = x
     objects: dict[int, Any] = {}
     for key in {**a.objects, **b.objects}:
         obj = (a.objects.get(key) or b.objects[key])[0]
         x, y = (arm.objects[key][1] if key in arm.objects else obj.content() for arm in (a, b))
         x, y = obj.as_value(x), obj.as_value(y)
-        objects[key] = (obj, _joined_content(lw, join, a, b, obj, x, y))
+        objects[key] = (obj, _joined_content(ctx, join, a, b, obj, x, y))
     return result, names, objects
 
 
-def _joined_content(lw: StatementContext, join: Join, a: Arm, b: Arm, obj: Any, x: Any, y: Any) -> Any:
+def _joined_content(ctx: StatementContext, join: Join, a: Arm, b: Arm, obj: Any, x: Any, y: Any) -> Any:
     """What an object changed in a branch holds afterwards; a CompileError if the branches disagree."""
     for content in (x, y):
         if isinstance(content, CompileError):
             return content
     # What this call made, and the path that returned does not hand on, is not read there.
-    own = elements(obj) is not None and obj.serial > lw.frame.serial
+    own = elements(obj) is not None and obj.serial > ctx.frame.serial
     if own and a.returned is not b.returned:
         left, staying, others = (a, y, join.a) if a.returned else (b, x, join.b)
         if not any(part is obj for part in parts(left.env.get(jumps.RETURN_VALUE))):
             return join.with_undef(staying, others)
-    known = name_of(lw, obj, local=True)
+    known = name_of(ctx, obj, local=True)
     name = f"'{known}'" if known else f"an object changed in a branch ({describe(obj)})"
-    opened = lw.effects.containers.of_outside(obj)
+    opened = ctx.effects.containers.of_outside(obj)
     name = obj.label or (name if opened is None else opened.what)
     try:
         return join.join(x, y, name)

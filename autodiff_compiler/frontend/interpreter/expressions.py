@@ -28,17 +28,17 @@ _contents = operator.attrgetter("cell_contents")
 
 
 @expression("Constant")
-def _constant(lw: StatementContext, node: Any) -> Any:
+def _constant(ctx: StatementContext, node: Any) -> Any:
     if isinstance(node.value, complex):
-        raise lw.refused(node)
+        raise ctx.refused(node)
     return node.value
 
 
 @expression("Kept")
-def _kept_at_break(lw: StatementContext, node: Any) -> Any:
+def _kept_at_break(ctx: StatementContext, node: Any) -> Any:
     """What a name holds at a `break` (see `jumps.Kept`); UNBOUND where nothing is to be kept."""
     when, name, kept = node.value
-    env, late = lw.frame.env, lw.frame.late
+    env, late = ctx.frame.env, ctx.frame.late
     value = env.get(name, UNBOUND)
     bound = not is_unbound(value)
     if when == "before":
@@ -52,51 +52,51 @@ def _kept_at_break(lw: StatementContext, node: Any) -> Any:
 
 
 @expression("Name")
-def _name(lw: StatementContext, node: Any) -> Any:
-    return read_name(lw, lw.frame, node.id, node)
+def _name(ctx: StatementContext, node: Any) -> Any:
+    return read_name(ctx, ctx.frame, node.id, node)
 
 
-def read_name(lw: StatementContext, frame: Frame, name: str, node: Any) -> Any:
+def read_name(ctx: StatementContext, frame: Frame, name: str, node: Any) -> Any:
     """The value of a name: a local one, one of an enclosing compiled function, or one of the world outside."""
     holder = frame.holder(name)
     if holder is not None:
-        place = lw.place(node)
+        place = ctx.place(node)
         value = holder.local(name, place)
-        lw.effects.snapshots.note_read(value, place)
+        ctx.effects.snapshots.note_read(value, place)
         if holder is not frame:
-            note_name(lw, holder, name, value)
+            note_name(ctx, holder, name, value)
         return value
     bindings = frame.bindings
     kind, value = bindings.lookup(name)
     if kind == "builtin":
-        lw.outside.builtin(name, bindings.globals, bindings.builtins)
+        ctx.outside.builtin(name, bindings.globals, bindings.builtins)
         return value
     if kind == "closure":
         cell = bindings.cells[name]
         what, quick = f"closure {name}", (_contents, cell)
-        return lw.outside.read(value, ("cell", id(cell)), what, lambda: cell.cell_contents, quick=quick)
+        return ctx.outside.read(value, ("cell", id(cell)), what, lambda: cell.cell_contents, quick=quick)
     space = bindings.globals
     key, what = ("global", id(space), name), f"global {name}"
-    return lw.outside.read(value, key, what, lambda: space[name], quick=(space.__getitem__, name))
+    return ctx.outside.read(value, key, what, lambda: space[name], quick=(space.__getitem__, name))
 
 
 @expression("Attribute")
-def _attribute(lw: StatementContext, node: Any) -> Any:
-    owner = lw.expr(node.value)
-    lw.place(node)
-    return operators.attribute(lw, owner, node.attr)
+def _attribute(ctx: StatementContext, node: Any) -> Any:
+    owner = ctx.expr(node.value)
+    ctx.place(node)
+    return operators.attribute(ctx, owner, node.attr)
 
 
 @expression("Subscript")
-def _subscript(lw: StatementContext, node: Any) -> Any:
-    owner, index = lw.expr(node.value), lw.expr(node.slice)
-    lw.place(node)
-    return operators.subscript(lw, owner, index)
+def _subscript(ctx: StatementContext, node: Any) -> Any:
+    owner, index = ctx.expr(node.value), ctx.expr(node.slice)
+    ctx.place(node)
+    return operators.subscript(ctx, owner, index)
 
 
 @expression("Slice")
-def _slice(lw: StatementContext, node: Any) -> Any:
-    bounds = [lw.expr(n) if n is not None else None for n in (node.lower, node.upper, node.step)]
+def _slice(ctx: StatementContext, node: Any) -> Any:
+    bounds = [ctx.expr(n) if n is not None else None for n in (node.lower, node.upper, node.step)]
     for b in bounds:
         if not is_static(b):
             raise StaticValueError(
@@ -108,141 +108,141 @@ def _slice(lw: StatementContext, node: Any) -> Any:
 
 
 @expression("BinOp")
-def _binop(lw: StatementContext, node: Any) -> Any:
-    a, b = lw.expr(node.left), lw.expr(node.right)
-    lw.place(node)
+def _binop(ctx: StatementContext, node: Any) -> Any:
+    a, b = ctx.expr(node.left), ctx.expr(node.right)
+    ctx.place(node)
     try:
-        return operators.binary(lw, type(node.op).__name__, a, b)
+        return operators.binary(ctx, type(node.op).__name__, a, b)
     except CompileError as error:
-        lw.report.reasons.name_operands(error, lw.frame, (node.left, node.right), (a, b))
+        ctx.report.reasons.name_operands(error, ctx.frame, (node.left, node.right), (a, b))
         raise
 
 
 @expression("UnaryOp")
-def _unary(lw: StatementContext, node: Any) -> Any:
+def _unary(ctx: StatementContext, node: Any) -> Any:
     if isinstance(node.op, gast.Not):
-        return truth_values.negate(condition_of(lw, node.operand))
-    x = lw.expr(node.operand)
-    lw.place(node)
-    return operators.unary(lw, type(node.op).__name__, x)
+        return truth_values.negate(condition_of(ctx, node.operand))
+    x = ctx.expr(node.operand)
+    ctx.place(node)
+    return operators.unary(ctx, type(node.op).__name__, x)
 
 
 @expression("Compare")
-def _compare(lw: StatementContext, node: Any) -> Any:
-    return _chain(lw, node, _compared(lw, node.left), 0)
+def _compare(ctx: StatementContext, node: Any) -> Any:
+    return _chain(ctx, node, _compared(ctx, node.left), 0)
 
 
-def _compared(lw: StatementContext, node: Any) -> Any:
+def _compared(ctx: StatementContext, node: Any) -> Any:
     """An operand of a comparison."""
     number = complex_literal(node)
-    return lw.expr(node) if number is None else number
+    return ctx.expr(node) if number is None else number
 
 
-def _chain(lw: StatementContext, node: Any, left: Any, i: int) -> Any:
+def _chain(ctx: StatementContext, node: Any, left: Any, i: int) -> Any:
     """Comparison number i of ``a < b < c`` and the rest, which is evaluated only if it holds."""
-    right = _compared(lw, node.comparators[i])
-    lw.place(node)
+    right = _compared(ctx, node.comparators[i])
+    ctx.place(node)
     try:
-        result = comparison.compare(lw, type(node.ops[i]).__name__, left, right)
+        result = comparison.compare(ctx, type(node.ops[i]).__name__, left, right)
     except CompileError as error:
         before = node.comparators[i - 1] if i else node.left
-        lw.report.reasons.name_operands(error, lw.frame, (before, node.comparators[i]), (left, right))
+        ctx.report.reasons.name_operands(error, ctx.frame, (before, node.comparators[i]), (left, right))
         raise
     if i + 1 == len(node.ops):
         return result
-    return _short_circuit(lw, truth(lw, result), result, lambda: _chain(lw, node, right, i + 1), node, is_and=True)
+    return _short_circuit(ctx, truth(ctx, result), result, lambda: _chain(ctx, node, right, i + 1), node, is_and=True)
 
 
 @expression("BoolOp")
-def _boolop(lw: StatementContext, node: Any) -> Any:
+def _boolop(ctx: StatementContext, node: Any) -> Any:
     is_and = isinstance(node.op, gast.And)
 
     def rest(i: int) -> Any:
-        value = lw.expr(node.values[i])
+        value = ctx.expr(node.values[i])
         if i + 1 == len(node.values):
             return value
-        condition = truth_at(lw, node.values[i], value)
-        return _short_circuit(lw, condition, value, lambda: rest(i + 1), node, is_and=is_and)
+        condition = truth_at(ctx, node.values[i], value)
+        return _short_circuit(ctx, condition, value, lambda: rest(i + 1), node, is_and=is_and)
 
     return rest(0)
 
 
-def _short_circuit(lw: StatementContext, condition: Any, left: Any, right: Any, node: Any, *, is_and: bool) -> Any:
+def _short_circuit(ctx: StatementContext, condition: Any, left: Any, right: Any, node: Any, *, is_and: bool) -> Any:
     if isinstance(condition, bool):
         return right() if condition == is_and else left
     arms = (right, lambda: left) if is_and else (lambda: left, right)
-    return branch(lw, condition, *arms, node=node, name=f"the value of '{'and' if is_and else 'or'}'")
+    return branch(ctx, condition, *arms, node=node, name=f"the value of '{'and' if is_and else 'or'}'")
 
 
 @expression("IfExp")
-def _ternary(lw: StatementContext, node: Any) -> Any:
-    condition = condition_of(lw, node.test)
-    note_branch(lw, node, condition)
+def _ternary(ctx: StatementContext, node: Any) -> Any:
+    condition = condition_of(ctx, node.test)
+    note_branch(ctx, node, condition)
     if isinstance(condition, bool):
-        return lw.expr(node.body if condition else node.orelse)
-    lw.place(node)
+        return ctx.expr(node.body if condition else node.orelse)
+    ctx.place(node)
     return branch(
-        lw,
+        ctx,
         condition,
-        lambda: lw.expr(node.body),
-        lambda: lw.expr(node.orelse),
+        lambda: ctx.expr(node.body),
+        lambda: ctx.expr(node.orelse),
         node=node,
         name="the value of the conditional",
     )
 
 
 @expression("NamedExpr")
-def _walrus(lw: StatementContext, node: Any) -> Any:
-    value = lw.expr(node.value)
-    frame = lw.frame
-    while lw.frame.arms is not None and lw.frame.outer is not None:  # it binds in the function around a comprehension
-        if lw.frame.arms != lw.arms:
+def _walrus(ctx: StatementContext, node: Any) -> Any:
+    value = ctx.expr(node.value)
+    frame = ctx.frame
+    while ctx.frame.arms is not None and ctx.frame.outer is not None:  # it binds in the function around a comprehension
+        if ctx.frame.arms != ctx.arms:
             raise UnsupportedSyntaxError(
                 "':=' where a branch inside a comprehension is chosen at run time",
                 code="AC1103",
-                loc=lw.place(node),
+                loc=ctx.place(node),
                 hint="write the comprehension as a loop",
             )
-        lw.frame = lw.frame.outer
+        ctx.frame = ctx.frame.outer
     try:
-        store(lw, node.target, value)
+        store(ctx, node.target, value)
     finally:
-        lw.frame = frame
+        ctx.frame = frame
     return value
 
 
 @expression("Lambda")
-def _lambda(lw: StatementContext, node: Any) -> Any:
-    return make_closure(lw, node)
+def _lambda(ctx: StatementContext, node: Any) -> Any:
+    return make_closure(ctx, node)
 
 
 @expression("Call")
-def _call(lw: StatementContext, node: Any) -> Any:
-    fn = lw.expr(node.func)
+def _call(ctx: StatementContext, node: Any) -> Any:
+    fn = ctx.expr(node.func)
     args: list[Any] = []
     for a in node.args:
         if isinstance(a, gast.Starred):
-            args += iterate_static(lw, lw.expr(a.value))
+            args += iterate_static(ctx, ctx.expr(a.value))
         else:
-            args.append(lw.expr(a))
+            args.append(ctx.expr(a))
     kwargs: dict[str, Any] = {}
     for k in node.keywords:
         if k.arg is None:
-            kwargs |= lw.expr(k.value)
+            kwargs |= ctx.expr(k.value)
         else:
-            kwargs[k.arg] = lw.expr(k.value)
-    lw.place(node)
+            kwargs[k.arg] = ctx.expr(k.value)
+    ctx.place(node)
     if fn is super and not args:
-        return _super(lw, node)
+        return _super(ctx, node)
     try:
-        return call(lw, fn, args, kwargs)
+        return call(ctx, fn, args, kwargs)
     except CompileError as error:
-        _name_arguments(lw, error, node, fn, args, kwargs)
+        _name_arguments(ctx, error, node, fn, args, kwargs)
         raise
 
 
 def _name_arguments(
-    lw: StatementContext, error: CompileError, node: Any, fn: Any, args: list[Any], kwargs: dict[str, Any]
+    ctx: StatementContext, error: CompileError, node: Any, fn: Any, args: list[Any], kwargs: dict[str, Any]
 ) -> None:
     """Says what the arguments of a call are, and the object of a method."""
     nodes, values = [], []
@@ -251,8 +251,8 @@ def _name_arguments(
     if not any(isinstance(a, gast.Starred) for a in node.args):
         nodes, values = [*nodes, *node.args], [*values, *args]
     named = [k for k in node.keywords if k.arg is not None]
-    lw.report.reasons.name_operands(
-        error, lw.frame, [*nodes, *[k.value for k in named]], [*values, *[kwargs[k.arg] for k in named]]
+    ctx.report.reasons.name_operands(
+        error, ctx.frame, [*nodes, *[k.value for k in named]], [*values, *[kwargs[k.arg] for k in named]]
     )
 
 
@@ -262,69 +262,69 @@ def outside_class() -> CompileError:
     return UnsupportedSyntaxError(text, code="AC1103", hint="name the class whose method is meant: `Base.method(self)`")
 
 
-def _super(lw: StatementContext, node: Any) -> Any:
-    frame: Frame | None = lw.frame
+def _super(ctx: StatementContext, node: Any) -> Any:
+    frame: Frame | None = ctx.frame
     while frame is not None and frame.method_of is None:
         frame = frame.outer
     if frame is None or frame.method_of is None:
-        raise outside_class().at(lw.place(node))
+        raise outside_class().at(ctx.place(node))
     defining, owner = frame.method_of
     return LocalSuper(defining, owner) if type(owner) is LocalObject else super(defining, owner)
 
 
 # ---------------------------------------------------------------------------------------------------- displays
-def _items(lw: StatementContext, nodes: list[Any]) -> list[Any]:
+def _items(ctx: StatementContext, nodes: list[Any]) -> list[Any]:
     out: list[Any] = []
     for n in nodes:
         if isinstance(n, gast.Starred):
-            out += iterate_static(lw, lw.expr(n.value))
+            out += iterate_static(ctx, ctx.expr(n.value))
         else:
-            out.append(lw.expr(n))
+            out.append(ctx.expr(n))
     return out
 
 
 @expression("Tuple")
-def _tuple(lw: StatementContext, node: Any) -> Any:
-    return tuple(_items(lw, node.elts))
+def _tuple(ctx: StatementContext, node: Any) -> Any:
+    return tuple(_items(ctx, node.elts))
 
 
 @expression("List")
-def _list(lw: StatementContext, node: Any) -> Any:
-    return LocalList(_items(lw, node.elts))
+def _list(ctx: StatementContext, node: Any) -> Any:
+    return LocalList(_items(ctx, node.elts))
 
 
 @expression("Set")
-def _set(lw: StatementContext, node: Any) -> Any:
-    items = _items(lw, node.elts)
+def _set(ctx: StatementContext, node: Any) -> Any:
+    items = _items(ctx, node.elts)
     for i in items:
         requirements.require_static(i, "an element of a set")
     return LocalSet(items)
 
 
 @expression("Dict")
-def _dict(lw: StatementContext, node: Any) -> Any:
+def _dict(ctx: StatementContext, node: Any) -> Any:
     out = LocalDict()
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
-            out.update(lw.expr(value))
+            out.update(ctx.expr(value))
         else:
-            name = requirements.require_static(lw.expr(key), "a dictionary key")  # evaluated before its value
-            out[name] = lw.expr(value)
+            name = requirements.require_static(ctx.expr(key), "a dictionary key")  # evaluated before its value
+            out[name] = ctx.expr(value)
     return out
 
 
 @expression("ListComp", "SetComp", "DictComp")
-def _comprehension(lw: StatementContext, node: Any) -> Any:
+def _comprehension(ctx: StatementContext, node: Any) -> Any:
     """Always unrolled, in a scope of its own; its first iterable belongs to the scope around it."""
     targets = frozenset(n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name))
-    first = iterate_live(lw, lw.expr(node.generators[0].iter))
+    first = iterate_live(ctx, ctx.expr(node.generators[0].iter))
     items: list[Any] = []
-    frame = lw.frame
-    lw.frame = frame.comprehension(targets, lw.arms)
+    frame = ctx.frame
+    ctx.frame = frame.comprehension(targets, ctx.arms)
     try:
-        _generate(lw, node, 0, first, items)
+        _generate(ctx, node, 0, first, items)
     finally:
-        lw.frame = frame
+        ctx.frame = frame
     if isinstance(node, gast.DictComp):
         return LocalDict(items)
     if isinstance(node, gast.SetComp):
@@ -334,44 +334,44 @@ def _comprehension(lw: StatementContext, node: Any) -> Any:
     return LocalList(items)
 
 
-def _generate(lw: StatementContext, node: Any, depth: int, elements: Any, items: list[Any]) -> None:
+def _generate(ctx: StatementContext, node: Any, depth: int, elements: Any, items: list[Any]) -> None:
     """Appends what the clauses from number `depth` on give; `elements` are those of that clause's iterable."""
     if depth == len(node.generators):
         if isinstance(node, gast.DictComp):
-            items.append((requirements.require_static(lw.expr(node.key), "a dictionary key"), lw.expr(node.value)))
+            items.append((requirements.require_static(ctx.expr(node.key), "a dictionary key"), ctx.expr(node.value)))
         else:
-            items.append(lw.expr(node.elt))
+            items.append(ctx.expr(node.elt))
         return
     generator = node.generators[depth]
     for number, item in enumerate(elements):
-        with turn(lw, generator, number):
-            store(lw, generator.target, item)
-            if all(kept(lw, test) for test in generator.ifs):
+        with turn(ctx, generator, number):
+            store(ctx, generator.target, item)
+            if all(kept(ctx, test) for test in generator.ifs):
                 inner = node.generators[depth + 1].iter if depth + 1 < len(node.generators) else None
-                _generate(lw, node, depth + 1, inner and iterate_live(lw, lw.expr(inner)), items)
+                _generate(ctx, node, depth + 1, inner and iterate_live(ctx, ctx.expr(inner)), items)
 
 
 @expression("JoinedStr")
-def _fstring(lw: StatementContext, node: Any) -> Any:
-    return concatenated(*lw.exprs(node.values))
+def _fstring(ctx: StatementContext, node: Any) -> Any:
+    return concatenated(*ctx.exprs(node.values))
 
 
 @expression("FormattedValue")
-def _formatted(lw: StatementContext, node: Any) -> Any:
-    value = lw.expr(node.value)
-    spec = lw.expr(node.format_spec) if node.format_spec is not None else ""
-    lw.place(node)
-    return formatted(lw, value, chr(node.conversion) if node.conversion > 0 else "", spec)
+def _formatted(ctx: StatementContext, node: Any) -> Any:
+    value = ctx.expr(node.value)
+    spec = ctx.expr(node.format_spec) if node.format_spec is not None else ""
+    ctx.place(node)
+    return formatted(ctx, value, chr(node.conversion) if node.conversion > 0 else "", spec)
 
 
 @expression("Starred")
-def _starred(lw: StatementContext, node: Any) -> Any:
-    raise lw.refused(node)
+def _starred(ctx: StatementContext, node: Any) -> Any:
+    raise ctx.refused(node)
 
 
 @expression("Await", "Yield", "YieldFrom")
-def _suspended(lw: StatementContext, node: Any) -> Any:
-    raise lw.refused(node)
+def _suspended(ctx: StatementContext, node: Any) -> Any:
+    raise ctx.refused(node)
 
 
 __all__ = ["read_name"]

@@ -30,14 +30,14 @@ __all__: list[str] = []
 
 
 @expression("GeneratorExp")
-def _generator(lw: StatementContext, node: Any) -> Any:
+def _generator(ctx: StatementContext, node: Any) -> Any:
     for clause in node.generators:
-        error = unsupported_syntax.reject(clause, lw.frame.tree)
+        error = unsupported_syntax.reject(clause, ctx.frame.tree)
         if error is not None:
             raise error
-    items = lw.expr(node.generators[0].iter)
+    items = ctx.expr(node.generators[0].iter)
     own = not isinstance(items, Iterated)
-    return Iterated(_Generator(lw, node, iteration_of(lw, items), own), "generator")
+    return Iterated(_Generator(ctx, node, iteration_of(ctx, items), own), "generator")
 
 
 def _counting(x: Iteration) -> Iterated:
@@ -65,70 +65,70 @@ class _Position(Progress):
 class _Generator(Iteration):
     """The elements of a generator expression."""
 
-    def __init__(self, lw: StatementContext, node: Any, over: Iteration, own: bool) -> None:
-        self._lw, self._node, self._home = lw, node, lw.frame
+    def __init__(self, ctx: StatementContext, node: Any, over: Iteration, own: bool) -> None:
+        self._lw, self._node, self._home = ctx, node, ctx.frame
         self._own, counting = own, _counting(over)
         self._first = first = over if isinstance(over, Iterated) else counting
         targets = frozenset(n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name))
-        self._position = _Position(lw.frame.comprehension(targets, lw.arms), counting)
+        self._position = _Position(ctx.frame.comprehension(targets, ctx.arms), counting)
         self._runs = False
         nested = len(node.generators) > 1
         self.length = ENDLESS if nested else first.length
         walrus = any(isinstance(n, gast.NamedExpr) for n in gast.walk(node))  # which a loop would have to carry
         self.force_unroll = nested or walrus or bool(node.generators[0].ifs) or first.source.force_unroll
 
-    def most(self, lw: ValueContext) -> None:
+    def most(self, ctx: ValueContext) -> None:
         """The clauses see to the limit."""
 
     def runs_code(self) -> bool:
         return True
 
-    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
+    def following(self, ctx: ValueContext, i: int) -> tuple[Any, int]:
         position = self._position
         if position.broken is not None:
-            raise position.broken.again(lw.here, "used here")
-        lw.effects.touch(position)
+            raise position.broken.again(ctx.here, "used here")
+        ctx.effects.touch(position)
         return self._in_scope(self._resume), i + 1
 
     def _in_scope(self, run: Any, *args: Any) -> Any:
-        lw = self._lw
+        ctx = self._lw
         if self._runs:
             raise ValueError("generator already executing")
-        caller, scope, loc = lw.frame, self._position.frame, lw.here
+        caller, scope, loc = ctx.frame, self._position.frame, ctx.here
         # A walrus binds in the function around: it must be the one whose branches are being compiled.
-        scope.arms = lw.arms if caller is self._home else 0
-        lw.frame, self._runs = scope, True
+        scope.arms = ctx.arms if caller is self._home else 0
+        ctx.frame, self._runs = scope, True
         try:
             return run(*args)
         except StopIteration as error:
             raise RuntimeError("generator raised StopIteration") from error
         finally:
-            lw.frame, self._runs = caller, False
+            ctx.frame, self._runs = caller, False
             trace.builder.loc = loc
 
     def _resume(self) -> Any:
         """Runs the clauses up to the next element, or END."""
-        lw = self._lw
+        ctx = self._lw
         position, clauses = self._position, self._node.generators
         while position.stack:
             depth = len(position.stack)
             iterator, clause = position.stack[-1], clauses[depth - 1]
-            most = iterator.most(lw)
+            most = iterator.most(ctx)
             if most is not None and ENDLESS > iterator.cursor.taken >= most:
                 raise LoopError(f"a clause of a generator expression goes over more than {most} elements")
-            item = iterator.advance(lw)
+            item = iterator.advance(ctx)
             if item is END:
                 position.stack = position.stack[:-1]
                 continue
             with ExitStack() as turns:
                 for one, at in zip(clauses, position.stack, strict=False):
-                    turns.enter_context(turn(lw, one, at.cursor.taken - 1))
-                store(lw, clause.target, item)
-                if not all(kept(lw, test) for test in clause.ifs):
+                    turns.enter_context(turn(ctx, one, at.cursor.taken - 1))
+                store(ctx, clause.target, item)
+                if not all(kept(ctx, test) for test in clause.ifs):
                     continue
                 if depth == len(clauses):
-                    return lw.expr(self._node.elt)
-                inner = iteration_of(lw, lw.expr(clauses[depth].iter))
+                    return ctx.expr(self._node.elt)
+                inner = iteration_of(ctx, ctx.expr(clauses[depth].iter))
             position.stack = (*position.stack, _counting(inner))
         return END
 
@@ -139,24 +139,24 @@ class _Generator(Iteration):
     def parts_inside(self) -> Iterable[Iteration]:
         return [self._first]
 
-    def enter(self, lw: ValueContext) -> None:
+    def enter(self, ctx: ValueContext) -> None:
         # Of an iterator of its own, elements were taken only by the trips that were peeled off.
-        (self._first.source if self._own else self._first).enter(lw)
+        (self._first.source if self._own else self._first).enter(ctx)
 
-    def end(self, lw: ValueContext, certain: bool) -> None:
+    def end(self, ctx: ValueContext, certain: bool) -> None:
         self._position.frame.env.clear()  # the values of a trip, which are nothing after the loop
-        self._first.end(lw, certain)
+        self._first.end(ctx, certain)
 
     def sequences(self) -> list[Value]:
         return self._first.sequences()
 
-    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self._in_scope(self._of, self._first.element(lw, index, parts))
+    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self._in_scope(self._of, self._first.element(ctx, index, parts))
 
-    def item_at(self, lw: ValueContext, index: Value) -> Any:
-        return self._in_scope(self._of, self._first.item_at(lw, index))
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
+        return self._in_scope(self._of, self._first.item_at(ctx, index))
 
     def _of(self, item: Any) -> Any:
-        lw = self._lw
-        store(lw, self._node.generators[0].target, item)
-        return lw.expr(self._node.elt)
+        ctx = self._lw
+        store(ctx, self._node.generators[0].target, item)
+        return ctx.expr(self._node.elt)

@@ -53,36 +53,36 @@ class _Restart(Exception):
 
 # ---------------------------------------------------------------------------------------------------- for
 @statement("For")
-def _for(lw: StatementContext, node: Any) -> None:
-    items = lw.expr(node.iter)
+def _for(ctx: StatementContext, node: Any) -> None:
+    items = ctx.expr(node.iter)
     try:
-        iteration = iteration_of(lw, items).begin(lw)
+        iteration = iteration_of(ctx, items).begin(ctx)
     except CompileError as error:
-        error.at(lw.place(node.iter).of_user())
+        error.at(ctx.place(node.iter).of_user())
         raise
-    lw.place(node)
+    ctx.place(node)
     n = iteration.length
     if not isinstance(n, int):
-        _decided(lw, node, KEPT, "how many trips it has is known only at run time", n)
-        _keep(lw, node, iteration, n)
-    elif n == 0 or (not iteration.force_keep and (n <= lw.options.unroll_limit or iteration.force_unroll)):
-        few = f"up to {lw.options.unroll_limit} (`unroll_limit`) are unrolled"
-        _decided(lw, node, f"unrolled, {_trips(n)}", "`unroll(...)` asks for it" if iteration.force_unroll else few)
-        _unroll_all(lw, node, iteration)
+        _decided(ctx, node, KEPT, "how many trips it has is known only at run time", n)
+        _keep(ctx, node, iteration, n)
+    elif n == 0 or (not iteration.force_keep and (n <= ctx.options.unroll_limit or iteration.force_unroll)):
+        few = f"up to {ctx.options.unroll_limit} (`unroll_limit`) are unrolled"
+        _decided(ctx, node, f"unrolled, {_trips(n)}", "`unroll(...)` asks for it" if iteration.force_unroll else few)
+        _unroll_all(ctx, node, iteration)
     else:
-        _keep_or_unroll(lw, node, iteration, n)
+        _keep_or_unroll(ctx, node, iteration, n)
 
 
-def _keep_or_unroll(lw: StatementContext, node: Any, iteration: Iteration, n: int) -> None:
-    key = lw.loops.key(node, n, lw.frame.env)
-    problem = lw.loops.decisions.get(key)
+def _keep_or_unroll(ctx: StatementContext, node: Any, iteration: Iteration, n: int) -> None:
+    key = ctx.loops.key(node, n, ctx.frame.env)
+    problem = ctx.loops.decisions.get(key)
     if not isinstance(problem, CompileError):
-        problem = lw.loops.decisions[key] = _try_keep(lw, node, iteration, n, problem)
+        problem = ctx.loops.decisions[key] = _try_keep(ctx, node, iteration, n, problem)
         if not isinstance(problem, CompileError):
-            few = f"up to {lw.options.unroll_limit} (`unroll_limit`) are unrolled"
+            few = f"up to {ctx.options.unroll_limit} (`unroll_limit`) are unrolled"
             many = "`keep(...)` asks for it" if iteration.force_keep else few
             peeled = " behind its first trip, which settles the types" if problem == "peeled" else ""
-            _decided(lw, node, f"{KEPT}{peeled}, {_trips(n)}", many)
+            _decided(ctx, node, f"{KEPT}{peeled}, {_trips(n)}", many)
             return
     if iteration.force_keep:
         raise LoopError(
@@ -92,56 +92,56 @@ def _keep_or_unroll(lw: StatementContext, node: Any, iteration: Iteration, n: in
             notes=problem.notes,
             hint=problem.hint,
         )
-    if n > lw.options.unroll_max:
-        raise _too_long(lw, f"a loop of {n} trips", problem)
-    _warn_of_trips(lw, node, n, problem)
-    lw.place(node)
-    _decided(lw, node, f"unrolled, {_trips(n)}", f"it cannot be kept as a loop: {problem.message}")
-    _unroll_all(lw, node, iteration)
+    if n > ctx.options.unroll_max:
+        raise _too_long(ctx, f"a loop of {n} trips", problem)
+    _warn_of_trips(ctx, node, n, problem)
+    ctx.place(node)
+    _decided(ctx, node, f"unrolled, {_trips(n)}", f"it cannot be kept as a loop: {problem.message}")
+    _unroll_all(ctx, node, iteration)
 
 
-def _decided(lw: StatementContext, node: Any, outcome: str, why: str, because_of: Any = None) -> None:
+def _decided(ctx: StatementContext, node: Any, outcome: str, why: str, because_of: Any = None) -> None:
     """Notes what becomes of a loop."""
-    loc = lw.frame.tree.loc(node, lw.frame.caller)
-    lw.report.reasons.decisions.append(Decision(loc, type(node).__name__.lower(), outcome, why, because_of))
+    loc = ctx.frame.tree.loc(node, ctx.frame.caller)
+    ctx.report.reasons.decisions.append(Decision(loc, type(node).__name__.lower(), outcome, why, because_of))
 
 
 def _trips(n: int) -> str:
     return "1 trip" if n == 1 else f"{n} trips"
 
 
-def _too_long(lw: StatementContext, loop: str, problem: CompileError) -> LoopError:
+def _too_long(ctx: StatementContext, loop: str, problem: CompileError) -> LoopError:
     message = f"{loop} is too long to unroll and cannot be kept: {problem.message}"
-    limit = f"`unroll_max` is {lw.options.unroll_max}: jit(fn, unroll_max=...) unrolls loops of more trips"
+    limit = f"`unroll_max` is {ctx.options.unroll_max}: jit(fn, unroll_max=...) unrolls loops of more trips"
     hint = problem.hint and problem.hint.removesuffix(KNOWN_TRIPS)
     return LoopError(message, spans=problem.spans, notes=(*problem.notes, limit), hint=hint)
 
 
-def _warn_of_trips(lw: StatementContext, node: Any, n: int, problem: CompileError) -> None:
-    if n > _WARN_TRIPS and not lw.place(node).file.startswith(PACKAGE):  # users cannot change our loops
-        lw.report.warn(
-            UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=lw.place(node)), lw.here
+def _warn_of_trips(ctx: StatementContext, node: Any, n: int, problem: CompileError) -> None:
+    if n > _WARN_TRIPS and not ctx.place(node).file.startswith(PACKAGE):  # users cannot change our loops
+        ctx.report.warn(
+            UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=ctx.place(node)), ctx.here
         )
 
 
-def _try_keep(lw: StatementContext, node: Any, iteration: Iteration, n: int, known: Any) -> Any:
+def _try_keep(ctx: StatementContext, node: Any, iteration: Iteration, n: int, known: Any) -> Any:
     """Keeps the loop, peeling the first trip off if that settles the types: "kept", "peeled", or why that cannot be.
 
     `known` is what became of the same loop before.
     """
     problem = None
     if known != "peeled":
-        with _Attempt(lw) as attempt:
-            _keep(lw, node, iteration, n)
+        with _Attempt(ctx) as attempt:
+            _keep(ctx, node, iteration, n)
             attempt.keep()
         if attempt.kept:
             return "kept"
         problem = attempt.error
         if not isinstance(problem, JoinError) or problem.code != "AC1406":
             return problem
-    with _Attempt(lw) as peeled:
-        _unroll(lw, node, islice(iteration.static_items(lw), 1))
-        _keep(lw, node, _Later(iteration), n - 1)
+    with _Attempt(ctx) as peeled:
+        _unroll(ctx, node, islice(iteration.static_items(ctx), 1))
+        _keep(ctx, node, _Later(iteration), n - 1)
         peeled.keep()
     return "peeled" if peeled.kept else problem or peeled.error
 
@@ -156,25 +156,25 @@ class _Later(Iteration):
     def sources(self) -> list[Any]:
         return self.inner.sources()
 
-    def enter(self, lw: ValueContext) -> None:
-        self.inner.enter(lw)
+    def enter(self, ctx: ValueContext) -> None:
+        self.inner.enter(ctx)
 
-    def end(self, lw: ValueContext, certain: bool) -> None:
-        self.inner.end(lw, certain)
+    def end(self, ctx: ValueContext, certain: bool) -> None:
+        self.inner.end(ctx, certain)
 
-    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self.item_at(lw, index)
+    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self.item_at(ctx, index)
 
-    def item_at(self, lw: ValueContext, index: Value) -> Any:
-        return self.inner.item_at(lw, F.add(index, 1))
-
-
-def _unroll_all(lw: StatementContext, node: Any, iteration: Iteration) -> None:
-    if not isinstance(_unroll(lw, node, iteration.static_items(lw), nested=iteration.runs_code()), bool):
-        iteration.end(lw, certain=False)
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
+        return self.inner.item_at(ctx, F.add(index, 1))
 
 
-def _unroll(lw: StatementContext, node: Any, items: Iterable[Any], nested: bool = False, done: int = 0) -> Any:
+def _unroll_all(ctx: StatementContext, node: Any, iteration: Iteration) -> None:
+    if not isinstance(_unroll(ctx, node, iteration.static_items(ctx), nested=iteration.runs_code()), bool):
+        iteration.end(ctx, certain=False)
+
+
+def _unroll(ctx: StatementContext, node: Any, items: Iterable[Any], nested: bool = False, done: int = 0) -> Any:
     """Runs the trips while compiling; after a dynamic `break` or `return`, the later ones are guarded by its flag.
 
     `nested`: asking for an item runs code, which must be guarded, too.  `done` trips came before.  Returns whether a
@@ -182,9 +182,9 @@ def _unroll(lw: StatementContext, node: Any, items: Iterable[Any], nested: bool 
     """
 
     def trip(number: int, item: Any) -> None:
-        with turn(lw, node, number):
-            store(lw, node.target, item)
-            lw.block(node.body)
+        with turn(ctx, node, number):
+            store(ctx, node.target, item)
+            ctx.block(node.body)
 
     only_return = getattr(node, "stop_flags", ()) == (RETURNED,)
     stopped: Any = False
@@ -193,31 +193,31 @@ def _unroll(lw: StatementContext, node: Any, items: Iterable[Any], nested: bool 
         if stopped is False:
             trip(number, item)
         else:
-            lw.place(node)
-            go_on = truth(lw, negate(stopped))
-            branch(lw, go_on, partial(trip, number, item), lambda: None, node=node, other_returned=only_return)
-        stopped = _stopped(lw, node)
+            ctx.place(node)
+            go_on = truth(ctx, negate(stopped))
+            branch(ctx, go_on, partial(trip, number, item), lambda: None, node=node, other_returned=only_return)
+        stopped = _stopped(ctx, node)
         if stopped is True:
             break
         if nested and stopped is not False:
-            lw.place(node)
-            go_on = truth(lw, negate(stopped))
-            rest = partial(_rest, lw, node, items, number + 1)
-            branch(lw, go_on, rest, lambda: None, node=node, other_returned=only_return)
-            return _stopped(lw, node)
+            ctx.place(node)
+            go_on = truth(ctx, negate(stopped))
+            rest = partial(_rest, ctx, node, items, number + 1)
+            branch(ctx, go_on, rest, lambda: None, node=node, other_returned=only_return)
+            return _stopped(ctx, node)
     return stopped
 
 
-def _rest(lw: StatementContext, node: Any, items: Iterable[Any], done: int) -> None:
+def _rest(ctx: StatementContext, node: Any, items: Iterable[Any], done: int) -> None:
     """An arm: what it returned would be a value of the branch."""
-    _unroll(lw, node, items, nested=True, done=done)
+    _unroll(ctx, node, items, nested=True, done=done)
 
 
-def _stopped(lw: StatementContext, node: Any) -> Any:
+def _stopped(ctx: StatementContext, node: Any) -> Any:
     """Whether a flag that ends the loop early is set: a truth value."""
     result: Any = False
     for flag in getattr(node, "stop_flags", ()):
-        value = truth(lw, lw.frame.env.get(flag, False))
+        value = truth(ctx, ctx.frame.env.get(flag, False))
         if value is True:
             return True
         if value is not False:
@@ -230,35 +230,35 @@ def _names(node: Any) -> list[str]:
     return sorted(assigned_names([*extra, *node.body]))
 
 
-def _keep(lw: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
+def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
     """Emits one `scan`, or a `while` with a counter if the loop may end early."""
-    iteration.enter(lw)
+    iteration.enter(ctx)
     if getattr(node, "stop_flags", ()):
-        _keep_stoppable(lw, node, iteration, n)
+        _keep_stoppable(ctx, node, iteration, n)
         return
-    loop = Loop(lw, node, _names(node), lw.here, isinstance(n, int) and n > 0)
+    loop = Loop(ctx, node, _names(node), ctx.here, isinstance(n, int) and n > 0)
     count = n if isinstance(n, Value) else trace.builder.const(n, _COUNT)
     sequences = iteration.sequences()
 
     def run(first: list[Value], rest: list[Value]) -> None:
-        store(lw, node.target, iteration.element(lw, first[0], rest))
-        lw.block(node.body)
+        store(ctx, node.target, iteration.element(ctx, first[0], rest))
+        ctx.block(node.body)
 
     body = loop.trace([_COUNT], [s.type.elem for s in sequences], run)  # type: ignore[attr-defined]
     _refuse_changes(loop, iteration)
     inits = loop.inits(body.templates)
-    _place_of_rest(lw, node, iteration)
+    _place_of_rest(ctx, node, iteration)
     op = trace.builder.emit_op(
         REGISTRY["scan"], (count, *inits, *sequences), (len(inits), False), (body.builder.ret(*body.ends),)
     )
     _leave(loop, body, op.results)
-    iteration.end(lw, certain=True)
+    iteration.end(ctx, certain=True)
 
 
-def _place_of_rest(lw: StatementContext, node: Any, iteration: Iteration) -> None:
+def _place_of_rest(ctx: StatementContext, node: Any, iteration: Iteration) -> None:
     """The place of a loop, which says how many trips of it were unrolled before."""
-    loc = lw.place(node)
-    if isinstance(iteration, _Later) and lw.program.module.check_nonfinite:
+    loc = ctx.place(node)
+    if isinstance(iteration, _Later) and ctx.program.module.check_nonfinite:
         trace.builder.loc = loc._replace(turn=(loc, 1))
 
 
@@ -275,13 +275,13 @@ def _refuse_changes(loop: Loop, iteration: Iteration) -> None:
             )
 
 
-def _keep_stoppable(lw: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
-    loop = Loop(lw, node, _names(node), lw.here, isinstance(n, int) and n > 0)
+def _keep_stoppable(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
+    loop = Loop(ctx, node, _names(node), ctx.here, isinstance(n, int) and n > 0)
     count = n if isinstance(n, Value) else trace.builder.const(n, _COUNT)
 
     def run(first: list[Value], rest: list[Value]) -> None:
-        store(lw, node.target, iteration.item_at(lw, first[0]))
-        lw.block(node.body)
+        store(ctx, node.target, iteration.item_at(ctx, first[0]))
+        ctx.block(node.body)
 
     body = loop.trace([_COUNT], [], run)
     _refuse_changes(loop, iteration)
@@ -290,35 +290,35 @@ def _keep_stoppable(lw: StatementContext, node: Any, iteration: Iteration, n: An
 
     def condition(args: list[Value]) -> Any:
         more = F.less(args[0], count)
-        stopped = _stopped(lw, node)
-        return more if stopped is False else F.logical_and(more, truth(lw, negate(stopped)))
+        stopped = _stopped(ctx, node)
+        return more if stopped is False else F.logical_and(more, truth(ctx, negate(stopped)))
 
     cond = _condition(loop, body, [_COUNT], condition)
     inits = loop.inits(body.templates)
-    _place_of_rest(lw, node, iteration)
+    _place_of_rest(ctx, node, iteration)
     zero = trace.builder.const(0, _COUNT)
     op = trace.builder.emit_op(REGISTRY["while"], (zero, *inits), (), (cond, body.builder.ret(following, *body.ends)))
     _leave(loop, body, op.results[2:])
-    iteration.end(lw, certain=False)
+    iteration.end(ctx, certain=False)
 
 
 def _condition(loop: Loop, body: Any, first: list[Any], evaluate: Any) -> Any:
     """The block that decides whether another trip follows; `evaluate` gives a truth value."""
-    lw = loop.lw
+    ctx = loop.ctx
     builder: Builder = trace.builder.nested([*first, *body.types], [*([None] * len(first)), *body.names])
-    lw.report.reasons.loop(builder.block, loop.loc, len(first))
-    before = lw.frame.env
-    lw.frame.env = dict(before)
-    with lw.effects.region() as region, builder:
+    ctx.report.reasons.loop(builder.block, loop.loc, len(first))
+    before = ctx.frame.env
+    ctx.frame.env = dict(before)
+    with ctx.effects.region() as region, builder:
         try:
             loop.enter(body.templates, builder.block.args[len(first) :])
-            with lw.effects.region() as inner:
+            with ctx.effects.region() as inner:
                 result = evaluate(builder.block.args)
             if inner.saved:
                 raise _Changes
         finally:
-            lw.frame.env = before
-            lw.effects.restore(region)
+            ctx.frame.env = before
+            ctx.effects.restore(region)
         return builder.ret(as_condition(result, builder))
 
 
@@ -331,135 +331,135 @@ def _leave(loop: Loop, body: Any, results: Any) -> None:
 
 # ---------------------------------------------------------------------------------------------------- while
 @statement("While")
-def _while(lw: StatementContext, node: Any) -> None:
-    key = lw.loops.key(node, None, lw.frame.env)
-    problem = lw.loops.decisions.get(key)
-    restart = _ran(lw, node, lw.options.unroll_limit) if problem is None else None
+def _while(ctx: StatementContext, node: Any) -> None:
+    key = ctx.loops.key(node, None, ctx.frame.env)
+    problem = ctx.loops.decisions.get(key)
+    restart = _ran(ctx, node, ctx.options.unroll_limit) if problem is None else None
     if problem is None and restart is None:
         return
     if not isinstance(problem, CompileError):
-        restart = restart or _met_again(lw, node, problem)
-        lw.place(node)
-        with _Attempt(lw) as kept:
-            _keep_while(lw, node)
+        restart = restart or _met_again(ctx, node, problem)
+        ctx.place(node)
+        with _Attempt(ctx) as kept:
+            _keep_while(ctx, node)
             kept.keep()
         if kept.kept:
             still = "holds" if restart is not problem else "held where it was first met"
-            more = f"after {_trips(lw.options.unroll_limit)} (`unroll_limit`) its condition still {still}"
+            more = f"after {_trips(ctx.options.unroll_limit)} (`unroll_limit`) its condition still {still}"
             why = "its condition is known only at run time" if restart.dynamic else more
-            _decided(lw, node, KEPT, why, restart.condition)
-        lw.loops.decisions[key] = restart if kept.kept else kept.error
+            _decided(ctx, node, KEPT, why, restart.condition)
+        ctx.loops.decisions[key] = restart if kept.kept else kept.error
         if kept.kept:
             return
         problem = kept.error
     assert isinstance(problem, CompileError)
-    _ran(lw, node, lw.options.unroll_max, problem)
+    _ran(ctx, node, ctx.options.unroll_max, problem)
 
 
-def _met_again(lw: StatementContext, node: Any, before: Any) -> Any:
+def _met_again(ctx: StatementContext, node: Any, before: Any) -> Any:
     """Why a loop is kept that was kept `before`, in an earlier trace of the loop around it or by another call."""
-    with _Attempt(lw) as attempt:
-        _run_trips(lw, node, 0)
+    with _Attempt(ctx) as attempt:
+        _run_trips(ctx, node, 0)
     now = attempt.exception
     return now if isinstance(now, _Restart) and now.dynamic else before
 
 
-def _ran(lw: StatementContext, node: Any, limit: int, problem: CompileError | None = None) -> _Restart | None:
+def _ran(ctx: StatementContext, node: Any, limit: int, problem: CompileError | None = None) -> _Restart | None:
     """Runs a `while` trip by trip; where that is impossible, restores everything and raises `problem`, if given.
 
     Gives what made it impossible, or None.
     """
     trips = 0
-    with _Attempt(lw) as attempt:
-        trips = _run_trips(lw, node, limit)
+    with _Attempt(ctx) as attempt:
+        trips = _run_trips(ctx, node, limit)
         attempt.keep()
     if attempt.kept:
         if problem is not None:
-            _warn_of_trips(lw, node, trips, problem)
+            _warn_of_trips(ctx, node, trips, problem)
         known = "its condition is known while compiling"
         cannot = f"{known}, and it cannot be kept as a loop: {problem.message}" if problem is not None else known
-        _decided(lw, node, f"unrolled, {_trips(trips)}", cannot)
+        _decided(ctx, node, f"unrolled, {_trips(trips)}", cannot)
         return None
     why = attempt.exception
     if not isinstance(why, _Restart):
         assert why is not None
         if not isinstance(why, CompileError):
-            _run_trips(lw, node, limit)  # what Python raises, it raises after the effects that come before
+            _run_trips(ctx, node, limit)  # what Python raises, it raises after the effects that come before
         raise why
     if problem is not None:
         raise (
             problem
             if why.dynamic or problem.code == "AC1503"
-            else _too_long(lw, f"a `while` of {limit} trips", problem)
+            else _too_long(ctx, f"a `while` of {limit} trips", problem)
         )
     return why
 
 
-def _run_trips(lw: StatementContext, node: Any, limit: int) -> int:
+def _run_trips(ctx: StatementContext, node: Any, limit: int) -> int:
     """Runs a `while` with a static condition trip by trip; gives their number."""
     for trips in range(limit + 1):
-        condition = condition_of(lw, node.test)
+        condition = condition_of(ctx, node.test)
         if not isinstance(condition, bool):
             raise _Restart(dynamic=True, condition=condition)
         if not condition:
             return trips
         if trips < limit:
-            with turn(lw, node, trips):
-                lw.block(node.body)
+            with turn(ctx, node, trips):
+                ctx.block(node.body)
     raise _Restart(dynamic=False)
 
 
-def _keep_while(lw: StatementContext, node: Any) -> None:
+def _keep_while(ctx: StatementContext, node: Any) -> None:
     """Emits one `while`.  A condition that changes names or objects is evaluated before it and after every trip."""
 
     def test() -> Any:
-        return condition_of(lw, node.test)
+        return condition_of(ctx, node.test)
 
     assigns = assigned_names([node.test])
     if not assigns:
-        loop = Loop(lw, node, _names(node), lw.here, False)
-        body = loop.trace([], [], lambda first, rest: lw.block(node.body))
+        loop = Loop(ctx, node, _names(node), ctx.here, False)
+        body = loop.trace([], [], lambda first, rest: ctx.block(node.body))
         with suppress(_Changes):
-            _emit_while(lw, node, loop, body, _condition(loop, body, [], lambda args: test()))
+            _emit_while(ctx, node, loop, body, _condition(loop, body, [], lambda args: test()))
             return
-    lw.place(node)
+    ctx.place(node)
     flag = f"again#{id(node)}"
 
     def note() -> None:
-        lw.frame.env[flag] = as_number(test())
+        ctx.frame.env[flag] = as_number(test())
 
     note()
 
     def run(first: list[Value], rest: list[Value]) -> None:
-        lw.block(node.body)
+        ctx.block(node.body)
         note()
 
-    loop = Loop(lw, node.test, sorted({*_names(node), *assigns, flag}), lw.here, False)  # not what is known of `node`
+    loop = Loop(ctx, node.test, sorted({*_names(node), *assigns, flag}), ctx.here, False)  # not what is known of `node`
     body = loop.trace([], [], run)
-    _emit_while(lw, node, loop, body, _condition(loop, body, [], lambda args: truth(lw, lw.frame.env[flag])))
-    del lw.frame.env[flag]
+    _emit_while(ctx, node, loop, body, _condition(loop, body, [], lambda args: truth(ctx, ctx.frame.env[flag])))
+    del ctx.frame.env[flag]
 
 
-def _emit_while(lw: StatementContext, node: Any, loop: Loop, body: Any, cond: Any) -> None:
+def _emit_while(ctx: StatementContext, node: Any, loop: Loop, body: Any, cond: Any) -> None:
     endless = cond.outs[0].constant is True
     if endless and not any(op.defn.name in ("raise", "assert") for op in ops_of(body.builder.block)):
-        raise _never_ends(lw, node.test)
+        raise _never_ends(ctx, node.test)
     inits = loop.inits(body.templates)
-    lw.place(node)
+    ctx.place(node)
     op = trace.builder.emit_op(REGISTRY["while"], inits, (), (cond, body.builder.ret(*body.ends)))
     _leave(loop, body, op.results[1:])
     if endless:  # an exception ends it: what follows is never reached
-        emit_raise(lw, NewException(RuntimeError, ("a `while` without a condition has ended",), {}))
+        emit_raise(ctx, NewException(RuntimeError, ("a `while` without a condition has ended",), {}))
 
 
-def _never_ends(lw: StatementContext, test: Any) -> LoopError:
+def _never_ends(ctx: StatementContext, test: Any) -> LoopError:
     """The error for a `while` whose condition is true however often the body runs."""
-    loc = lw.place(test)
+    loc = ctx.place(test)
     if isinstance(test, gast.Constant):
         return endless(loc)
     what = "its condition does not depend on anything known only at run time, and the body does not make it false"
     hint = "change in the body what the condition reads, make that a Tensor or a `mutable` number, or use a `break`"
-    notes = lw.report.reasons.known(lw.frame, test)
+    notes = ctx.report.reasons.known(ctx.frame, test)
     return LoopError(f"this `while` never ends: {what}", code="AC1503", loc=loc, notes=notes, hint=hint)
 
 
@@ -473,8 +473,8 @@ def endless(loc: Loc) -> LoopError:
 class _Attempt:
     """Compiles into a block of its own, which joins the surrounding one only if all went well."""
 
-    def __init__(self, lw: StatementContext) -> None:
-        self.lw = lw
+    def __init__(self, ctx: StatementContext) -> None:
+        self.ctx = ctx
         self.kept = False
         self.exception: BaseException | None = None
 
@@ -483,16 +483,16 @@ class _Attempt:
         """Why the attempt failed, as an error of the compiler; None if it was only given up."""
         if self.exception is None or isinstance(self.exception, CompileError | _Restart):
             return self.exception if isinstance(self.exception, CompileError) else None
-        return LoopError(f"{type(self.exception).__name__}: {self.exception}", loc=self.lw.here)
+        return LoopError(f"{type(self.exception).__name__}: {self.exception}", loc=self.ctx.here)
 
     def __enter__(self) -> _Attempt:
         self.outer: Builder = trace.builder
-        self.env = dict(self.lw.frame.env)
-        self._warnings, self._decisions = len(self.lw.report.warnings), len(self.lw.report.reasons.decisions)
-        self._snapshots = self.lw.effects.snapshots.state()
+        self.env = dict(self.ctx.frame.env)
+        self._warnings, self._decisions = len(self.ctx.report.warnings), len(self.ctx.report.reasons.decisions)
+        self._snapshots = self.ctx.effects.snapshots.state()
         self.builder = self.outer.nested()
         self.builder.__enter__()
-        self._region = self.lw.effects.region()
+        self._region = self.ctx.effects.region()
         self.region: Region = self._region.__enter__()
         return self
 
@@ -507,11 +507,11 @@ class _Attempt:
             self.kept = True
             self._join()
             return False
-        self.lw.effects.restore(self.region)
-        self.lw.effects.snapshots.restore(self._snapshots)
-        del self.lw.report.warnings[self._warnings :], self.lw.report.reasons.decisions[self._decisions :]
-        self.lw.frame.env.clear()
-        self.lw.frame.env.update(self.env)
+        self.ctx.effects.restore(self.region)
+        self.ctx.effects.snapshots.restore(self._snapshots)
+        del self.ctx.report.warnings[self._warnings :], self.ctx.report.reasons.decisions[self._decisions :]
+        self.ctx.frame.env.clear()
+        self.ctx.frame.env.update(self.env)
         self.exception = error
         return isinstance(error, Exception) and not isinstance(error, RecursionError)
 
@@ -523,5 +523,5 @@ class _Attempt:
         for obj, before in self.region.saved.values():  # the surrounding regions learn of the changes
             now = obj.content()
             obj.set_content(before)
-            self.lw.effects.touch(obj)
+            self.ctx.effects.touch(obj)
             obj.set_content(now)

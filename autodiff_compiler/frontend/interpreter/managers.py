@@ -25,45 +25,45 @@ __all__ = ["refused"]
 
 
 @statement("With")
-def _with(lw: StatementContext, node: Any) -> None:
-    _nested(lw, node, list(node.items))
+def _with(ctx: StatementContext, node: Any) -> None:
+    _nested(ctx, node, list(node.items))
 
 
-def _nested(lw: StatementContext, node: Any, items: list[Any]) -> None:
+def _nested(ctx: StatementContext, node: Any, items: list[Any]) -> None:
     """The first manager around the others, which are around the body."""
     if not items:
-        lw.block(node.body)
+        ctx.block(node.body)
         return
     item, *others = items
-    manager = lw.expr(item.context_expr)
-    place = lw.place(item.context_expr)
+    manager = ctx.expr(item.context_expr)
+    place = ctx.place(item.context_expr)
     if isinstance(manager, contextlib.nullcontext):
         if item.optional_vars is not None:
-            store(lw, item.optional_vars, manager.enter_result)
-        _nested(lw, node, others)
+            store(ctx, item.optional_vars, manager.enter_result)
+        _nested(ctx, node, others)
         return
-    enter, leave = (_method(lw, manager, name, place) for name in ("__enter__", "__exit__"))
-    entered = lw.call_python(enter[0], [manager], {}, (enter[1], manager))
+    enter, leave = (_method(ctx, manager, name, place) for name in ("__enter__", "__exit__"))
+    entered = ctx.call_python(enter[0], [manager], {}, (enter[1], manager))
     if item.optional_vars is not None:
-        store(lw, item.optional_vars, entered)
+        store(ctx, item.optional_vars, entered)
     block = trace.builder.block
     before = len(block.ops)
     try:
-        _nested(lw, node, others)
+        _nested(ctx, node, others)
     except Diverged:
-        _refuse_effects(lw, manager, leave, place)
+        _refuse_effects(ctx, manager, leave, place)
         raise
     may_raise = any(map(_may_raise, _all_of(block.ops[before:])))
-    lw.place(item.context_expr)
+    ctx.place(item.context_expr)
     if may_raise:
-        _refuse_effects(lw, manager, leave, place)
-    lw.call_python(leave[0], [manager, None, None, None], {}, (leave[1], manager))
+        _refuse_effects(ctx, manager, leave, place)
+    ctx.call_python(leave[0], [manager, None, None, None], {}, (leave[1], manager))
 
 
-def _method(lw: StatementContext, manager: Any, name: str, place: Loc) -> tuple[types.FunctionType, type]:
+def _method(ctx: StatementContext, manager: Any, name: str, place: Loc) -> tuple[types.FunctionType, type]:
     """A method of the manager's class with the class that defines it."""
     cls = class_of(manager)
-    found = None if is_dynamic(manager) else lw.outside.class_attribute(cls, name)
+    found = None if is_dynamic(manager) else ctx.outside.class_attribute(cls, name)
     if not isinstance(found, types.FunctionType) or is_ours(cls) or cls.__module__ == "contextlib":
         what = "of a contextmanager function" if cls.__module__ == "contextlib" else f"of a {describe(manager)}"
         raise refused(what, getattr(cls, "__graph_advice__", None)).at(place)
@@ -92,16 +92,16 @@ def _may_raise(op: Op) -> bool:
     return op.defn.name in _RAISING
 
 
-def _refuse_effects(lw: StatementContext, manager: Any, leave: Any, place: Loc) -> None:
+def _refuse_effects(ctx: StatementContext, manager: Any, leave: Any, place: Loc) -> None:
     """Compiles `__exit__` on trial; refuses it if it does, or answers, something that matters after an exception."""
     builder = trace.builder.nested()
-    written = dict(lw.effects.attributes.slots)
-    with lw.effects.region() as region, builder:
+    written = dict(ctx.effects.attributes.slots)
+    with ctx.effects.region() as region, builder:
         try:
-            answer = lw.call_python(leave[0], [manager, None, None, None], {}, (leave[1], manager))
+            answer = ctx.call_python(leave[0], [manager, None, None, None], {}, (leave[1], manager))
         except Diverged:
             answer = True
-        changed = bool(lw.effects.restore(region)) or lw.effects.attributes.slots.keys() != written.keys()
+        changed = bool(ctx.effects.restore(region)) or ctx.effects.attributes.slots.keys() != written.keys()
     effects = any(op.defn.effect >= Effect.WRITE for op in _all_of(builder.block.ops))
     if effects or changed or answer not in (None, False):
         raise UnsupportedSyntaxError(

@@ -16,7 +16,7 @@ from ...ir.core import Block, Function, Op, UnknownValueError, Value
 from ...source import Loc, line_of
 from ..variables.frames import Closure, Frame
 from ..variables.structure import elements, flatten, is_static
-from ..variables.values import MaybeUnbound, StateVar, Weak, describe, is_tensor
+from ..variables.values import MaybeUnbound, StateVar, SymScalar, describe, is_tensor
 from .decisions import Decision
 
 __all__ = ["Reasons"]
@@ -75,7 +75,7 @@ class Reasons:
             return
         names = {part.id: x for part, x in parts}
         if error.subject is None and error.code in _ABOUT_A_VALUE and not error.notes:
-            numbers = [x for x in names.values() if type(_dynamic_leaf(x)) is Weak]
+            numbers = [x for x in names.values() if type(_dynamic_leaf(x)) is SymScalar]
             error.subject = next(iter([*numbers, *names.values()]), None)
         self.conclude(error, names)
 

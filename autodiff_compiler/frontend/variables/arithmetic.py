@@ -14,7 +14,7 @@ from ...ir.types import TensorType, tensor
 from ...runtime.mutable import NUMBER_DTYPE, too_great
 from ...runtime.tensor import no_single
 from .interpreter import ValueContext
-from .values import NewException, Weak
+from .values import NewException, SymScalar
 
 __all__ = [
     "BINARY",
@@ -62,37 +62,37 @@ SYMBOL = {
 _WEAK = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow"}
 
 
-def number_divmod(lw: ValueContext, a: Any, b: Any) -> tuple[Weak, Weak]:
+def number_divmod(ctx: ValueContext, a: Any, b: Any) -> tuple[SymScalar, SymScalar]:
     """``divmod(a, b)`` of such numbers."""
-    return number_binary(lw, "FloorDiv", a, b, divmod), number_binary(lw, "Mod", a, b, None)
+    return number_binary(ctx, "FloorDiv", a, b, divmod), number_binary(ctx, "Mod", a, b, None)
 
 
-def number_binary(lw: ValueContext, op: str, a: Any, b: Any, refuses: Any = ...) -> Weak:
+def number_binary(ctx: ValueContext, op: str, a: Any, b: Any, refuses: Any = ...) -> SymScalar:
     """Arithmetic of Python numbers of which at least one is known only at run time.
 
     `refuses`: the function of Python's that raises where the result is not defined; None if that was checked.
     """
     name = _WEAK.get(op)
     if name is None:
-        return _bits(lw, op, a, b)
+        return _bits(ctx, op, a, b)
     builder = current()
     kinds = {kind_of_number(a), kind_of_number(b)}
     fraction = op == "Div" or (op == "Pow" and type(b) is int and b < 0)
     kind = float if float in kinds or fraction else int
     x, y = (lifted_number(v, kind, builder) for v in (a, b))
     if refuses is not None:
-        _check_defined(lw, op, (a, x), (b, y), kind, BINARY[op] if refuses is ... else refuses)
+        _check_defined(ctx, op, (a, x), (b, y), kind, BINARY[op] if refuses is ... else refuses)
     if op == "Pow":
-        return Weak(F.int_pow(x, y), kind) if kind is int else _power(lw, x, y)
-    return Weak(getattr(F, name)(x, y), kind)
+        return SymScalar(F.int_pow(x, y), kind) if kind is int else _power(ctx, x, y)
+    return SymScalar(getattr(F, name)(x, y), kind)
 
 
-def _power(lw: ValueContext, x: Value, y: Value) -> Weak:
+def _power(ctx: ValueContext, x: Value, y: Value) -> SymScalar:
     """A float to the power of a float, as C has it; too large a result is an error in Python."""
     result = F.math_function(x, y, function="pow")
     fine = F.logical_or(F.logical_not(F.isinf(result)), F.logical_or(F.isinf(x), F.isinf(y)))
-    lw.check(fine, _error(OverflowError, 34, "Numerical result out of range"))
-    return Weak(result, float)
+    ctx.check(fine, _error(OverflowError, 34, "Numerical result out of range"))
+    return SymScalar(result, float)
 
 
 _BITS = {
@@ -101,21 +101,21 @@ _BITS = {
 }  # fmt: skip
 
 
-def _bits(lw: ValueContext, op: str, a: Any, b: Any) -> Weak:
+def _bits(ctx: ValueContext, op: str, a: Any, b: Any) -> SymScalar:
     """Bit operations of ints and bools."""
     kinds = [kind_of_number(x) or float for x in (a, b)]
     if op not in _BITS or float in kinds:
         BINARY[op](*(kind(1) for kind in kinds))  # raises what Python raises
     of_bools, name = _BITS[op]
     if kinds == [bool, bool] and of_bools:
-        return Weak(getattr(F, of_bools)(*(lifted_number(x, bool, current()) for x in (a, b))), bool)
+        return SymScalar(getattr(F, of_bools)(*(lifted_number(x, bool, current()) for x in (a, b))), bool)
     x, y = (lifted_number(v, int, current()) for v in (a, b))
     if op in ("LShift", "RShift"):
         if not _may(b, lambda n: n >= 0):
             raise ValueError("negative shift count")
         if _may(b, _is_negative):
-            lw.check(F.greater_equal(y, 0), _error(ValueError, "negative shift count"))
-    return Weak(getattr(F, name)(x, y), int)
+            ctx.check(F.greater_equal(y, 0), _error(ValueError, "negative shift count"))
+    return SymScalar(getattr(F, name)(x, y), int)
 
 
 def _error(cls: type[Exception], *args: Any) -> NewException:
@@ -133,7 +133,7 @@ def _zero_to_a_negative_power() -> NewException:
 
 
 def _check_defined(
-    lw: ValueContext, op: str, left: tuple[Any, Value], right: tuple[Any, Value], kind: type, refuses: Any
+    ctx: ValueContext, op: str, left: tuple[Any, Value], right: tuple[Any, Value], kind: type, refuses: Any
 ) -> None:
     """Emits the check for what Python refuses, or answers with a number of another kind; left, right: with Values."""
     (a, x), (b, y) = left, right
@@ -142,26 +142,26 @@ def _check_defined(
         try:
             refuses(whole(1), whole(0))
         except ZeroDivisionError as error:
-            lw.check(F.not_equal(y, 0), _error(ZeroDivisionError, *error.args))
+            ctx.check(F.not_equal(y, 0), _error(ZeroDivisionError, *error.args))
     elif op == "Pow" and kind is int and _may(b, _is_negative):
         if _may(a, _is_zero):
             fine = F.logical_or(F.not_equal(x, 0), F.greater_equal(y, 0))
-            lw.check(fine, _zero_to_a_negative_power())
+            ctx.check(fine, _zero_to_a_negative_power())
         why = "an int to a negative power is a float, which is not known at compile time: write float(n) ** m"
-        lw.check(F.greater_equal(y, 0), _error(ValueError, why))
+        ctx.check(F.greater_equal(y, 0), _error(ValueError, why))
     elif op == "Pow" and kind is float:
         if _may(a, _is_zero) and _may(b, _is_negative):
             fine = F.logical_or(F.not_equal(x, 0), F.logical_or(F.logical_not(F.less(y, 0)), F.isinf(y)))
-            lw.check(fine, _zero_to_a_negative_power())
+            ctx.check(fine, _zero_to_a_negative_power())
         if _may(a, _is_negative) and _may(b, lambda n: n % 1 != 0):
             real = F.logical_or(F.logical_not(F.less(x, 0)), F.isinf(x))
             fine = F.logical_or(real, F.logical_or(F.equal(y, F.floor(y)), F.isnan(y)))
-            lw.check(fine, _error(ValueError, "a negative number to a fractional power is complex"))
+            ctx.check(fine, _error(ValueError, "a negative number to a fractional power is complex"))
 
 
 def _may(x: Any, test: Callable[[Any], bool]) -> bool:
     """Whether a test of a number may hold, as it always may of one known only at run time."""
-    return type(x) is Weak or test(x)
+    return type(x) is SymScalar or test(x)
 
 
 def _is_zero(n: Any) -> bool:
@@ -174,7 +174,7 @@ def _is_negative(n: Any) -> bool:
 
 def kind_of_number(x: Any) -> type | None:
     """bool, int or float for a Python number (known now or at run time), else None."""
-    if type(x) is Weak:
+    if type(x) is SymScalar:
         return x.kind
     return type(x) if type(x) in (bool, int, float) else None
 
@@ -189,7 +189,7 @@ def joined_number(a: type, b: type) -> type | None:
 def lifted_number(x: Any, kind: type, builder: Builder) -> Value:
     """A Python number as a 0-d Value of the dtype that run-time numbers of `kind` have."""
     dtype = NUMBER_DTYPE[kind]
-    if type(x) is Weak:
+    if type(x) is SymScalar:
         with builder:
             return x.value if x.value.dtype is dtype else F.cast(x.value, dtype=dtype)
     if kind is int and not -(2**63) <= int(x) < 2**63:
@@ -225,12 +225,12 @@ _no_int.spelling = (  # type: ignore[attr-defined]
 )
 
 
-def checked_int(lw: ValueContext, x: Value) -> Weak:
+def checked_int(ctx: ValueContext, x: Value) -> SymScalar:
     """The int that a float known at run time becomes when it is cut; raises where there is none."""
     x = x if x.dtype is NUMBER_DTYPE[float] else F.cast(x, dtype=NUMBER_DTYPE[float])
     fine = F.logical_and(F.greater_equal(x, -_BOUND), F.less(x, _BOUND))
-    lw.check(fine, NewException(_no_int, (Weak(x, float),), {}))  # type: ignore[arg-type]
-    return Weak(F.cast(x, dtype=NUMBER_DTYPE[int]), int)
+    ctx.check(fine, NewException(_no_int, (SymScalar(x, float),), {}))  # type: ignore[arg-type]
+    return SymScalar(F.cast(x, dtype=NUMBER_DTYPE[int]), int)
 
 
 def _too_great(x: int) -> Exception:
@@ -242,17 +242,17 @@ _too_great.spelling = (  # type: ignore[attr-defined]
 )
 
 
-def checked_unsigned(lw: ValueContext, x: Value) -> Weak:
+def checked_unsigned(ctx: ValueContext, x: Value) -> SymScalar:
     """The int that a uint64 known at run time is; raises where it has no place in 64 bits with a sign."""
     signed = F.cast(x, dtype=NUMBER_DTYPE[int])
     fine = F.greater_equal(signed, 0)
-    lw.check(fine, NewException(_too_great, (Weak(signed, int),), {}))  # type: ignore[arg-type]
-    return Weak(signed, int)
+    ctx.check(fine, NewException(_too_great, (SymScalar(signed, int),), {}))  # type: ignore[arg-type]
+    return SymScalar(signed, int)
 
 
-def to_number(lw: ValueContext, x: Any, kind: type | None) -> Weak:
+def to_number(ctx: ValueContext, x: Any, kind: type | None) -> SymScalar:
     """A one-element Tensor as a Python number known at run time; it carries no derivative."""
-    value = lw.unwrap(x)
+    value = ctx.unwrap(x)
     if any(isinstance(d, int) and d != 1 for d in value.shape):
         raise no_single(value.shape)
     own = bool if value.dtype.is_bool else (int if value.dtype.is_int else float)
@@ -261,10 +261,10 @@ def to_number(lw: ValueContext, x: Any, kind: type | None) -> Weak:
         value = F.reshape(value, shape=())
     value = F.stop_gradient(value)
     if kind is bool and not value.dtype.is_bool:
-        return Weak(F.not_equal(value, 0), bool)
+        return SymScalar(F.not_equal(value, 0), bool)
     if kind is int and value.dtype.is_float:
-        return checked_int(lw, value)
+        return checked_int(ctx, value)
     if kind is int and value.dtype is uint64:
-        return checked_unsigned(lw, value)
+        return checked_unsigned(ctx, value)
     dtype = NUMBER_DTYPE[kind]
-    return Weak(value if value.dtype is dtype else F.cast(value, dtype=dtype), kind)
+    return SymScalar(value if value.dtype is dtype else F.cast(value, dtype=dtype), kind)

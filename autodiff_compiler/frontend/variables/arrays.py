@@ -32,7 +32,7 @@ from .objects import ObjectVariable
 from .requirements import check_local, length_of, require_static, settled_index
 from .text import with_spec
 from .truth_values import truth_of_one
-from .values import ArrayVar, TensorVar, Text, Weak, describe, is_dynamic
+from .values import ArrayVar, SymScalar, TensorVar, Text, describe, is_dynamic
 
 
 @kind(ArrayVar)
@@ -42,36 +42,36 @@ class ArrayVariable(Variable):
     __slots__ = ()
     precedence = 3
 
-    def unary(self, lw: ValueContext, op: str) -> Any:
-        return array_unary(lw, op, self.value)
+    def unary(self, ctx: ValueContext, op: str) -> Any:
+        return array_unary(ctx, op, self.value)
 
-    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
-        return array_binary(lw, SLOT[op], a, b)
+    def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return array_binary(ctx, SLOT[op], a, b)
 
-    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
-        return array_binary(lw, op, a, b)
+    def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return array_binary(ctx, op, a, b)
 
-    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+    def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         if self.value.kind is np.ndarray:
             raise UnsupportedCallError(
                 f"'{SYMBOL[SLOT[op]]}=' would write to an array", code="AC1801", hint="make a new one: `a = a + b`"
             )
         return NotImplemented
 
-    def contains(self, lw: ValueContext, item: Any) -> Any:
-        return array_method(lw, ArrayMethod("any", compare(lw, "Eq", self.value, item)), [], {}).value
+    def contains(self, ctx: ValueContext, item: Any) -> Any:
+        return array_method(ctx, ArrayMethod("any", compare(ctx, "Eq", self.value, item)), [], {}).value
 
-    def unwrap(self, lw: ValueContext) -> Any:
+    def unwrap(self, ctx: ValueContext) -> Any:
         return self.value.value
 
-    def beside_tensor(self, lw: ValueContext) -> Any:
+    def beside_tensor(self, ctx: ValueContext) -> Any:
         array = self.value
-        return TensorVar(array.value) if array.kind is np.ndarray else to_number(lw, array, None)
+        return TensorVar(array.value) if array.kind is np.ndarray else to_number(ctx, array, None)
 
-    def shown(self, lw: ValueContext, fn: Any) -> Any:
+    def shown(self, ctx: ValueContext, fn: Any) -> Any:
         return Text("{!r}" if fn is repr else "{!s}", (self.value,), (self._way(),))
 
-    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+    def formatted(self, ctx: ValueContext, spec: Any) -> Any:
         like = np.ones(self.value.type.shape) if self.value.kind is np.ndarray else 1.0
         return with_spec(self.value, self._way(), spec, like)
 
@@ -88,56 +88,56 @@ class ArrayVariable(Variable):
     def around(self, value: Value, locked: str = "") -> Any:
         return ArrayVar(value, self.value.kind)
 
-    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+    def to_array(self, ctx: ValueContext, copies: bool = True) -> Any:
         return ArrayVar(self.value.value)
 
     def sample(self) -> Any:
         shape, one = self.value.type.shape, self.value.type.dtype.numpy.type(1)
         return one if self.value.kind is np.generic else np.broadcast_to(one, shape)
 
-    def truth(self, lw: ValueContext) -> Any:
-        return truth_of_one(lw.unwrap(self.value))
+    def truth(self, ctx: ValueContext) -> Any:
+        return truth_of_one(ctx.unwrap(self.value))
 
-    def getattr(self, lw: ValueContext, name: str) -> Any:
-        return array_attribute(lw, self.value, name)
+    def getattr(self, ctx: ValueContext, name: str) -> Any:
+        return array_attribute(ctx, self.value, name)
 
-    def getitem(self, lw: ValueContext, index: Any) -> Any:
-        return array_subscript(lw, self.value, settled_index(lw, index))
+    def getitem(self, ctx: ValueContext, index: Any) -> Any:
+        return array_subscript(ctx, self.value, settled_index(ctx, index))
 
-    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+    def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
         raise AttributeError(f"'Tensor' object has no attribute '{name}'")
 
-    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
-        check_local(lw, self.value)  # raises
+    def setitem(self, ctx: ValueContext, index: Any, value: Any) -> None:
+        check_local(ctx, self.value)  # raises
 
-    def delitem(self, lw: ValueContext, index: Any) -> None:
-        check_local(lw, self.value)  # raises
+    def delitem(self, ctx: ValueContext, index: Any) -> None:
+        check_local(ctx, self.value)  # raises
 
-    def length(self, lw: ValueContext) -> Any:
+    def length(self, ctx: ValueContext) -> Any:
         return length_of(self.value, NO_LENGTH)
 
-    def absolute(self, lw: ValueContext) -> Any:
-        return array_unary(lw, "abs", self.value)
+    def absolute(self, ctx: ValueContext) -> Any:
+        return array_unary(ctx, "abs", self.value)
 
-    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
-        return Weak(self.truth(lw), bool) if kind is bool else to_number(lw, self.value, kind)
+    def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
+        return SymScalar(self.truth(ctx), bool) if kind is bool else to_number(ctx, self.value, kind)
 
-    def index(self, lw: ValueContext) -> Any:
-        return to_number(lw, self.value, int) if self.value.type.dtype.is_int else super().index(lw)
+    def index(self, ctx: ValueContext) -> Any:
+        return to_number(ctx, self.value, int) if self.value.type.dtype.is_int else super().index(ctx)
 
-    def rounded(self, lw: ValueContext, digits: Any) -> Any:
+    def rounded(self, ctx: ValueContext, digits: Any) -> Any:
         array = self.value
         if array.kind is np.ndarray:
-            return super().rounded(lw, digits)
+            return super().rounded(ctx, digits)
         if digits is None:
-            return variable_of(to_number(lw, array, None)).rounded(lw, None)
-        return numpy_call(lw, np.round, [array, digits], {})
+            return variable_of(to_number(ctx, array, None)).rounded(ctx, None)
+        return numpy_call(ctx, np.round, [array, digits], {})
 
-    def copy(self, lw: ValueContext) -> Any:
+    def copy(self, ctx: ValueContext) -> Any:
         return ArrayVar(self.value.value, self.value.kind)
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
-        return [array_subscript(lw, self.value, i) for i in range(length_of(self.value))]
+    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
+        return [array_subscript(ctx, self.value, i) for i in range(length_of(self.value))]
 
     def result(self, out: Results) -> Any:
         return out.array(self.value)
@@ -149,7 +149,7 @@ class ArrayVariable(Variable):
         value: Value = self.value.value
         return value
 
-    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         array = self.value
         name = "ndarray" if array.kind is np.ndarray else array.type.dtype.numpy.name
         raise TypeError(f"'numpy.{name}' object is not callable")
@@ -164,31 +164,31 @@ class KnownArray(ObjectVariable):
     array_kind: type = np.ndarray
     precedence = 3
 
-    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         if is_dynamic(a) or is_dynamic(b):
-            return array_binary(lw, SLOT[op], a, b)
-        return super().binary(lw, op, a, b)
+            return array_binary(ctx, SLOT[op], a, b)
+        return super().binary(ctx, op, a, b)
 
-    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         if is_dynamic(a) or is_dynamic(b):
-            return array_binary(lw, op, a, b)
-        return super().compare(lw, op, a, b)
+            return array_binary(ctx, op, a, b)
+        return super().compare(ctx, op, a, b)
 
-    def beside_tensor(self, lw: ValueContext) -> Any:
+    def beside_tensor(self, ctx: ValueContext) -> Any:
         return TensorVar(array_constant(self.value))
 
-    def getitem(self, lw: ValueContext, index: Any) -> Any:
+    def getitem(self, ctx: ValueContext, index: Any) -> Any:
         owner = self.value
         if type(owner) is not np.ndarray or owner.dtype.hasobject:
-            return super().getitem(lw, index)
+            return super().getitem(ctx, index)
         require_static(index, f"an index into a {describe(owner)}")
-        return lw.outside.item(owner, index, owner[index])
+        return ctx.outside.item(owner, index, owner[index])
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
         x = self.value
         if type(x) is not np.ndarray or x.dtype.hasobject:
-            return super().iterate(lw)
-        return [lw.outside.item(x, i, v) for i, v in enumerate(list(x))]
+            return super().iterate(ctx)
+        return [ctx.outside.item(x, i, v) for i, v in enumerate(list(x))]
 
     def result(self, out: Results) -> Any:
         return out.constant_array(self.value)
@@ -213,7 +213,7 @@ class KnownScalar(KnownArray):
     def result(self, out: Results) -> Any:
         return out.known(self.value)
 
-    def beside_tensor(self, lw: ValueContext) -> Any:
+    def beside_tensor(self, ctx: ValueContext) -> Any:
         return self.value.item()
 
 
@@ -223,5 +223,5 @@ class ArrayMethodVariable(ObjectVariable):
 
     __slots__ = ()
 
-    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return array_method(lw, self.value, args, kwargs)
+    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return array_method(ctx, self.value, args, kwargs)

@@ -22,19 +22,19 @@ from .interpreter import ValueContext
 from .operators import attribute
 from .precision import whole
 from .requirements import is_generated
-from .values import StateVar, TensorVar, Weak, describe
+from .values import StateVar, SymScalar, TensorVar, describe
 
 __all__ = ["assign_state", "set_attribute", "set_attribute_of_object", "set_generic", "set_item"]
 
 
-def set_item(lw: ValueContext, owner: Any, index: Any, value: Any) -> None:
+def set_item(ctx: ValueContext, owner: Any, index: Any, value: Any) -> None:
     """``owner[index] = value``."""
-    variable_of(whole(owner)).setitem(lw, index, value)
+    variable_of(whole(owner)).setitem(ctx, index, value)
 
 
-def set_attribute(lw: ValueContext, owner: Any, name: str, value: Any) -> None:
+def set_attribute(ctx: ValueContext, owner: Any, name: str, value: Any) -> None:
     """``owner.name = value``: a Parameter of a Cell is assigned, a property is set by its function."""
-    variable_of(viewed(owner)).setattr(lw, name, value)
+    variable_of(viewed(owner)).setattr(ctx, name, value)
 
 
 def _is_frozen(owner: Any, name: str) -> bool:
@@ -47,52 +47,52 @@ def _is_frozen(owner: Any, name: str) -> bool:
     return made and (name in fields or "__dataclass_params__" in vars(type(owner)))
 
 
-def set_attribute_of_object(lw: ValueContext, owner: Any, name: str, value: Any) -> None:
+def set_attribute_of_object(ctx: ValueContext, owner: Any, name: str, value: Any) -> None:
     """``owner.name = value`` of an object from outside, or of a Cell."""
     cls = type(owner)
     if _is_frozen(owner, name):
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
     setter = class_attribute(cls, "__setattr__")
     if is_written(setter) and not hasattr(cls, "__graph_state__") and not isinstance(owner, type):
-        lw.outside.class_attribute(cls, "__setattr__")
-        lw.call_python(setter, [owner, name, value], {}, (definer(cls, "__setattr__"), owner))
+        ctx.outside.class_attribute(cls, "__setattr__")
+        ctx.call_python(setter, [owner, name, value], {}, (definer(cls, "__setattr__"), owner))
         return
-    set_generic(lw, owner, name, value)
+    set_generic(ctx, owner, name, value)
 
 
-def set_generic(lw: ValueContext, owner: Any, name: str, value: Any) -> None:
+def set_generic(ctx: ValueContext, owner: Any, name: str, value: Any) -> None:
     """What ``object.__setattr__(owner, name, value)`` does, and that of Cells."""
     cls = type(owner)
     static = class_attribute(cls, name)
     if isinstance(static, property) and isinstance(static.fset, FunctionType) and not is_ours(static.fset):
-        lw.outside.class_attribute(cls, name)
-        lw.call_python(static.fset, [owner, value], {}, (definer(cls, name), owner))
+        ctx.outside.class_attribute(cls, name)
+        ctx.call_python(static.fset, [owner, value], {}, (definer(cls, name), owner))
         return
-    if cells.is_made(lw, owner):
-        cells.put(lw, owner, name, value)
+    if cells.is_made(ctx, owner):
+        cells.put(ctx, owner, name, value)
         return
     assigned = isinstance(getattr(owner, name, None), Parameter)
     assigned = assigned and not is_jit_class(cls) and is_ours(class_attribute(cls, "__setattr__"))
-    if assigned and not (value is None or type(value) is StateVar or lw.effects.attributes.is_written(owner, name)):
-        assign_state(lw, attribute(lw, owner, name), value)
+    if assigned and not (value is None or type(value) is StateVar or ctx.effects.attributes.is_written(owner, name)):
+        assign_state(ctx, attribute(ctx, owner, name), value)
     else:
-        lw.effects.attributes.write(owner, name, value)
+        ctx.effects.attributes.write(owner, name, value)
 
 
-def assign_state(lw: ValueContext, state: StateVar | TensorVar, value: Any) -> None:
+def assign_state(ctx: ValueContext, state: StateVar | TensorVar, value: Any) -> None:
     """Writes a Parameter or Tensor as eager `assign` does: numbers fill, lower dtypes are cast, shapes must agree."""
-    new, held = lw.unwrap(value), state.type
+    new, held = ctx.unwrap(value), state.type
     kind = kind_of_number(new)
     given = promote_scalar(held.dtype, kind) if kind else getattr(new, "dtype", None)
     if given is None:
         raise ArgumentError(f"cannot assign a {describe(value)} to {state!r}")
     if promote(held.dtype, given) is not held.dtype:
         raise DTypeError(f"{state!r} cannot be assigned {given.name}", hint="cast the value first")
-    if type(new) is Weak:
+    if type(new) is SymScalar:
         new = F.broadcast_to(F.cast(new.value, dtype=held.dtype), shape=held.shape)
     elif kind:
         new = current().const(new, held)
     if new.shape != held.shape:
         raise ShapeError(f"{state!r} cannot be assigned a value of shape {list(new.shape)}")
     new = new if new.type is held else F.cast(new, dtype=held.dtype)
-    variable_of(state).overwrite(lw, new)
+    variable_of(state).overwrite(ctx, new)

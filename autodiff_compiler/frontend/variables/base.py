@@ -50,23 +50,23 @@ class Variable:
     def __init__(self, value: Any) -> None:
         self.value = value
 
-    def unary(self, lw: ValueContext, op: str) -> Any:
+    def unary(self, ctx: ValueContext, op: str) -> Any:
         """``-x``, ``+x`` or ``~x``; `op` is the syntax tree's name of the operator."""
         raise self._refused(op)
 
-    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         """``a op b``, of which it is one."""
         raise _refused_together(op, a, b)
 
-    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         """``a op b`` of a comparison, of which it is one."""
         raise _refused_together(op, a, b)
 
-    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+    def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         """What ``x op= other`` gives the target; NotImplemented: what the operator gives."""
         return NotImplemented
 
-    def contains(self, lw: ValueContext, item: Any) -> Any:
+    def contains(self, ctx: ValueContext, item: Any) -> Any:
         """``item in x``, as a truth value."""
         raise TypeError(f"argument of type '{self.python_class().__name__}' is not iterable")
 
@@ -74,33 +74,33 @@ class Variable:
         """The object that ``is`` asks about."""
         return self.value
 
-    def unwrap(self, lw: ValueContext) -> Any:
+    def unwrap(self, ctx: ValueContext) -> Any:
         """What a function of this package gets for it: a Value for a Tensor."""
         return self.value
 
-    def to_operand(self, lw: ValueContext) -> Any:
+    def to_operand(self, ctx: ValueContext) -> Any:
         """What an op gets for it: a Value for all that is known only at run time."""
-        return self.unwrap(lw)
+        return self.unwrap(ctx)
 
-    def beside_tensor(self, lw: ValueContext) -> Any:
+    def beside_tensor(self, ctx: ValueContext) -> Any:
         """What it is as the other operand of a Tensor: NumPy's scalars are Python numbers, its arrays Tensors."""
         return self.value
 
-    def shown(self, lw: ValueContext, fn: Any) -> Any:
+    def shown(self, ctx: ValueContext, fn: Any) -> Any:
         """``str(x)``, ``repr(x)`` or ``format(x)``: a str or a `Text`."""
         raise self._refused("the text")
 
-    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+    def formatted(self, ctx: ValueContext, spec: Any) -> Any:
         """``format(x, spec)`` with a specification that says something."""
         raise StaticValueError(f"how a {describe(self.value)} is formatted must be known at compile time")
 
-    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+    def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
         """How to make, at run time, the copy of it that a host function gets, of the arrays of all `values`.
 
         Those that it needs are added to these.  With `tensors` Tensors are made, otherwise ndarrays.
         """
         n = len(values)
-        values.append(self.to_operand(lw))
+        values.append(self.to_operand(ctx))
         return lambda arrays: self.of_array(arrays[n], tensors)
 
     def of_array(self, array: Any, tensors: bool) -> Any:
@@ -115,11 +115,11 @@ class Variable:
         """One of its kind, and known only at run time, around another Value."""
         raise NotImplementedError
 
-    def overwrite(self, lw: ValueContext, value: Value) -> None:
+    def overwrite(self, ctx: ValueContext, value: Value) -> None:
         """Gives a Tensor another value."""
         raise NotImplementedError
 
-    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+    def to_array(self, ctx: ValueContext, copies: bool = True) -> Any:
         """``np.array(x)``, detached; where it does not copy, an array that shares the memory of a Tensor."""
         raise self._refused("an array")
 
@@ -127,68 +127,68 @@ class Variable:
         """A value of the same type that is known now, for asking NumPy what it would return."""
         return self.value
 
-    def truth(self, lw: ValueContext) -> Any:
+    def truth(self, ctx: ValueContext) -> Any:
         """The truth value: a Python bool, or a bool[] Value if it is known only at run time."""
         raise self._refused("truth")
 
-    def getattr(self, lw: ValueContext, name: str) -> Any:
+    def getattr(self, ctx: ValueContext, name: str) -> Any:
         """``x.name``."""
         raise self._refused(f".{name}")
 
-    def hasattr(self, lw: ValueContext, name: str) -> bool:
+    def hasattr(self, ctx: ValueContext, name: str) -> bool:
         """``hasattr(x, name)``."""
         return hasattr(self.python_class(), name)
 
-    def getitem(self, lw: ValueContext, index: Any) -> Any:
+    def getitem(self, ctx: ValueContext, index: Any) -> Any:
         """``x[index]``."""
         raise self._refused("a subscript")
 
-    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+    def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
         """``x.name = value``."""
         raise AttributeError(f"'{self.python_class().__name__}' object has no attribute '{name}'")
 
-    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
+    def setitem(self, ctx: ValueContext, index: Any, value: Any) -> None:
         """``x[index] = value``."""
         raise TypeError(f"'{self.python_class().__name__}' object does not support item assignment")
 
-    def delitem(self, lw: ValueContext, index: Any) -> None:
+    def delitem(self, ctx: ValueContext, index: Any) -> None:
         """``del x[index]``."""
         raise TypeError(NO_DELETION.format(self.python_class().__name__))
 
-    def length(self, lw: ValueContext) -> Any:
+    def length(self, ctx: ValueContext) -> Any:
         """``len(x)``."""
         raise TypeError(f"object of type '{self.python_class().__name__}' has no len()")
 
-    def absolute(self, lw: ValueContext) -> Any:
+    def absolute(self, ctx: ValueContext) -> Any:
         """``abs(x)``."""
         raise self._refused("abs()")
 
-    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
+    def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
         """``bool(x)``, ``int(x)`` or ``float(x)``; `more` is the base of an int."""
         raise self._refused(f"{kind.__name__}()")
 
-    def index(self, lw: ValueContext) -> Any:
+    def index(self, ctx: ValueContext) -> Any:
         """The int that it is to ``operator.index``."""
         raise TypeError(f"'{self.python_class().__name__}' object cannot be interpreted as an integer")
 
-    def rounded(self, lw: ValueContext, digits: Any) -> Any:
+    def rounded(self, ctx: ValueContext, digits: Any) -> Any:
         """``round(x, digits)``."""
         raise TypeError(f"type {self.python_class().__name__} doesn't define __round__ method")
 
-    def assign(self, lw: ValueContext, value: Any) -> None:
+    def assign(self, ctx: ValueContext, value: Any) -> None:
         """What `assign` does, which changes Parameters."""
         raise TypeError(f"assign() changes a Parameter, not a {type(self.value).__name__}")
 
-    def copy(self, lw: ValueContext) -> Any:
+    def copy(self, ctx: ValueContext) -> Any:
         """``copy.copy(x)``."""
         return self.value
 
-    def deepcopy(self, lw: ValueContext, go: Callable[[Any], Any]) -> Any:
+    def deepcopy(self, ctx: ValueContext, go: Callable[[Any], Any]) -> Any:
         """``copy.deepcopy(x)``; ``go`` makes that of a part."""
-        made = self.with_items(lw, go)
-        return self.copy(lw) if made is NotImplemented else made
+        made = self.with_items(ctx, go)
+        return self.copy(ctx) if made is NotImplemented else made
 
-    def with_items(self, lw: ValueContext, fn: Callable[[Any], Any]) -> Any:
+    def with_items(self, ctx: ValueContext, fn: Callable[[Any], Any]) -> Any:
         """A new container with ``fn`` of the items; NotImplemented for what is no container of Python's."""
         return NotImplemented
 
@@ -196,23 +196,23 @@ class Variable:
         """The class of what the value stands for."""
         return class_of(self.value)
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
         """The elements, where their number is known while compiling."""
         raise TypeError(f"'{self.python_class().__name__}' object is not iterable")
 
-    def iteration(self, lw: ValueContext) -> Any:
+    def iteration(self, ctx: ValueContext) -> Any:
         """What a `for` goes over (an `Iteration`); None: the elements that `iterate` gives."""
 
-    def live(self, lw: ValueContext) -> Iterator[Any]:
+    def live(self, ctx: ValueContext) -> Iterator[Any]:
         """The elements, one after the other, as Python's iterators see them where the value changes meanwhile."""
         usable(self.value)
-        return iter(self.iterate(lw))
+        return iter(self.iterate(ctx))
 
-    def callable(self, lw: ValueContext) -> bool:
+    def callable(self, ctx: ValueContext) -> bool:
         """``callable(x)``."""
         return False
 
-    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """``x(*args, **kwargs)``."""
         raise TypeError(f"'{self.python_class().__name__}' object is not callable")
 

@@ -34,14 +34,14 @@ from .queries import answer
 from .requirements import require_static
 from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves
-from .values import ArrayVar, LocalDict, NewException, TensorVar, Weak, class_of, is_dynamic, is_tensor
+from .values import ArrayVar, LocalDict, NewException, SymScalar, TensorVar, class_of, is_dynamic, is_tensor
 
 __all__ = ["call", "plain_class", "refuse_class"]
 
 
-def call(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``fn(*args, **kwargs)`` on abstract values."""
-    return variable_of(fn).call(lw, args, kwargs)
+    return variable_of(fn).call(ctx, args, kwargs)
 
 
 @kind(Closure)
@@ -51,10 +51,10 @@ class ClosureVariable(ObjectVariable):
     __slots__ = ()
     made_here = True
 
-    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return lw.call_closure(self.value, args, kwargs)
+    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return ctx.call_closure(self.value, args, kwargs)
 
-    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+    def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
         raise made_by_compiled_code(self.value)
 
 
@@ -64,14 +64,14 @@ class FunctionVariable(ObjectVariable):
 
     __slots__ = ()
 
-    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value
         if is_ours(fn):
             if args and _is_method_of_cell(fn, args[0]):  # its attributes are read here, and its Parameters are states
-                return _method(lw, types.MethodType(fn, args[0]), args[1:], kwargs)
-            return lw.native(fn, args, kwargs)
+                return _method(ctx, types.MethodType(fn, args[0]), args[1:], kwargs)
+            return ctx.native(fn, args, kwargs)
         defining = _written_in(fn)
-        return lw.call_python(fn, args, kwargs, (defining, args[0]) if defining is not None and args else None)
+        return ctx.call_python(fn, args, kwargs, (defining, args[0]) if defining is not None and args else None)
 
 
 @kind(types.MethodType)
@@ -80,13 +80,13 @@ class MethodVariable(ObjectVariable):
 
     __slots__ = ()
 
-    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if cells.which_changes(lw, self.value):
-            return cells.change(lw, self.value, args, kwargs)
-        return super().call(lw, args, kwargs)
+    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if cells.which_changes(ctx, self.value):
+            return cells.change(ctx, self.value, args, kwargs)
+        return super().call(ctx, args, kwargs)
 
-    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _method(lw, self.value, args, kwargs)
+    def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _method(ctx, self.value, args, kwargs)
 
 
 @kind(types.MethodWrapperType)
@@ -95,11 +95,11 @@ class WrapperVariable(ObjectVariable):
 
     __slots__ = ()
 
-    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         generic = {"__getattribute__": object.__getattribute__, "__setattr__": object.__setattr__}
         if self.value.__name__ in generic:
-            return call(lw, generic[self.value.__name__], [self.value.__self__, *args], kwargs)
-        return super().called(lw, args, kwargs)
+            return call(ctx, generic[self.value.__name__], [self.value.__self__, *args], kwargs)
+        return super().called(ctx, args, kwargs)
 
 
 @kind(functools.partial)
@@ -108,13 +108,15 @@ class PartialVariable(ObjectVariable):
 
     __slots__ = ()
 
-    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value
         bound, named = fn.args, fn.keywords
         if not any(map(is_dynamic, flatten((bound, named)))):
-            lw.outside.read(fn, ("partial", id(fn)), "a partial function", lambda: fn)
-        given = [lw.outside.item(bound, i, v) for i, v in enumerate(bound)]
-        return call(lw, fn.func, [*given, *args], {k: lw.outside.item(named, k, v) for k, v in named.items()} | kwargs)
+            ctx.outside.read(fn, ("partial", id(fn)), "a partial function", lambda: fn)
+        given = [ctx.outside.item(bound, i, v) for i, v in enumerate(bound)]
+        return call(
+            ctx, fn.func, [*given, *args], {k: ctx.outside.item(named, k, v) for k, v in named.items()} | kwargs
+        )
 
 
 @kind(type)
@@ -123,8 +125,8 @@ class ClassVariable(ObjectVariable):
 
     __slots__ = ()
 
-    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _construct(lw, self.value, args, kwargs)
+    def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _construct(ctx, self.value, args, kwargs)
 
 
 @kind(operator.attrgetter, operator.itemgetter, operator.methodcaller)
@@ -133,54 +135,54 @@ class OperatorVariable(ObjectVariable):
 
     __slots__ = ()
 
-    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _operator_object(lw, self.value, *args)
+    def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _operator_object(ctx, self.value, *args)
 
 
-def _operator_object(lw: ValueContext, fn: Any, x: Any) -> Any:
+def _operator_object(ctx: ValueContext, fn: Any, x: Any) -> Any:
     """``attrgetter("a.b")(x)``, ``itemgetter(0)(x)``, ``methodcaller("m", 1)(x)``."""
     made, given = fn.__reduce__()
     if isinstance(fn, operator.methodcaller):
         if isinstance(made, functools.partial):  # with keywords: partial(methodcaller, name, **keywords)
-            return call(lw, attribute(lw, x, made.args[0]), list(given), made.keywords)
-        return call(lw, attribute(lw, x, given[0]), list(given[1:]), {})
+            return call(ctx, attribute(ctx, x, made.args[0]), list(given), made.keywords)
+        return call(ctx, attribute(ctx, x, given[0]), list(given[1:]), {})
     if isinstance(fn, operator.itemgetter):
-        found = tuple(subscript(lw, x, i) for i in given)
+        found = tuple(subscript(ctx, x, i) for i in given)
     else:
-        found = tuple(functools.reduce(lambda owner, name: attribute(lw, owner, name), g.split("."), x) for g in given)
+        found = tuple(functools.reduce(lambda owner, name: attribute(ctx, owner, name), g.split("."), x) for g in given)
     return found[0] if len(found) == 1 else found
 
 
 # ---------------------------------------------------------------------------------------------------- methods
 
 
-def _make(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    return fn(list(iterate_static(lw, *args)))
+def _make(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    return fn(list(iterate_static(ctx, *args)))
 
 
 _OF_NAMED_TUPLES: dict[str, Any] = {
     "_make": _make,
-    "_asdict": lambda lw, fn, args, kwargs: LocalDict(fn()),
-    "_replace": lambda lw, fn, args, kwargs: fn(**kwargs),
+    "_asdict": lambda ctx, fn, args, kwargs: LocalDict(fn()),
+    "_replace": lambda ctx, fn, args, kwargs: fn(**kwargs),
 }
 
 
-def _method(lw: ValueContext, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _method(ctx: ValueContext, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
     function, owner = fn.__func__, fn.__self__
     if function.__name__ in _OF_NAMED_TUPLES and (is_named_tuple_class(owner) or is_named_tuple(owner)):
-        return _OF_NAMED_TUPLES[function.__name__](lw, fn, args, kwargs)
+        return _OF_NAMED_TUPLES[function.__name__](ctx, fn, args, kwargs)
     if not isinstance(function, types.FunctionType):
-        return call(lw, function, [owner, *args], kwargs)
+        return call(ctx, function, [owner, *args], kwargs)
     if hasattr(function, "__graph_query__"):
-        return answer(lw, fn, args, kwargs)
+        return answer(ctx, fn, args, kwargs)
     if is_ours(function):
         if getattr(type(owner), "__graph_state__", None) is None:
-            return lw.native(fn, args, kwargs)
+            return ctx.native(fn, args, kwargs)
         if function.__name__ == "__call__":
-            return lw.call_cell(owner, args, kwargs)
+            return ctx.call_cell(owner, args, kwargs)
     cls = owner if isinstance(owner, type) else class_of(owner)
     defining = _written_in(function) or next((c for c in cls.__mro__ if _defines(c, function)), cls)
-    return lw.call_python(function, [owner, *args], kwargs, (defining, owner))
+    return ctx.call_python(function, [owner, *args], kwargs, (defining, owner))
 
 
 def _written_in(function: types.FunctionType) -> type | None:
@@ -207,28 +209,28 @@ def _defines(cls: type, function: Any) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------- classes
-def _construct(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _construct(ctx: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if issubclass(cls, Tensor):
-        return _make_tensor(lw, cls, args, kwargs)
+        return _make_tensor(ctx, cls, args, kwargs)
     if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
-        return made(lw, cls, args, kwargs)
+        return made(ctx, cls, args, kwargs)
     if getattr(cls, "__graph_state__", None) is not None and not is_jit_class(cls):
-        return cells.made(lw, cls, args, kwargs)
+        return cells.made(ctx, cls, args, kwargs)
     plain = cls is functools.partial or cls.__module__ == "contextlib"
     if plain or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
         if not plain and len(args) + len(kwargs) < len(cls._fields):  # some are left to the defaults
-            lw.outside.function(cls.__new__)
+            ctx.outside.function(cls.__new__)
         return cls(*args, **kwargs)
     if dataclasses.is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen:  # noqa: B009  (not in typeshed)
-        return _record(lw, cls, args, kwargs)
+        return _record(ctx, cls, args, kwargs)
     if issubclass(cls, enum.Enum):
         return cls(*require_static(args, f"the value of a {cls.__name__}"))
     if issubclass(cls, BaseException):
         return NewException(cls, tuple(args), kwargs)
     if not is_ours(cls) and class_attribute(cls, "__graph_call__") is not None:  # an operator that the user defines
-        return foreign.at_compile_time(lw, cls, args, kwargs)
+        return foreign.at_compile_time(ctx, cls, args, kwargs)
     if not is_ours(cls) and cls is not type and foreign.is_pure(cls):
-        return foreign.foreign_call(lw, cls, args, kwargs)
+        return foreign.foreign_call(ctx, cls, args, kwargs)
     if is_ours(cls) or cls is type:
         for x in flatten((args, tuple(kwargs.values()))):
             require_static(x, f"an argument of {cls.__name__}")
@@ -263,7 +265,7 @@ def refuse_class(cls: type) -> None:
     foreign.refuse_call(cls)
 
 
-def _record(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _record(ctx: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """An instance of a frozen dataclass; default factories are compiled, what else runs at its making cannot be."""
     written = [n for n in ("__init__", "__new__", "__post_init__") if _is_written(class_attribute(cls, n))]
     if written and not is_static((args, tuple(kwargs.values()))):
@@ -276,7 +278,7 @@ def _record(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any])
     given = {f.name for f in [f for f in wanted if not f.kw_only][: len(args)]} | set(kwargs)
     for f in wanted:
         if f.default_factory is not dataclasses.MISSING and f.name not in given:
-            kwargs = {**kwargs, f.name: call(lw, f.default_factory, [], {})}
+            kwargs = {**kwargs, f.name: call(ctx, f.default_factory, [], {})}
     return cls(*args, **kwargs)
 
 
@@ -285,7 +287,7 @@ def _is_written(method: Any) -> bool:
     return isinstance(method, types.FunctionType) and method.__code__.co_filename != "<string>"
 
 
-def _make_tensor(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _make_tensor(ctx: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``Tensor(...)`` in compiled code: a constant, or a new Tensor made of run-time values."""
     if issubclass(cls, Parameter):
         raise cells.created(cls.__name__)
@@ -300,27 +302,27 @@ def _make_tensor(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, 
         raise StaticValueError("`init` fills a constant: its number must be known", hint="use `ops.full`")
     if given.get("device") is not None:
         check_device(given["device"])
-    made = _tensor_of(lw, data, dtype)
+    made = _tensor_of(ctx, data, dtype)
     shape = (shape,) if isinstance(shape, int) else shape
     if shape is not None and made.type.shape != tuple(shape):
         raise ValueError(f"`shape` is {tuple(shape)}, but the data has shape {made.type.shape}")
     return made
 
 
-def _tensor_of(lw: ValueContext, data: Any, dtype: Any) -> Any:
+def _tensor_of(ctx: ValueContext, data: Any, dtype: Any) -> Any:
     """A new Tensor made of run-time values."""
-    if is_dynamic(data) and type(data) is not Weak:  # a Tensor's elements, as they are now
-        value = F.stop_gradient(lw.unwrap(data))
+    if is_dynamic(data) and type(data) is not SymScalar:  # a Tensor's elements, as they are now
+        value = F.stop_gradient(ctx.unwrap(data))
         return TensorVar(value if dtype is None or value.dtype is dtype_of(dtype) else F.cast(value, dtype=dtype))
     leaves = list(flatten(data))
     if any(map(is_tensor, leaves)):
         raise TypeError(NO_LIST_OF_TENSORS)
     if any(type(x) is ArrayVar for x in leaves):
-        value = variable_of(data).to_array(lw).value
+        value = variable_of(data).to_array(ctx).value
         own = dtype_of("float32") if value.dtype is float64 else value.dtype
         wanted = own if dtype is None else dtype_of(dtype)
         return TensorVar(value if value.dtype is wanted else F.cast(value, dtype=wanted))
-    return TensorVar(_as_value(lw, data, _dtype_of_numbers(data) if dtype is None else dtype_of(dtype)))
+    return TensorVar(_as_value(ctx, data, _dtype_of_numbers(data) if dtype is None else dtype_of(dtype)))
 
 
 def _dtype_of_numbers(data: Any) -> DType | None:
@@ -331,16 +333,16 @@ def _dtype_of_numbers(data: Any) -> DType | None:
     return dtype_of("float32") if float in kinds else NUMBER_DTYPE[int if int in kinds else bool]
 
 
-def _as_value(lw: ValueContext, data: Any, dtype: DType | None) -> Value:
+def _as_value(ctx: ValueContext, data: Any, dtype: DType | None) -> Value:
     """Nested lists of Tensors and numbers as one Tensor."""
     if isinstance(data, list | tuple):
-        parts = [_as_value(lw, d, dtype) for d in data]
+        parts = [_as_value(ctx, d, dtype) for d in data]
         return _stacked(parts)
-    if type(data) is Weak:
+    if type(data) is SymScalar:
         value = data.value
         dtype = dtype or dtype_of("float32" if data.kind is float else NUMBER_DTYPE[data.kind])
     elif is_dynamic(data):
-        value = lw.unwrap(data)
+        value = ctx.unwrap(data)
     else:
         made = Tensor(data, dtype)
         value = current().array(made.asnumpy(), type_of(made), "tensor")

@@ -36,7 +36,7 @@ def created(name: str) -> CompileError:
     return UnsupportedCallError(text, code="AC1803", hint="create it in `__init__`")
 
 
-def made(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def made(ctx: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``cls(*args, **kwargs)`` of a class of Cells."""
     if type(cls) is not type or class_attribute(cls, "__new__") is not object.__new__:
         raise UnsupportedCallError(
@@ -45,24 +45,24 @@ def made(lw: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) ->
             hint="create it in `__init__`",
         )
     cell: Any = object.__new__(cls)
-    lw.outside.cells[id(cell)] = (cell, current().block)
-    init = lw.outside.class_attribute(cls, "__init__")
+    ctx.outside.cells[id(cell)] = (cell, current().block)
+    init = ctx.outside.class_attribute(cls, "__init__")
     if is_ours(init):
-        change(lw, types.MethodType(init, cell), args, kwargs)
+        change(ctx, types.MethodType(init, cell), args, kwargs)
     else:
-        lw.call_python(init, [cell, *args], kwargs, (definer(cls, "__init__"), cell))
+        ctx.call_python(init, [cell, *args], kwargs, (definer(cls, "__init__"), cell))
     return cell
 
 
-def is_made(lw: ValueContext, x: Any) -> bool:
+def is_made(ctx: ValueContext, x: Any) -> bool:
     """Whether an object is a Cell that compiled code has made."""
-    return id(viewed(x)) in lw.outside.cells
+    return id(viewed(x)) in ctx.outside.cells
 
 
-def which_changes(lw: ValueContext, fn: types.MethodType) -> bool:
+def which_changes(ctx: ValueContext, fn: types.MethodType) -> bool:
     """Whether a method of this package runs on a Cell made by compiled code while that is compiled."""
     function = fn.__func__
-    if not is_made(lw, fn.__self__) or not isinstance(function, types.FunctionType) or not is_ours(function):
+    if not is_made(ctx, fn.__self__) or not isinstance(function, types.FunctionType) or not is_ours(function):
         return False
     if function.__name__ == "__init__":
         return True
@@ -71,10 +71,10 @@ def which_changes(lw: ValueContext, fn: types.MethodType) -> bool:
     return function.__module__.rpartition(".")[2] in _MODULES
 
 
-def change(lw: ValueContext, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def change(ctx: ValueContext, fn: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Calls a method that changes a Cell made here, or says something about it."""
     cell = viewed(fn.__self__)
-    _check_place(lw, cell, f"{fn.__name__}() of a {describe(cell)}")
+    _check_place(ctx, cell, f"{fn.__name__}() of a {describe(cell)}")
     args, kwargs = with_parameters(args), with_parameters(kwargs)
     name = type(cell).__name__
     if not all(_is_known(x) for x in (*args, *kwargs.values())):
@@ -120,10 +120,10 @@ def _parameters(x: Any) -> Iterator[Parameter]:
             yield from _parameters(part)
 
 
-def put(lw: ValueContext, cell: Any, name: str, value: Any) -> None:
+def put(ctx: ValueContext, cell: Any, name: str, value: Any) -> None:
     """``cell.name = value``."""
     what = f"attribute '{name}' of a {describe(cell)}"
-    _check_place(lw, cell, what)
+    _check_place(ctx, cell, what)
     setter = class_attribute(type(cell), "__setattr__")
     if not is_ours(setter):
         raise SideEffectError(
@@ -139,21 +139,21 @@ def put(lw: ValueContext, cell: Any, name: str, value: Any) -> None:
         object.__setattr__(cell, name, value)
 
 
-def set_item(lw: ValueContext, owner: Any, *args: Any) -> None:
+def set_item(ctx: ValueContext, owner: Any, *args: Any) -> None:
     """``owner[index] = value`` of a container of Cells, or without a value ``del owner[index]``."""
     name = "__setitem__" if len(args) == 2 else "__delitem__"
     method = class_attribute(type(viewed(owner)), name)
     if not is_ours(method):
         raise TypeError(f"{describe(owner)} does not support item {'assignment' if len(args) == 2 else 'deletion'}")
-    change(lw, types.MethodType(method, owner), list(args), {})
+    change(ctx, types.MethodType(method, owner), list(args), {})
 
 
-def leaving(lw: ValueContext, cell: Any) -> Any:
+def leaving(ctx: ValueContext, cell: Any) -> Any:
     """A Cell as a result: one that was made here must be the same at each call."""
-    parts = [*vars(cell).values()] if is_made(lw, cell) else []
+    parts = [*vars(cell).values()] if is_made(ctx, cell) else []
     for part in parts:
         if getattr(type(part), "__graph_state__", None) is not None:
-            leaving(lw, part)
+            leaving(ctx, part)
         elif not (isinstance(part, Tensor) or is_static(part)):
             raise UnsupportedCallError(
                 f"a {type(cell).__name__} made in compiled code cannot leave it: it holds a {describe(part)}",
@@ -163,8 +163,8 @@ def leaving(lw: ValueContext, cell: Any) -> Any:
     return cell
 
 
-def _check_place(lw: ValueContext, cell: Any, what: str) -> None:
-    if current().block is not lw.outside.cells[id(cell)][1]:
+def _check_place(ctx: ValueContext, cell: Any, what: str) -> None:
+    if current().block is not ctx.outside.cells[id(cell)][1]:
         raise SideEffectError(
             f"{what} made in compiled code is changed under a condition or in a loop that is known at run time only",
             code="AC1606",

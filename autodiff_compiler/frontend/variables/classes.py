@@ -21,7 +21,7 @@ def is_jit_class(cls: type) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------- creation
-def made(lw: ValueContext, cls: type, args: list[Any], kwargs: dict[str, Any]) -> LocalObject:
+def made(ctx: ValueContext, cls: type, args: list[Any], kwargs: dict[str, Any]) -> LocalObject:
     """``cls(*args, **kwargs)``."""
     for name in ("__new__", "__getattribute__"):
         if isinstance(class_attribute(cls, name), types.FunctionType | staticmethod):
@@ -29,14 +29,14 @@ def made(lw: ValueContext, cls: type, args: list[Any], kwargs: dict[str, Any]) -
     if type(cls) is not type:
         raise _refused(cls, f"its metaclass is {type(cls).__name__}")
     obj = LocalObject(cls)
-    init = lw.outside.class_attribute(cls, "__init__")
+    init = ctx.outside.class_attribute(cls, "__init__")
     if not isinstance(init, types.FunctionType):
         if args or kwargs:
             raise ArgumentError(f"{cls.__name__}() takes no arguments")
     elif dataclasses.is_dataclass(cls) and init.__code__.co_filename == "<string>":
-        _fill(lw, obj, args, kwargs)
+        _fill(ctx, obj, args, kwargs)
     else:
-        lw.call_python(init, [obj, *args], kwargs, (definer(cls, "__init__"), obj))
+        ctx.call_python(init, [obj, *args], kwargs, (definer(cls, "__init__"), obj))
     return obj
 
 
@@ -48,7 +48,7 @@ def _refused(cls: type, why: str) -> UnsupportedCallError:
     )
 
 
-def _fill(lw: ValueContext, obj: LocalObject, args: list[Any], kwargs: dict[str, Any]) -> None:
+def _fill(ctx: ValueContext, obj: LocalObject, args: list[Any], kwargs: dict[str, Any]) -> None:
     """What the `__init__` that `dataclasses` made does."""
     cls: Any = obj.cls
     fields = [f for f in dataclasses.fields(cls) if f.init]
@@ -64,37 +64,37 @@ def _fill(lw: ValueContext, obj: LocalObject, args: list[Any], kwargs: dict[str,
         if f.name in given:
             obj.slots[f.name] = given[f.name]
         elif f.default_factory is not dataclasses.MISSING:
-            obj.slots[f.name] = lw.call(f.default_factory, [], {})
+            obj.slots[f.name] = ctx.call(f.default_factory, [], {})
         elif f.default is not dataclasses.MISSING:
-            obj.slots[f.name] = _of_class(lw, cls, f.name, f.default)
+            obj.slots[f.name] = _of_class(ctx, cls, f.name, f.default)
         elif f.init:
             raise ArgumentError(f"{cls.__name__}() needs '{f.name}'")
     if class_attribute(cls, "__post_init__") is not None:
-        lw.call(get(lw, obj, "__post_init__"), [], {})
+        ctx.call(get(ctx, obj, "__post_init__"), [], {})
 
 
 # ---------------------------------------------------------------------------------------------------- attributes
-def get(lw: ValueContext, obj: LocalObject, name: str) -> Any:
+def get(ctx: ValueContext, obj: LocalObject, name: str) -> Any:
     """``obj.name``."""
     cls = usable(obj).cls
     if name == "__class__":
         return cls
-    static = lw.outside.class_attribute(cls, name)
-    lw.outside.lookups.descriptor(static)
+    static = ctx.outside.class_attribute(cls, name)
+    ctx.outside.lookups.descriptor(static)
     if name in obj.slots and not isinstance(static, property):
         return obj.slots[name]
     if static is None:
-        getter = lw.outside.class_attribute(cls, "__getattr__")
+        getter = ctx.outside.class_attribute(cls, "__getattr__")
         if isinstance(getter, types.FunctionType):
-            return lw.call_python(getter, [obj, name], {}, (definer(cls, "__getattr__"), obj))
+            return ctx.call_python(getter, [obj, name], {}, (definer(cls, "__getattr__"), obj))
         raise MissingAttributeError(
             f"{describe(obj)} has no attribute '{name}'",
             hint=did_you_mean(name, [*obj.slots, *(n for n in dir(cls) if not n.startswith("__"))]),
         )
-    return bound(lw, obj, name, static, definer(cls, name))
+    return bound(ctx, obj, name, static, definer(cls, name))
 
 
-def bound(lw: ValueContext, obj: LocalObject, name: str, static: Any, defining: type) -> Any:
+def bound(ctx: ValueContext, obj: LocalObject, name: str, static: Any, defining: type) -> Any:
     """What a class has under a name, as an attribute of an object."""
     if isinstance(static, types.FunctionType):
         return types.MethodType(static, obj)
@@ -103,61 +103,61 @@ def bound(lw: ValueContext, obj: LocalObject, name: str, static: Any, defining: 
     if isinstance(static, classmethod):
         return types.MethodType(static.__func__, obj.cls)
     if isinstance(static, property) and isinstance(static.fget, types.FunctionType):
-        return lw.call_python(static.fget, [obj], {}, (defining, obj))
+        return ctx.call_python(static.fget, [obj], {}, (defining, obj))
     if isinstance(static, functools.cached_property):
-        value = lw.call_python(static.func, [obj], {}, (defining, obj))
-        put(lw, obj, name, value)
+        value = ctx.call_python(static.func, [obj], {}, (defining, obj))
+        put(ctx, obj, name, value)
         return value
     if hasattr(type(static), "__get__"):
         raise UnsupportedCallError(f"'{name}' of a {describe(obj)} is a {type(static).__name__}")
-    return _of_class(lw, obj.cls, name, static)
+    return _of_class(ctx, obj.cls, name, static)
 
 
-def _of_class(lw: ValueContext, cls: type, name: str, value: Any) -> Any:
+def _of_class(ctx: ValueContext, cls: type, name: str, value: Any) -> Any:
     what = f"{cls.__name__}.{name}"
-    return lw.outside.read(value, ("class attribute", id(cls), name), what, lambda: class_attribute(cls, name))
+    return ctx.outside.read(value, ("class attribute", id(cls), name), what, lambda: class_attribute(cls, name))
 
 
 class _Nothing:
     """`object.__init__`, bound."""
 
     @staticmethod
-    def __graph_call__(lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> None:
+    def __graph_call__(ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> None:
         if args or kwargs:
             raise TypeError("object.__init__() takes exactly one argument (the instance to initialize)")
 
 
-def inherited(lw: ValueContext, owner: LocalSuper, name: str) -> Any:
+def inherited(ctx: ValueContext, owner: LocalSuper, name: str) -> Any:
     """``super().name``."""
     mro = owner.owner.cls.__mro__
     for cls in mro[mro.index(owner.after) + 1 :]:
         if name in cls.__dict__ and cls is not object:
-            lw.outside.class_attribute(cls, name)
-            return bound(lw, owner.owner, name, cls.__dict__[name], cls)
+            ctx.outside.class_attribute(cls, name)
+            return bound(ctx, owner.owner, name, cls.__dict__[name], cls)
     if name == "__init__":
         return _Nothing()
     raise MissingAttributeError(f"'super' object has no attribute '{name}'")
 
 
-def put(lw: ValueContext, obj: LocalObject, name: str, value: Any) -> None:
+def put(ctx: ValueContext, obj: LocalObject, name: str, value: Any) -> None:
     """``obj.name = value``."""
     usable(obj)
     cls = obj.cls
-    static = lw.outside.class_attribute(cls, name)
-    lw.outside.lookups.descriptor(static)
+    static = ctx.outside.class_attribute(cls, name)
+    ctx.outside.lookups.descriptor(static)
     setter = class_attribute(cls, "__setattr__")
     if setter is not object.__setattr__ and not is_ours(setter):
         raise _no_write(obj, name, f"{cls.__name__} has a `__setattr__` of its own")
     if isinstance(static, property):
         if static.fset is None:
             raise AttributeError(f"property '{name}' of '{cls.__name__}' object has no setter")
-        lw.call_python(static.fset, [obj, value], {}, (definer(cls, name), obj))
+        ctx.call_python(static.fset, [obj, value], {}, (definer(cls, name), obj))
         return
     if hasattr(type(static), "__set__") and type(static).__name__ != "member_descriptor":
         raise _no_write(obj, name, f"it is a {type(static).__name__} of {cls.__name__}")
     if obj.locked:
         raise _no_write(obj, name, f"the object {obj.locked.rstrip(',')}")
-    lw.effects.change(obj)
+    ctx.effects.change(obj)
     obj.slots = {**obj.slots, name: value}
 
 
@@ -169,15 +169,15 @@ def _no_write(obj: LocalObject, name: str, why: str) -> SideEffectError:
     )
 
 
-def has(lw: ValueContext, obj: LocalObject, name: str) -> bool:
+def has(ctx: ValueContext, obj: LocalObject, name: str) -> bool:
     """``hasattr(obj, name)``."""
-    return name in usable(obj).slots or lw.outside.class_attribute(obj.cls, name) is not None
+    return name in usable(obj).slots or ctx.outside.class_attribute(obj.cls, name) is not None
 
 
-def call_object(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_object(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The call of an object of a `jit_class` class: its `__call__`."""
     cls = class_of(fn)
-    method = lw.outside.class_attribute(cls, "__call__")
+    method = ctx.outside.class_attribute(cls, "__call__")
     if not isinstance(method, types.FunctionType):
         raise TypeError(f"'{cls.__name__}' object is not callable")
-    return lw.call_python(method, [fn, *args], kwargs, (definer(cls, "__call__"), fn))
+    return ctx.call_python(method, [fn, *args], kwargs, (definer(cls, "__call__"), fn))

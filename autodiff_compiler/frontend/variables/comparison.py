@@ -15,7 +15,7 @@ from .requirements import is_generated, is_seen, python_method, refuse_text
 from .search import first_that
 from .structure import elements, flatten, is_static
 from .truth_values import both, negate, truth
-from .values import LocalObject, Weak, class_of, describe, is_tensor
+from .values import LocalObject, SymScalar, class_of, describe, is_tensor
 
 __all__ = [
     "COMPARE",
@@ -41,30 +41,30 @@ MIRRORED = {"Lt": "Gt", "LtE": "GtE", "Gt": "Lt", "GtE": "LtE"}
 COMPARE_SLOT = {op: f"__{function.__name__}__" for op, function in COMPARE.items()}
 
 
-def compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+def compare(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
     """One comparison of a chain."""
     if op in ("Is", "IsNot"):
         return _identity(op == "Is", a, b)
     if op in ("In", "NotIn"):
-        return _membership(lw, op == "In", a, b)
-    a, b = lw.outside.met(a), lw.outside.met(b)
-    result = _user_compare(lw, op, a, b)
+        return _membership(ctx, op == "In", a, b)
+    a, b = ctx.outside.met(a), ctx.outside.met(b)
+    result = _user_compare(ctx, op, a, b)
     if result is not NotImplemented:
         return result
     left, right = variable_of(a), variable_of(b)
-    return (right if right.precedence > left.precedence else left).compare(lw, op, a, b)
+    return (right if right.precedence > left.precedence else left).compare(ctx, op, a, b)
 
 
-def compare_known(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+def compare_known(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
     """A comparison of which neither operand is a Tensor or an array, nor both are numbers of run time."""
     if LocalObject in (type(a), type(b)):
         return compare_objects(op, a, b)
     refuse_text(a, "a comparison")
     refuse_text(b, "a comparison")
     if not is_static(a) or not is_static(b):
-        return _compare_containers(lw, op, a, b)
+        return _compare_containers(ctx, op, a, b)
     if elements(a) is not None and elements(b) is not None and not all(map(is_seen, flatten((a, b)))):
-        return _compare_containers(lw, op, a, b)
+        return _compare_containers(ctx, op, a, b)
     return COMPARE[op](a, b)
 
 
@@ -79,35 +79,35 @@ def compare_objects(op: str, a: Any, b: Any) -> bool:
 _COMPARE_SIGN = {"Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">="}
 
 
-def _user_compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+def _user_compare(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
     """``a op b`` by the methods of a user's class; NotImplemented if there are none."""
     sides = [(a, op, b), (b, MIRRORED.get(op, op), a)]
     if type(a) is not type(b) and issubclass(type(b), type(a)):
         sides.reverse()
     for x, asked, y in sides:
-        result = _ask(lw, x, asked, y)
+        result = _ask(ctx, x, asked, y)
         if result is not NotImplemented:
             return result
     return NotImplemented
 
 
-def _ask(lw: ValueContext, x: Any, op: str, y: Any) -> Any:
-    method = python_method(lw, x, COMPARE_SLOT[op])
+def _ask(ctx: ValueContext, x: Any, op: str, y: Any) -> Any:
+    method = python_method(ctx, x, COMPARE_SLOT[op])
     if method is None:
-        equal = _ask(lw, x, "Eq", y) if op == "NotEq" else NotImplemented
-        return equal if equal is NotImplemented else negate(truth(lw, equal))
+        equal = _ask(ctx, x, "Eq", y) if op == "NotEq" else NotImplemented
+        return equal if equal is NotImplemented else negate(truth(ctx, equal))
     if not is_generated(x, method):
-        return lw.call_python(method, [x, y], {})
+        return ctx.call_python(method, [x, y], {})
     if class_of(x) is not class_of(y):
         return NotImplemented
-    parts = (tuple(attribute(lw, v, f.name) for f in dataclasses.fields(class_of(x)) if f.compare) for v in (x, y))
-    return compare(lw, op, *parts)
+    parts = (tuple(attribute(ctx, v, f.name) for f in dataclasses.fields(class_of(x)) if f.compare) for v in (x, y))
+    return compare(ctx, op, *parts)
 
 
-def _compare_containers(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+def _compare_containers(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
     xs, ys = elements(a), elements(b)
     if op not in ("Eq", "NotEq"):
-        return _order(lw, op, a, b)
+        return _order(ctx, op, a, b)
     same = xs is not None and ys is not None and len(xs) == len(ys)
     same = same and all(isinstance(a, c) == isinstance(b, c) for c in (tuple, dict))
     if same and isinstance(a, dict):
@@ -118,11 +118,11 @@ def _compare_containers(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
         for x, y in zip(xs, ys, strict=True):
             if result is False:  # Python compares no further
                 break
-            result = both(result, _is_or_equals(lw, y, x))
+            result = both(result, _is_or_equals(ctx, y, x))
     return result if op == "Eq" else negate(result)
 
 
-def _order(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+def _order(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
     """Two tuples or lists are ordered as the first elements that differ: which those are must be known here."""
     if not any(isinstance(a, c) and isinstance(b, c) for c in (tuple, list)):
         if is_static(a) and is_static(b):
@@ -131,9 +131,9 @@ def _order(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
             f"{describe(a)} and {describe(b)} cannot be ordered in compiled code", code="AC1103"
         )
     for x, y in zip(a, b, strict=False):
-        same = _is_or_equals(lw, y, x)
+        same = _is_or_equals(ctx, y, x)
         if same is False:
-            return compare(lw, op, x, y)
+            return compare(ctx, op, x, y)
         if same is not True:
             raise StaticValueError(
                 f"which elements decide the order of a {describe(a)} and a {describe(b)} is known only at run time",
@@ -142,9 +142,9 @@ def _order(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
     return COMPARE[op](len(a), len(b))
 
 
-def is_less(lw: ValueContext, a: Any, b: Any) -> bool:
+def is_less(ctx: ValueContext, a: Any, b: Any) -> bool:
     """Whether ``a < b``, which must be known while compiling."""
-    found = truth(lw, compare(lw, "Lt", a, b))
+    found = truth(ctx, compare(ctx, "Lt", a, b))
     if not isinstance(found, bool):
         raise StaticValueError("sorting needs keys known at compile time", hint="for Tensors use ops.sort")
     return found
@@ -158,15 +158,15 @@ def _identity(positive: bool, a: Any, b: Any) -> bool:
     return (variable_of(a).identity() is variable_of(b).identity()) == positive
 
 
-def _membership(lw: ValueContext, positive: bool, a: Any, b: Any) -> Any:
-    found = variable_of(b).contains(lw, a)
-    found = Weak(found, bool) if isinstance(found, Value) else found
+def _membership(ctx: ValueContext, positive: bool, a: Any, b: Any) -> Any:
+    found = variable_of(b).contains(ctx, a)
+    found = SymScalar(found, bool) if isinstance(found, Value) else found
     return found if positive else negate(found)
 
 
-def is_item(lw: ValueContext, item: Any, of: Any) -> Any:
+def is_item(ctx: ValueContext, item: Any, of: Any) -> Any:
     """Whether one of the elements is the item, or equals it."""
-    return first_that(lw, of, lambda x: _is_or_equals(lw, item, x), ends=True, sought=item)
+    return first_that(ctx, of, lambda x: _is_or_equals(ctx, item, x), ends=True, sought=item)
 
 
 def can_be_asked(item: Any, of: Any) -> bool:
@@ -174,6 +174,6 @@ def can_be_asked(item: Any, of: Any) -> bool:
     return is_static((item, of)) and (elements(of) is None or all(map(is_seen, flatten((item, of)))))
 
 
-def _is_or_equals(lw: ValueContext, a: Any, item: Any) -> Any:
+def _is_or_equals(ctx: ValueContext, a: Any, item: Any) -> Any:
     same = variable_of(a).identity() is variable_of(item).identity()
-    return True if same else truth(lw, compare(lw, "Eq", item, a))
+    return True if same else truth(ctx, compare(ctx, "Eq", item, a))

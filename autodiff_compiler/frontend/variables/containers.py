@@ -27,7 +27,7 @@ from .requirements import check_key, check_local, check_seen, element_index, pyt
 from .rules import INTRINSICS
 from .structure import is_static
 from .text import concatenated, fields, join, text
-from .values import BoundContainer, DictView, LocalDict, LocalList, LocalSet, Weak, describe, is_iterator, usable
+from .values import BoundContainer, DictView, LocalDict, LocalList, LocalSet, SymScalar, describe, is_iterator, usable
 
 __all__ = ["in_place", "without_order"]
 
@@ -40,15 +40,15 @@ _BY_OPERATOR = {"__iadd__": "Add", "__imul__": "Mult", "__ior__": "BitOr", "__ia
 _COMPARING = {"index", "count", "remove", "sort"}
 
 
-def _pairs(lw: ValueContext, x: Any) -> Any:
-    return x if isinstance(x, dict) else [tuple(iterate_static(lw, pair)) for pair in iterate_static(lw, x)]
+def _pairs(ctx: ValueContext, x: Any) -> Any:
+    return x if isinstance(x, dict) else [tuple(iterate_static(ctx, pair)) for pair in iterate_static(ctx, x)]
 
 
-def _extend(lw: ValueContext, owner: Any, items: Any) -> None:
+def _extend(ctx: ValueContext, owner: Any, items: Any) -> None:
     if not is_iterator(items):
-        owner += list(iterate_static(lw, items))
+        owner += list(iterate_static(ctx, items))
         return
-    for item in iterate_live(lw, items):  # which may look at what the list holds by then
+    for item in iterate_live(ctx, items):  # which may look at what the list holds by then
         owner.append(item)
 
 
@@ -64,14 +64,14 @@ _OF_SETS = {
 
 
 # ---------------------------------------------------------------------------------------------------- op=
-def in_place(lw: ValueContext, op: str, old: Any, value: Any) -> Any:
+def in_place(ctx: ValueContext, op: str, old: Any, value: Any) -> Any:
     """What ``old op= value`` gives the target: the same list, dict or set, changed, or a new value."""
-    result = variable_of(old).in_place(lw, op, value)
-    return operators.binary(lw, op, old, value) if result is NotImplemented else result
+    result = variable_of(old).in_place(ctx, op, value)
+    return operators.binary(ctx, op, old, value) if result is NotImplemented else result
 
 
 def _set_operation(name: str) -> Any:
-    def result(lw: ValueContext, old: Any, value: Any) -> Any:
+    def result(ctx: ValueContext, old: Any, value: Any) -> Any:
         return getattr(set(old), name)(value) if isinstance(value, set | frozenset) else NotImplemented
 
     return result
@@ -98,70 +98,70 @@ class ContainerVariable(ObjectVariable):
     mutating: ClassVar[tuple[str, ...]] = ()
     changes: ClassVar[dict[str, Any]] = {}
 
-    def length(self, lw: ValueContext) -> Any:
-        result = special(lw, self.value, "__len__")
+    def length(self, ctx: ValueContext) -> Any:
+        result = special(ctx, self.value, "__len__")
         return len(self.value) if result is NotImplemented else result
 
-    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+    def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         owner = self.value
         if op in self.changes:
-            check_local(lw, owner)
-            given = self.changes[op](lw, owner, other)
+            check_local(ctx, owner)
+            given = self.changes[op](ctx, owner, other)
             if given is not NotImplemented:
-                lw.effects.change(owner)
-                self.refill(lw, given)
-                lw.effects.attributes.check_elements(owner)
+                ctx.effects.change(owner)
+                self.refill(ctx, given)
+                ctx.effects.attributes.check_elements(owner)
                 return owner
-        method = python_method(lw, owner, f"__i{SLOT[op]}__")
-        return NotImplemented if method is None else lw.call_python(method, [owner, other], {})
+        method = python_method(ctx, owner, f"__i{SLOT[op]}__")
+        return NotImplemented if method is None else ctx.call_python(method, [owner, other], {})
 
-    def refill(self, lw: ValueContext, given: Any) -> None:
+    def refill(self, ctx: ValueContext, given: Any) -> None:
         """Gives it other content."""
         self.value.clear()
         self.value.update(given)
 
-    def call_method(self, lw: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """``x.name(*args, **kwargs)``; what compiled code made, or stands for one from outside, may change."""
-        result = self._call_method(lw, name, args, kwargs)
-        lw.effects.attributes.check_elements(self.value)
+        result = self._call_method(ctx, name, args, kwargs)
+        ctx.effects.attributes.check_elements(self.value)
         return result
 
-    def _call_method(self, lw: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def _call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         owner = self.value
         if name in self.mutating:
-            check_local(lw, owner)
-            lw.effects.change(owner)
+            check_local(ctx, owner)
+            ctx.effects.change(owner)
         elif name in _DUNDER_MUTATING and self.mutating:
-            return self._by_operator(lw, name, args)
+            return self._by_operator(ctx, name, args)
         written = getattr(type(owner), name, None)
         if isinstance(written, types.FunctionType) and not is_ours(written) and not is_pure(written):
-            return lw.call(written, [owner, *args], kwargs)
-        return self.run_method(lw, name, args, kwargs)
+            return ctx.call(written, [owner, *args], kwargs)
+        return self.run_method(ctx, name, args, kwargs)
 
-    def _by_operator(self, lw: ValueContext, name: str, args: list[Any]) -> Any:
+    def _by_operator(self, ctx: ValueContext, name: str, args: list[Any]) -> Any:
         """A method that Python calls for an operator: what the operator does."""
-        check_local(lw, self.value)
+        check_local(ctx, self.value)
         if name == "__setitem__":
-            return INTRINSICS[operator.setitem](lw, self.value, *args)
+            return INTRINSICS[operator.setitem](ctx, self.value, *args)
         if name in _BY_OPERATOR and len(args) == 1:
-            return in_place(lw, _BY_OPERATOR[name], self.value, args[0])
+            return in_place(ctx, _BY_OPERATOR[name], self.value, args[0])
         hint = "write the operator"
         raise UnsupportedCallError(f"'{name}' of a container cannot be called in compiled code", hint=hint)
 
-    def run_method(self, lw: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def run_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """What a method that nobody but Python has written does."""
         raise NotImplementedError
 
-    def getattr(self, lw: ValueContext, name: str) -> Any:
+    def getattr(self, ctx: ValueContext, name: str) -> Any:
         owner = self.value
         if is_named_tuple(owner):
-            return super().getattr(lw, name)
+            return super().getattr(ctx, name)
         if is_ours(type(owner)) or not is_changeable(type(owner)):
             known = hasattr(self.python_class() if self.made_here else owner, name)
             return BoundContainer(owner, name) if known else missing(owner, name)
-        if isinstance(lw.outside.class_attribute(type(owner), name), _METHODS):
+        if isinstance(ctx.outside.class_attribute(type(owner), name), _METHODS):
             return BoundContainer(owner, name)
-        return super().getattr(lw, name)
+        return super().getattr(ctx, name)
 
 
 @kind(frozenset)
@@ -170,17 +170,17 @@ class FrozensetVariable(ContainerVariable):
 
     __slots__ = ()
 
-    def holds(self, lw: ValueContext, item: Any) -> Any:
+    def holds(self, ctx: ValueContext, item: Any) -> Any:
         return holds_key(self.value, item)
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
         raise unordered()
 
-    def run_method(self, lw: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def run_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if name == "pop":
             raise without_order()
         whole = name not in _OF_SETS
-        given = [a if whole or isinstance(a, set | frozenset) else list(iterate_static(lw, a)) for a in args]
+        given = [a if whole or isinstance(a, set | frozenset) else list(iterate_static(ctx, a)) for a in args]
         check_seen(require_static(given, "an element of a set"), f"'{name}'")
         result = getattr(self.value, name)(*given)
         return LocalSet(result) if isinstance(result, set) else result
@@ -216,30 +216,30 @@ class _WithItems(ContainerVariable):
 
     __slots__ = ()
 
-    def getitem(self, lw: ValueContext, index: Any) -> Any:
+    def getitem(self, ctx: ValueContext, index: Any) -> Any:
         owner = usable(self.value)
-        method = python_method(lw, owner, "__getitem__")
-        return self.item(lw, index) if method is None else lw.call_python(method, [owner, index], {})
+        method = python_method(ctx, owner, "__getitem__")
+        return self.item(ctx, index) if method is None else ctx.call_python(method, [owner, index], {})
 
-    def item(self, lw: ValueContext, index: Any) -> Any:
+    def item(self, ctx: ValueContext, index: Any) -> Any:
         """The item, which no method of the user's gives."""
         raise NotImplementedError
 
-    def store(self, lw: ValueContext, index: Any, value: Any) -> None:
+    def store(self, ctx: ValueContext, index: Any, value: Any) -> None:
         owner = self.value
-        check_local(lw, owner)
-        index = self.place(lw, index)
-        lw.effects.change(owner)
+        check_local(ctx, owner)
+        index = self.place(ctx, index)
+        ctx.effects.change(owner)
         owner[index] = value
-        lw.effects.containers.note_assigned(owner, index)
-        lw.effects.attributes.check_elements(owner)
+        ctx.effects.containers.note_assigned(owner, index)
+        ctx.effects.attributes.check_elements(owner)
 
-    def remove(self, lw: ValueContext, index: Any) -> None:
-        index = self.place(lw, index)
-        lw.effects.change(self.value)
+    def remove(self, ctx: ValueContext, index: Any) -> None:
+        index = self.place(ctx, index)
+        ctx.effects.change(self.value)
         del self.value[index]
 
-    def place(self, lw: ValueContext, index: Any) -> Any:
+    def place(self, ctx: ValueContext, index: Any) -> Any:
         """An index or key that an item is assigned under."""
         return require_static(index, "an index into a Python container")
 
@@ -255,8 +255,8 @@ class SequenceVariable(_WithItems):
     __slots__ = ()
     precedence = 2.5
 
-    def item(self, lw: ValueContext, index: Any) -> Any:
-        owner, index = self.value, element_index(lw, index)
+    def item(self, ctx: ValueContext, index: Any) -> Any:
+        owner, index = self.value, element_index(ctx, index)
         if not is_static(index):
             raise StaticValueError(
                 f"an index into a Python {type(owner).__name__} must be known at compile time, it is a "
@@ -264,48 +264,48 @@ class SequenceVariable(_WithItems):
                 code="AC1305",
                 hint="stack the elements with `ops.stack`, then index the Tensor",
             ).about(index)
-        return self.found(lw, index, owner[index])
+        return self.found(ctx, index, owner[index])
 
-    def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
+    def found(self, ctx: ValueContext, index: Any, value: Any) -> Any:
         """What is under an index."""
-        return lw.outside.item(self.value, index, value)
+        return ctx.outside.item(self.value, index, value)
 
-    def place(self, lw: ValueContext, index: Any) -> Any:
-        return require_static(element_index(lw, index), "an index into a Python container", code="AC1305")
+    def place(self, ctx: ValueContext, index: Any) -> Any:
+        return require_static(element_index(ctx, index), "an index into a Python container", code="AC1305")
 
-    def copy(self, lw: ValueContext) -> Any:
-        return LocalList(iterate_live(lw, self.value)) if isinstance(self.value, list) else self.value
+    def copy(self, ctx: ValueContext) -> Any:
+        return LocalList(iterate_live(ctx, self.value)) if isinstance(self.value, list) else self.value
 
-    def with_items(self, lw: ValueContext, fn: Callable[[Any], Any]) -> Any:
+    def with_items(self, ctx: ValueContext, fn: Callable[[Any], Any]) -> Any:
         x = usable(self.value)
-        made = [fn(self.found(lw, i, v)) for i, v in enumerate(x)]
+        made = [fn(self.found(ctx, i, v)) for i, v in enumerate(x)]
         if is_named_tuple(x):
             return type(x)(*made)
         return LocalList(made) if isinstance(x, list) else tuple(made)
 
-    def recipe_of_items(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+    def recipe_of_items(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
         x = self.value
-        inner = [variable_of(i).recipe(lw, values, tensors) for i in x]
+        inner = [variable_of(i).recipe(ctx, values, tensors) for i in x]
         if is_named_tuple(x):
             return lambda arrays: type(x)(*[r(arrays) for r in inner])
         container = list if isinstance(x, list) else tuple
         return lambda arrays: container([r(arrays) for r in inner])
 
-    def composed(self, lw: ValueContext) -> Any:
+    def composed(self, ctx: ValueContext) -> Any:
         x, cls = self.value, self.python_class()
-        items = [self.found(lw, i, v) for i, v in enumerate(x)]
+        items = [self.found(ctx, i, v) for i, v in enumerate(x)]
         if is_named_tuple(x):
-            return fields(lw, cls.__name__, list(zip(x._fields, items, strict=True)))
+            return fields(ctx, cls.__name__, list(zip(x._fields, items, strict=True)))
         if cls not in _BRACKETS:
-            return super().composed(lw)
+            return super().composed(ctx)
         begin, end = _BRACKETS[cls]
-        shown = join(", ", [text(lw, repr, i) for i in items])
+        shown = join(", ", [text(ctx, repr, i) for i in items])
         return concatenated(begin, shown, "," if begin == "(" and len(items) == 1 else "", end)
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
-        return [lw.outside.item(self.value, i, v) for i, v in enumerate(self.value)]
+    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
+        return [ctx.outside.item(self.value, i, v) for i, v in enumerate(self.value)]
 
-    def run_method(self, lw: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def run_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         owner = self.value
         if name in _COMPARING and name != "sort" and not is_static(owner):
             raise StaticValueError(f"'{name}' compares elements that are known only at run time")
@@ -314,10 +314,10 @@ class SequenceVariable(_WithItems):
         if name in ("insert", "pop") and args:
             require_static(args[0], "an index into a Python list")
         if name == "sort":
-            owner[:] = INTRINSICS[sorted](lw, owner, **kwargs)
+            owner[:] = INTRINSICS[sorted](ctx, owner, **kwargs)
             return None
         if name == "extend":
-            _extend(lw, owner, args[0])
+            _extend(ctx, owner, args[0])
             return None
         result = getattr(owner, name)(*args, **kwargs)
         return LocalList(result) if name == "copy" else result
@@ -329,18 +329,18 @@ class ListVariable(SequenceVariable):
 
     __slots__ = ()
     mutating = ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse")
-    changes: ClassVar[dict[str, Any]] = {"Mult": lambda lw, old, value: list(old) * requirements.as_index(lw, value)}
+    changes: ClassVar[dict[str, Any]] = {"Mult": lambda ctx, old, value: list(old) * requirements.as_index(ctx, value)}
 
-    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+    def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         if op != "Add":
-            return super().in_place(lw, op, other)
-        check_local(lw, self.value)
-        lw.effects.change(self.value)
-        _extend(lw, self.value, other)
-        lw.effects.attributes.check_elements(self.value)
+            return super().in_place(ctx, op, other)
+        check_local(ctx, self.value)
+        ctx.effects.change(self.value)
+        _extend(ctx, self.value, other)
+        ctx.effects.attributes.check_elements(self.value)
         return self.value
 
-    def refill(self, lw: ValueContext, given: Any) -> None:
+    def refill(self, ctx: ValueContext, given: Any) -> None:
         self.value[:] = given
 
 
@@ -351,20 +351,20 @@ class LocalListVariable(ListVariable):
     __slots__ = ()
     made_here = True
 
-    def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
+    def found(self, ctx: ValueContext, index: Any, value: Any) -> Any:
         return LocalList(value) if isinstance(index, slice) else value
 
-    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
-        return self.recipe_of_items(lw, values, tensors)
+    def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        return self.recipe_of_items(ctx, values, tensors)
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
         return list(self.value)
 
-    def iteration(self, lw: ValueContext) -> Any:
-        return OfList(lw, self.value, self.value)
+    def iteration(self, ctx: ValueContext) -> Any:
+        return OfList(ctx, self.value, self.value)
 
-    def live(self, lw: ValueContext) -> Iterator[Any]:
-        return live_list(lw, self.value)
+    def live(self, ctx: ValueContext) -> Iterator[Any]:
+        return live_list(ctx, self.value)
 
 
 @kind(DictView)
@@ -373,16 +373,16 @@ class DictViewVariable(SequenceVariable):
 
     __slots__ = ()
 
-    def iteration(self, lw: ValueContext) -> Any:
-        return OfDict(lw, self.value, self.value.source)
+    def iteration(self, ctx: ValueContext) -> Any:
+        return OfDict(ctx, self.value, self.value.source)
 
-    def composed(self, lw: ValueContext) -> Any:
-        shown = join(", ", [text(lw, repr, self.found(lw, i, v)) for i, v in enumerate(self.value)])
+    def composed(self, ctx: ValueContext) -> Any:
+        shown = join(", ", [text(ctx, repr, self.found(ctx, i, v)) for i, v in enumerate(self.value)])
         return concatenated(f"dict_{self.value.kind}([", shown, "])")
 
-    def live(self, lw: ValueContext) -> Iterator[Any]:
+    def live(self, ctx: ValueContext) -> Iterator[Any]:
         source = self.value.source
-        return unchanged_dict(source, self.value) if isinstance(source, LocalDict) else super().live(lw)
+        return unchanged_dict(source, self.value) if isinstance(source, LocalDict) else super().live(ctx)
 
 
 @kind(dict)
@@ -391,27 +391,27 @@ class DictVariable(_WithItems):
 
     __slots__ = ()
     mutating = ("update", "setdefault", "pop", "popitem", "clear")
-    changes: ClassVar[dict[str, Any]] = {"BitOr": lambda lw, old, value: {**old, **dict(_pairs(lw, value))}}
+    changes: ClassVar[dict[str, Any]] = {"BitOr": lambda ctx, old, value: {**old, **dict(_pairs(ctx, value))}}
 
-    def holds(self, lw: ValueContext, item: Any) -> Any:
+    def holds(self, ctx: ValueContext, item: Any) -> Any:
         return holds_key(self.value, item)
 
-    def item(self, lw: ValueContext, index: Any) -> Any:
+    def item(self, ctx: ValueContext, index: Any) -> Any:
         owner = self.value
         check_key(index)
-        method = python_method(lw, owner, "__missing__") if is_static(index) and index not in owner else None
+        method = python_method(ctx, owner, "__missing__") if is_static(index) and index not in owner else None
         if method is not None:
-            return lw.call_python(method, [owner, index], {})
-        return self.found(lw, index, owner[require_static(index, "a dictionary key")])
+            return ctx.call_python(method, [owner, index], {})
+        return self.found(ctx, index, owner[require_static(index, "a dictionary key")])
 
-    def run_method(self, lw: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def run_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         owner = self.value
         if name == "update" and args and is_iterator(args[0]):
-            for pair in iterate_live(lw, args[0]):  # which may look at what the dict holds by then
-                owner.update([tuple(iterate_static(lw, pair))])
+            for pair in iterate_live(ctx, args[0]):  # which may look at what the dict holds by then
+                owner.update([tuple(iterate_static(ctx, pair))])
             args = []
         elif name == "update":
-            args = [_pairs(lw, a) for a in args]
+            args = [_pairs(ctx, a) for a in args]
         result = getattr(owner, name)(*args, **kwargs)
         if name == "copy":
             return LocalDict(result)
@@ -421,30 +421,30 @@ class DictVariable(_WithItems):
             return view
         return result
 
-    def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
+    def found(self, ctx: ValueContext, index: Any, value: Any) -> Any:
         """What is under a key."""
-        return lw.outside.item(self.value, index, value)
+        return ctx.outside.item(self.value, index, value)
 
-    def copy(self, lw: ValueContext) -> Any:
-        return LocalDict({k: self.found(lw, k, v) for k, v in usable(self.value).items()})
+    def copy(self, ctx: ValueContext) -> Any:
+        return LocalDict({k: self.found(ctx, k, v) for k, v in usable(self.value).items()})
 
-    def deepcopy(self, lw: ValueContext, go: Callable[[Any], Any]) -> Any:
-        return LocalDict({k: go(v) for k, v in self.copy(lw).items()})
+    def deepcopy(self, ctx: ValueContext, go: Callable[[Any], Any]) -> Any:
+        return LocalDict({k: go(v) for k, v in self.copy(ctx).items()})
 
-    def with_items(self, lw: ValueContext, fn: Callable[[Any], Any]) -> Any:
-        return LocalDict({fn(k): fn(v) for k, v in self.copy(lw).items()})
+    def with_items(self, ctx: ValueContext, fn: Callable[[Any], Any]) -> Any:
+        return LocalDict({fn(k): fn(v) for k, v in self.copy(ctx).items()})
 
-    def recipe_of_items(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
-        inner = {k: variable_of(v).recipe(lw, values, tensors) for k, v in self.value.items()}
+    def recipe_of_items(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        inner = {k: variable_of(v).recipe(ctx, values, tensors) for k, v in self.value.items()}
         return lambda arrays: {k: r(arrays) for k, r in inner.items()}
 
-    def composed(self, lw: ValueContext) -> Any:
+    def composed(self, ctx: ValueContext) -> Any:
         if self.python_class() is not dict:
-            return super().composed(lw)
-        pairs = [(text(lw, repr, k), text(lw, repr, self.found(lw, k, v))) for k, v in self.value.items()]
+            return super().composed(ctx)
+        pairs = [(text(ctx, repr, k), text(ctx, repr, self.found(ctx, k, v))) for k, v in self.value.items()]
         return concatenated("{", join(", ", [concatenated(k, ": ", v) for k, v in pairs]), "}")
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
         return list(self.value)
 
 
@@ -455,16 +455,16 @@ class LocalDictVariable(DictVariable):
     __slots__ = ()
     made_here = True
 
-    def found(self, lw: ValueContext, index: Any, value: Any) -> Any:
+    def found(self, ctx: ValueContext, index: Any, value: Any) -> Any:
         return value
 
-    def iteration(self, lw: ValueContext) -> Any:
-        return OfDict(lw, self.value, self.value)
+    def iteration(self, ctx: ValueContext) -> Any:
+        return OfDict(ctx, self.value, self.value)
 
-    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
-        return self.recipe_of_items(lw, values, tensors)
+    def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        return self.recipe_of_items(ctx, values, tensors)
 
-    def live(self, lw: ValueContext) -> Iterator[Any]:
+    def live(self, ctx: ValueContext) -> Iterator[Any]:
         return unchanged_dict(self.value, self.value)
 
 
@@ -475,12 +475,12 @@ class BoundContainerVariable(ObjectVariable):
     __slots__ = ()
     made_here = True
 
-    def callable(self, lw: ValueContext) -> bool:
+    def callable(self, ctx: ValueContext) -> bool:
         return True
 
-    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         container: Any = variable_of(self.value.owner)
-        return container.call_method(lw, self.value.name, args, kwargs)
+        return container.call_method(ctx, self.value.name, args, kwargs)
 
 
 _ITERATORS: dict[str, type] = {
@@ -497,17 +497,17 @@ class IterationVariable(ObjectVariable):
     __slots__ = ()
     made_here = True
 
-    def unwrap(self, lw: ValueContext) -> Any:
-        return lw.unwrap(self.iterate(lw))
+    def unwrap(self, ctx: ValueContext) -> Any:
+        return ctx.unwrap(self.iterate(ctx))
 
-    def contains(self, lw: ValueContext, item: Any) -> Any:
-        return is_item(lw, item, self.value)
+    def contains(self, ctx: ValueContext, item: Any) -> Any:
+        return is_item(ctx, item, self.value)
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
-        items: Iterable[Any] = self.value.iterate(lw)
+    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
+        items: Iterable[Any] = self.value.iterate(ctx)
         return items
 
-    def iteration(self, lw: ValueContext) -> Any:
+    def iteration(self, ctx: ValueContext) -> Any:
         return self.value
 
 
@@ -520,8 +520,8 @@ class IteratedVariable(IterationVariable):
     def python_class(self) -> type:
         return _ITERATORS.get(self.value.name, type(self.value))
 
-    def live(self, lw: ValueContext) -> Iterator[Any]:
-        return iter(self.value.static_items(lw))
+    def live(self, ctx: ValueContext) -> Iterator[Any]:
+        return iter(self.value.static_items(ctx))
 
 
 @kind(RangeOf)
@@ -530,9 +530,9 @@ class RangeOfVariable(IterationVariable):
 
     __slots__ = ()
 
-    def length(self, lw: ValueContext) -> Any:
+    def length(self, ctx: ValueContext) -> Any:
         n = self.value.length
-        return n if isinstance(n, int) else Weak(n, int)
+        return n if isinstance(n, int) else SymScalar(n, int)
 
     def python_class(self) -> type:
         return range

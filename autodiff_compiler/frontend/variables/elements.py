@@ -29,12 +29,12 @@ __all__ = [
 ]
 
 
-def iterator_of(lw: ValueContext, x: Any) -> Any:
+def iterator_of(ctx: ValueContext, x: Any) -> Any:
     """What the `__iter__` of a user's object gives; x itself if it has none that can be compiled."""
-    method = python_method(lw, x, "__iter__")
+    method = python_method(ctx, x, "__iter__")
     if not is_written(method) or isinstance(x, Iterator) or isgeneratorfunction(method):
         return x
-    result = lw.call_python(method, [x], {})
+    result = ctx.call_python(method, [x], {})
     if isinstance(result, Iterator):
         raise used_up(result)
     if not is_iterator(result):
@@ -42,21 +42,21 @@ def iterator_of(lw: ValueContext, x: Any) -> Any:
     return result
 
 
-def iterate_live(lw: ValueContext, x: Any) -> Iterator[Any]:
+def iterate_live(ctx: ValueContext, x: Any) -> Iterator[Any]:
     """The elements, one after the other, of a container that may change meanwhile, as Python's iterators see it."""
-    return variable_of(iterator_of(lw, x)).live(lw)
+    return variable_of(iterator_of(ctx, x)).live(ctx)
 
 
-def iterate_static(lw: ValueContext, x: Any) -> Iterable[Any]:
+def iterate_static(ctx: ValueContext, x: Any) -> Iterable[Any]:
     """The elements of something whose length is known at compile time."""
-    return variable_of(usable(iterator_of(lw, x))).iterate(lw)
+    return variable_of(usable(iterator_of(ctx, x))).iterate(ctx)
 
 
-def live_list(lw: ValueContext, x: LocalList) -> Iterator[Any]:
-    i, most = 0, len(x) + lw.options.unroll_max
+def live_list(ctx: ValueContext, x: LocalList) -> Iterator[Any]:
+    i, most = 0, len(x) + ctx.options.unroll_max
     while i < len(usable(x)):
         if i == most:
-            raise LoopError(f"a list grows while it is iterated over, by more than {lw.options.unroll_max} elements")
+            raise LoopError(f"a list grows while it is iterated over, by more than {ctx.options.unroll_max} elements")
         yield x[i]
         i += 1
 
@@ -98,14 +98,14 @@ def used_up(x: Any) -> SideEffectError:
     )
 
 
-def by_numbers(lw: ValueContext, x: Any) -> list[Any]:
+def by_numbers(ctx: ValueContext, x: Any) -> list[Any]:
     """The elements of an object whose class has `__getitem__` and no `__iter__`: up to an IndexError."""
     items: list[Any] = []
-    method = lw.outside.class_attribute(type(x), "__getitem__")
-    while len(items) < lw.options.unroll_max:
+    method = ctx.outside.class_attribute(type(x), "__getitem__")
+    while len(items) < ctx.options.unroll_max:
         count = len(items)
         with contextlib.suppress(IndexError), taking_back(IndexError):
-            items.append(lw.call_python(method, [x, count], {}))
+            items.append(ctx.call_python(method, [x, count], {}))
         if len(items) == count:
             return items
-    raise LoopError(f"a {describe(x)} gives more than {lw.options.unroll_max} elements")
+    raise LoopError(f"a {describe(x)} gives more than {ctx.options.unroll_max} elements")

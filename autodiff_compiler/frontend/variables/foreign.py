@@ -138,36 +138,36 @@ def runs_natively(fn: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
     return root in _PURE and is_static((args, tuple(kwargs.values())))
 
 
-def foreign_call(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def foreign_call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The call of something that is not compiled from source: evaluated now if it is pure and its arguments static."""
     name, module, owner = _known_as(fn)
     root = module.partition(".")[0]
     if isinstance(fn, types.MethodDescriptorType | types.WrapperDescriptorType) and args:  # `list.append`
         if isinstance(args[0], list | dict | set) and isinstance(args[0], fn.__objclass__):
-            return lw.call(BoundContainer(args[0], fn.__name__), args[1:], kwargs)
+            return ctx.call(BoundContainer(args[0], fn.__name__), args[1:], kwargs)
         owner = args[0] if isinstance(args[0], _CONTAINERS) else owner
     if type(fn) is _MEMOISED and is_static((args, tuple(kwargs.values()))):
-        return _remembered(lw, fn, args, kwargs)
+        return _remembered(ctx, fn, args, kwargs)
     _refuse_impure(fn, name, module, owner, kwargs)
     if root in _USING_UP or fn in (frozenset, bytes, bytearray):
-        args = [list(iterate_live(lw, a)) if is_iterator(a) else a for a in args]
+        args = [list(iterate_live(ctx, a)) if is_iterator(a) else a for a in args]
     given = (args, tuple(kwargs.values()))
     if not is_static(given):
-        return _dynamic_call(lw, fn, name, root, args, kwargs)
+        return _dynamic_call(ctx, fn, name, root, args, kwargs)
     if root not in ("itertools", "collections"):  # which hand elements on without looking at them
         check_seen((given, owner) if isinstance(owner, slice) else given, f"{name}()")
     if name in _CHANGING or fn is operator.delitem:
-        check_local(lw, args[0])
-        lw.effects.change(args[0])
+        check_local(ctx, args[0])
+        ctx.effects.change(args[0])
     if root in _CALLING and getattr(fn, "__name__", "") not in _KEEPING:
-        args = [_calling(lw, a) for a in args]
-        kwargs = {k: _calling(lw, v) for k, v in kwargs.items()}
+        args = [_calling(ctx, a) for a in args]
+        kwargs = {k: _calling(ctx, v) for k, v in kwargs.items()}
         if type(fn) is np.vectorize:
             fn = copy.copy(fn)
-            fn.pyfunc = _compiled(lw, fn.pyfunc)
+            fn.pyfunc = _compiled(ctx, fn.pyfunc)
     found = fn(*args, **kwargs)
     if isinstance(found, np.ndarray | dict | list | set):
-        lw.outside.made.append(found)
+        ctx.outside.made.append(found)
     return localized(found)
 
 
@@ -196,13 +196,13 @@ def _has_no_source(fn: Any) -> bool:
     return not isinstance(class_attribute(type(fn), "__call__"), types.FunctionType)
 
 
-def _remembered(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _remembered(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The call of a function that remembers its results: its own memory answers, now and at each call.
 
     It must be one that could have been compiled, and of which nobody notices when it runs.
     """
     check_key((args, tuple(kwargs.values())))
-    part = compiled(lw, lambda: lw.call(fn.__wrapped__, list(args), kwargs))
+    part = compiled(ctx, lambda: ctx.call(fn.__wrapped__, list(args), kwargs))
     if part.changes or part.reads:
         raise UnsupportedCallError(
             f"{fn.__name__} remembers its results, but "
@@ -215,7 +215,7 @@ def _remembered(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, An
         return fn(*given, **kwargs)
 
     key = ("remembered", id(fn), repr((given, kwargs)), fn)
-    return lw.outside.read(run_now(ask), key, f"what {fn.__name__}() remembers", ask)
+    return ctx.outside.read(run_now(ask), key, f"what {fn.__name__}() remembers", ask)
 
 
 def _refuse_impure(fn: Any, name: str, module: str, owner: Any, kwargs: dict[str, Any]) -> None:
@@ -265,12 +265,12 @@ def _impure(name: str, random: bool) -> SideEffectError:
     return SideEffectError(f"{name} would be called once, while compiling,{result}", code="AC1604", hint=hint)
 
 
-def _dynamic_call(lw: ValueContext, fn: Any, name: str, root: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _dynamic_call(ctx: ValueContext, fn: Any, name: str, root: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A call with values known only at run time."""
     if root in _NATIVE_ONLY:
-        return numpy_call(lw, fn, args, kwargs)
+        return numpy_call(ctx, fn, args, kwargs)
     if isinstance(fn, types.FunctionType) and not is_ours(fn):
-        return lw.call_python(fn, args, kwargs)
+        return ctx.call_python(fn, args, kwargs)
     dynamic = next(x for x in flatten((args, tuple(kwargs.values()))) if not is_static(x))
     if isinstance(fn, type) and root == "collections":
         instead = "a list" if fn is collections.deque else "a dict"
@@ -283,14 +283,14 @@ def _dynamic_call(lw: ValueContext, fn: Any, name: str, root: str, args: list[An
     ).about(dynamic)
 
 
-def _calling(lw: ValueContext, x: Any) -> Any:
+def _calling(ctx: ValueContext, x: Any) -> Any:
     """An argument with the user's functions in it compiled; the very object if there are none."""
-    if all(_compiled(lw, leaf) is leaf for leaf in flatten(x)):
+    if all(_compiled(ctx, leaf) is leaf for leaf in flatten(x)):
         return x
-    return map_leaves(lambda leaf: _compiled(lw, leaf), x)
+    return map_leaves(lambda leaf: _compiled(ctx, leaf), x)
 
 
-def _compiled(lw: ValueContext, x: Any) -> Any:
+def _compiled(ctx: ValueContext, x: Any) -> Any:
     """A function of the user's as one that native code may call: it is compiled there, and its result is static."""
     users = isinstance(x, types.FunctionType | types.MethodType) and not is_ours(x) and not is_foreign(x)
     users = users or isinstance(x, functools.partial)
@@ -300,7 +300,7 @@ def _compiled(lw: ValueContext, x: Any) -> Any:
         return x
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        found = lw.call(x, list(args), kwargs)
+        found = ctx.call(x, list(args), kwargs)
         if not is_static(found):
             raise StaticValueError(
                 f"{getattr(x, '__name__', 'a function')} is called while compiling, so its result must be known then; "
@@ -325,7 +325,7 @@ def localized(x: Any) -> Any:
     return wrapped(x)
 
 
-def at_compile_time(lw: ValueContext, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def at_compile_time(ctx: ValueContext, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a `constexpr` function: it runs now."""
     given = (tuple(args), tuple(kwargs.values()))
     if not is_static(given):

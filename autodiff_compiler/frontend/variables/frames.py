@@ -111,12 +111,12 @@ class Frame:
 
 
 @contextmanager
-def turn(lw: Any, loop: Any, number: int) -> Iterator[None]:
+def turn(ctx: Any, loop: Any, number: int) -> Iterator[None]:
     """Within it one trip of an unrolled loop is compiled, which is noted of what it emits under `check_nonfinite`."""
-    if not lw.program.module.check_nonfinite:
+    if not ctx.program.module.check_nonfinite:
         yield
         return
-    frame, around = lw.frame, lw.frame.turn
+    frame, around = ctx.frame, ctx.frame.turn
     frame.turn = (frame.tree.loc(loop, frame.caller)._replace(turn=around), number)
     try:
         yield
@@ -125,10 +125,10 @@ def turn(lw: Any, loop: Any, number: int) -> Iterator[None]:
 
 
 @contextmanager
-def turn_of_call(lw: Any, place: Loc | None, number: int) -> Iterator[None]:
+def turn_of_call(ctx: Any, place: Loc | None, number: int) -> Iterator[None]:
     """The same of a call that is made for every element, as `map` at that place does; it is made at the present one."""
-    here = lw.here
-    if not lw.program.module.check_nonfinite or place is None or here is None:
+    here = ctx.here
+    if not ctx.program.module.check_nonfinite or place is None or here is None:
         yield
         return
     trace.builder.loc = here._replace(turn=(place, number))

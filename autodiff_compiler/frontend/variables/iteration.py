@@ -28,7 +28,7 @@ from .interpreter import ValueContext
 from .leaves import Leaf, NumberLeaf, TensorLeaf
 from .structure import elements, outline, parts, rebuild
 from .templates import Slot, fill
-from .values import EITHER, LocalSet, TensorVar, Weak, describe, snapshot_of, usable
+from .values import EITHER, LocalSet, SymScalar, TensorVar, describe, snapshot_of, usable
 
 __all__ = [
     "END",
@@ -60,66 +60,66 @@ class Iteration(Abstract):
     force_keep = False
     force_unroll = False
 
-    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
         """All elements, for a loop that is unrolled."""
         raise LoopError("the number of trips is known only at run time", code="AC1501").about(self.length)
 
-    def backwards(self, lw: ValueContext) -> Iterable[Any]:
+    def backwards(self, ctx: ValueContext) -> Iterable[Any]:
         """The same from the last to the first."""
-        return list(self.static_items(lw))[::-1]
+        return list(self.static_items(ctx))[::-1]
 
     def sources(self) -> list[Any]:
         """The containers it goes over that compiled code may change."""
         return []
 
-    def enter(self, lw: ValueContext) -> None:
+    def enter(self, ctx: ValueContext) -> None:
         """Emits, before a kept loop, what its trips read; StaticValueError if elements cannot be picked at run time."""
 
     def sequences(self) -> list[Value]:
         """Sequences that a kept loop, once entered, reads one element of per trip."""
         return []
 
-    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         """The element of trip `index` in a kept loop, given that trip's parts of `sequences`."""
         raise NotImplementedError
 
-    def item_at(self, lw: ValueContext, index: Value) -> Any:
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
         """The element of trip `index` in a loop that may end early."""
         raise NotImplementedError
 
-    def item(self, lw: ValueContext, i: int) -> Any:
+    def item(self, ctx: ValueContext, i: int) -> Any:
         """Element number i of static elements, or END; a container may have changed since the one before."""
         raise self._of_unknown_length()
 
-    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
+    def following(self, ctx: ValueContext, i: int) -> tuple[Any, int]:
         """The first element from number i on, or END, and the number to go on with."""
-        return self.item(lw, i), i + 1
+        return self.item(ctx, i), i + 1
 
     def parts_inside(self) -> Iterable[Iteration]:
         """The iterators that it takes its elements from."""
         return ()
 
-    def most(self, lw: ValueContext) -> int | None:
+    def most(self, ctx: ValueContext) -> int | None:
         """How many elements it may give before compiling is given up; None if what it is made of has such a limit."""
         n = self.length
-        return lw.options.unroll_max + (n if isinstance(n, int) and n < ENDLESS else 0)
+        return ctx.options.unroll_max + (n if isinstance(n, int) and n < ENDLESS else 0)
 
     def runs_code(self) -> bool:
         """Whether the user's code runs when an element is asked for."""
         return any(p.runs_code() for p in self.parts_inside())
 
-    def begin(self, lw: ValueContext) -> Iteration:
+    def begin(self, ctx: ValueContext) -> Iteration:
         """What a `for` goes over; `end` is called after a loop that was kept or may have ended early."""
         return self
 
-    def end(self, lw: ValueContext, certain: bool) -> None:
+    def end(self, ctx: ValueContext, certain: bool) -> None:
         """A loop has taken all elements; if not `certain`, how many is known only at run time."""
 
-    def iterate(self, lw: ValueContext) -> list[Any]:
+    def iterate(self, ctx: ValueContext) -> list[Any]:
         """The elements, where a static container is needed."""
         if not isinstance(self.length, int):
             raise self._of_unknown_length()
-        return list(self.static_items(lw))
+        return list(self.static_items(ctx))
 
     def _of_unknown_length(self) -> StaticValueError:
         error = StaticValueError(
@@ -130,10 +130,10 @@ class Iteration(Abstract):
         return error.about(self.length)
 
 
-def iteration_of(lw: ValueContext, x: Any) -> Iteration:
+def iteration_of(ctx: ValueContext, x: Any) -> Iteration:
     """The iteration over an abstract value."""
-    x = iterator_of(lw, x)
-    return variable_of(x).iteration(lw) or _Static(iterate_static(lw, x))
+    x = iterator_of(ctx, x)
+    return variable_of(x).iteration(ctx) or _Static(iterate_static(ctx, x))
 
 
 class _Static(Iteration):
@@ -143,43 +143,43 @@ class _Static(Iteration):
         self.items = list(items)
         self.length = len(self.items)
 
-    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
         return self.items
 
-    def item(self, lw: ValueContext, i: int) -> Any:
+    def item(self, ctx: ValueContext, i: int) -> Any:
         return self.items[i] if i < self.length else END
 
     def sources(self) -> list[Any]:
         """With all that is in it: what a kept loop reads of it is read once, before the loop."""
         return [x for item in self.items for x in parts(item) if isinstance(x, Changing)]
 
-    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         return fill(self._template, parts)
 
-    def enter(self, lw: ValueContext) -> None:
+    def enter(self, ctx: ValueContext) -> None:
         self._stacks: list[Value] = []
-        self._template = self._column(lw, self.items)
+        self._template = self._column(ctx, self.items)
 
     def sequences(self) -> list[Value]:
         return [F.to_seq(stack) for stack in self._stacks]
 
-    def item_at(self, lw: ValueContext, index: Value) -> Any:
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
         return fill(self._template, [_row(stack, index) for stack in self._stacks])
 
-    def _column(self, lw: ValueContext, xs: list[Any]) -> Any:
+    def _column(self, ctx: ValueContext, xs: list[Any]) -> Any:
         """The template of one place in the elements, of which `xs` are the values there: one stack per leaf."""
         first = xs[0]
         parts = elements(first)
         if parts is not None and all(_alike(x, first) for x in xs):
             rows = zip(*[elements(x) for x in xs], strict=True)
-            template = rebuild(first, [self._column(lw, list(row)) for row in rows])
+            template = rebuild(first, [self._column(ctx, list(row)) for row in rows])
             if isinstance(template, Changing):
                 template.locked = EITHER  # type: ignore[misc]  # a slot of subclasses
             return template
         kind = kind_of_number(first)
-        if lw.is_tensor(first) and all(lw.is_tensor(x) and x.type is first.type for x in xs):
+        if ctx.is_tensor(first) and all(ctx.is_tensor(x) and x.type is first.type for x in xs):
             leaf = TensorLeaf(first.type, locked=first.locked_as_either, snapshot=snapshot_of(*xs))
-            return self._stacked([lw.unwrap(x) for x in xs], leaf)
+            return self._stacked([ctx.unwrap(x) for x in xs], leaf)
         if parts is None and all(same_static(usable(x), first) for x in xs):
             if type(first) is not LocalSet or all(x is first for x in xs):
                 return first
@@ -203,37 +203,37 @@ class _Static(Iteration):
 class _OfChanging(_Static):
     """The elements of a container of compiled code, which may change between the trips."""
 
-    def __init__(self, lw: ValueContext, of: Any, source: Any) -> None:
-        super().__init__(iterate_static(lw, of))
+    def __init__(self, ctx: ValueContext, of: Any, source: Any) -> None:
+        super().__init__(iterate_static(ctx, of))
         self.of, self.source = of, source
 
-    def static_items(self, lw: ValueContext) -> Iterable[Any]:
-        return iterate_live(lw, self.of)
+    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
+        return iterate_live(ctx, self.of)
 
     def sources(self) -> list[Any]:
         return [self.source, *super().sources()]
 
-    def enter(self, lw: ValueContext) -> None:
+    def enter(self, ctx: ValueContext) -> None:
         self.items = [live_item(self.of, i) for i in range(len(usable(self.source)))]
         if len(self.items) != self.length:
             raise StaticValueError(f"the {describe(self.source)} it goes over has changed its size since")
-        super().enter(lw)
+        super().enter(ctx)
 
 
 class OfList(_OfChanging):
     """The elements of a list, which may grow meanwhile."""
 
-    def item(self, lw: ValueContext, i: int) -> Any:
+    def item(self, ctx: ValueContext, i: int) -> Any:
         return self.of[i] if i < len(usable(self.of)) else END
 
-    def backwards(self, lw: ValueContext) -> Iterable[Any]:
+    def backwards(self, ctx: ValueContext) -> Iterable[Any]:
         return (usable(self.of)[i] for i in range(len(self.of) - 1, -1, -1) if i < len(self.of))
 
 
 class OfDict(_OfChanging):
     """The elements of a dict, or of a view of one, which must keep its size."""
 
-    def item(self, lw: ValueContext, i: int) -> Any:
+    def item(self, ctx: ValueContext, i: int) -> Any:
         if len(usable(self.source)) != self.length:
             raise RuntimeError("dictionary changed size during iteration")
         return live_item(self.of, i) if i < self.length else END
@@ -273,54 +273,54 @@ class RangeOf(Iteration):
         count = span if size == 1 else F.floordiv(F.add(span, size - 1), size)
         return F.maximum(count, 0)
 
-    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
         return range(self.start, self.stop, self.step)
 
-    def item(self, lw: ValueContext, i: int) -> Any:
+    def item(self, ctx: ValueContext, i: int) -> Any:
         if not isinstance(self.length, int):
-            return super().item(lw, i)
+            return super().item(ctx, i)
         return self.start + i * self.step if i < self.length else END
 
-    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self.item_at(lw, index)
+    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self.item_at(ctx, index)
 
-    def item_at(self, lw: ValueContext, index: Value) -> Any:
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
         value = index if self.step == 1 else F.mul(index, self.step)
         if not (isinstance(self.start, int) and self.start == 0):
             value = F.add(value, lifted_number(self.start, int, current()))
-        return Weak(value, int)
+        return SymScalar(value, int)
 
 
 class Slices(Iteration):
     """A Tensor along its first dimension."""
 
-    def __init__(self, lw: ValueContext, x: Any) -> None:
+    def __init__(self, ctx: ValueContext, x: Any) -> None:
         shape = x.type.shape
         if not shape:
             raise TypeError(NO_ELEMENTS)
         self.of = x
         self.length = shape[0]
 
-    def static_items(self, lw: ValueContext) -> Iterable[Any]:
-        return iterate_live(lw, self.of)
+    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
+        return iterate_live(ctx, self.of)
 
-    def item(self, lw: ValueContext, i: int) -> Any:
-        return lw.native(METHODS["__getitem__"], [self.of, i]) if i < self.length else END
+    def item(self, ctx: ValueContext, i: int) -> Any:
+        return ctx.native(METHODS["__getitem__"], [self.of, i]) if i < self.length else END
 
     def sources(self) -> list[Any]:
         return [self.of] if isinstance(self.of, Changing) else []
 
-    def enter(self, lw: ValueContext) -> None:
-        self._rows = lw.unwrap(self.of)
+    def enter(self, ctx: ValueContext) -> None:
+        self._rows = ctx.unwrap(self.of)
         self._snapshot = snapshot_of(self.of)
 
     def sequences(self) -> list[Value]:
         return [F.to_seq(self._rows)]
 
-    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         return TensorVar(parts[0], snapshot=self._snapshot)
 
-    def item_at(self, lw: ValueContext, index: Value) -> Any:
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
         return TensorVar(_row(self._rows, index), snapshot=self._snapshot)
 
 
@@ -344,24 +344,24 @@ class Zip(Iteration):
                 count = value if count is None else F.minimum(count, value)
             self.length = count
 
-    def static_items(self, lw: ValueContext) -> Iterable[Any]:
-        return zip(*(p.static_items(lw) for p in self.parts), strict=False)
+    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
+        return zip(*(p.static_items(ctx) for p in self.parts), strict=False)
 
-    def item(self, lw: ValueContext, i: int) -> Any:
+    def item(self, ctx: ValueContext, i: int) -> Any:
         row: list[Any] = []
         for k, part in enumerate(self.parts):
-            item = part.following(lw, i)[0]
+            item = part.following(ctx, i)[0]
             if item is END:
                 if self.strict:
-                    self._check_ends(lw, i, k)
+                    self._check_ends(ctx, i, k)
                 return END
             row.append(item)
         return tuple(row) if row else END
 
-    def _check_ends(self, lw: ValueContext, i: int, k: int) -> None:
+    def _check_ends(self, ctx: ValueContext, i: int, k: int) -> None:
         """`strict`: part k is the first that has ended."""
         if k == 0:
-            k = next((j for j, p in enumerate(self.parts) if j and p.following(lw, i)[0] is not END), 0)
+            k = next((j for j, p in enumerate(self.parts) if j and p.following(ctx, i)[0] is not END), 0)
             how = "longer"
         else:
             how = "shorter"
@@ -372,15 +372,15 @@ class Zip(Iteration):
     def parts_inside(self) -> Iterable[Iteration]:
         return self.parts
 
-    def most(self, lw: ValueContext) -> int | None:
-        return min((m for p in self.parts if (m := p.most(lw)) is not None), default=None)
+    def most(self, ctx: ValueContext) -> int | None:
+        return min((m for p in self.parts if (m := p.most(ctx)) is not None), default=None)
 
     def sources(self) -> list[Any]:
         return [s for p in self.parts for s in p.sources()]
 
-    def enter(self, lw: ValueContext) -> None:
+    def enter(self, ctx: ValueContext) -> None:
         for p in self.parts:
-            p.enter(lw)
+            p.enter(ctx)
 
     def sequences(self) -> list[Value]:
         if any(p.length is not self.length and p.length != self.length for p in self.parts):
@@ -389,15 +389,15 @@ class Zip(Iteration):
         self._counts = [len(s) for s in own]
         return [s for sequences in own for s in sequences]
 
-    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
+    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         if not parts:
-            return self.item_at(lw, index)
+            return self.item_at(ctx, index)
         rest = iter(parts)
         pairs = zip(self.parts, self._counts, strict=True)
-        return tuple([p.element(lw, index, list(islice(rest, k))) for p, k in pairs])
+        return tuple([p.element(ctx, index, list(islice(rest, k))) for p, k in pairs])
 
-    def item_at(self, lw: ValueContext, index: Value) -> Any:
-        return tuple(p.item_at(lw, index) for p in self.parts)
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
+        return tuple(p.item_at(ctx, index) for p in self.parts)
 
 
 @shown_as("enumerate")
@@ -410,20 +410,20 @@ class Enumerate(Zip):
         counter = RangeOf(start, start + n) if isinstance(n, int) and isinstance(start, int) else _Counter(start, n)
         super().__init__([counter, inner])
 
-    def most(self, lw: ValueContext) -> int | None:
-        return self._inner.most(lw)
+    def most(self, ctx: ValueContext) -> int | None:
+        return self._inner.most(ctx)
 
-    def static_items(self, lw: ValueContext) -> Iterable[Any]:
+    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
         if not isinstance(self._start, int):
-            return super().static_items(lw)
-        return zip(count(self._start), self._inner.static_items(lw), strict=False)
+            return super().static_items(ctx)
+        return zip(count(self._start), self._inner.static_items(ctx), strict=False)
 
-    def item(self, lw: ValueContext, i: int) -> Any:
-        item = self._inner.following(lw, i)[0]
+    def item(self, ctx: ValueContext, i: int) -> Any:
+        item = self._inner.following(ctx, i)[0]
         if item is END:
             return END
         known = isinstance(self._start, int)
-        return self._start + i if known else self.parts[0].item_at(lw, current().const(i, _COUNT)), item
+        return self._start + i if known else self.parts[0].item_at(ctx, current().const(i, _COUNT)), item
 
 
 class _Counter(Iteration):
@@ -432,11 +432,11 @@ class _Counter(Iteration):
     def __init__(self, start: Any, length: Any) -> None:
         self.start, self.length = start, length
 
-    def item_at(self, lw: ValueContext, index: Value) -> Any:
-        return Weak(F.add(index, lifted_number(self.start, int, current())), int)
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
+        return SymScalar(F.add(index, lifted_number(self.start, int, current())), int)
 
-    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self.item_at(lw, index)
+    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self.item_at(ctx, index)
 
 
 @shown_as("reversed")
@@ -447,24 +447,24 @@ class Reversed(Iteration):
         self.inner = inner
         self.length = inner.length
 
-    def static_items(self, lw: ValueContext) -> Iterable[Any]:
-        return self.inner.backwards(lw)
+    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
+        return self.inner.backwards(ctx)
 
-    def item(self, lw: ValueContext, i: int) -> Any:
-        return self.inner.item(lw, self.length - 1 - i) if i < self.length else END
+    def item(self, ctx: ValueContext, i: int) -> Any:
+        return self.inner.item(ctx, self.length - 1 - i) if i < self.length else END
 
     def sources(self) -> list[Any]:
         return self.inner.sources()
 
-    def enter(self, lw: ValueContext) -> None:
-        self.inner.enter(lw)
+    def enter(self, ctx: ValueContext) -> None:
+        self.inner.enter(ctx)
 
-    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self.item_at(lw, index)
+    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self.item_at(ctx, index)
 
-    def item_at(self, lw: ValueContext, index: Value) -> Any:
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
         n = self.length if isinstance(self.length, Value) else current().const(self.length, _COUNT)
-        return self.inner.item_at(lw, F.sub(F.sub(n, 1), index))
+        return self.inner.item_at(ctx, F.sub(F.sub(n, 1), index))
 
 
 class Through(Iteration):
@@ -472,8 +472,8 @@ class Through(Iteration):
 
     source: Iteration
 
-    def most(self, lw: ValueContext) -> int | None:
-        return self.source.most(lw)
+    def most(self, ctx: ValueContext) -> int | None:
+        return self.source.most(ctx)
 
     def runs_code(self) -> bool:
         return self.source.runs_code()
@@ -481,11 +481,11 @@ class Through(Iteration):
     def sequences(self) -> list[Value]:
         return self.source.sequences()
 
-    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self.source.element(lw, index, parts)
+    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self.source.element(ctx, index, parts)
 
-    def item_at(self, lw: ValueContext, index: Value) -> Any:
-        return self.source.item_at(lw, index)
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
+        return self.source.item_at(ctx, index)
 
 
 class Forced(Through):
@@ -495,17 +495,17 @@ class Forced(Through):
         self.source, self.force_keep, self.force_unroll = inner, keep, not keep
         self.length = inner.length
 
-    def static_items(self, lw: ValueContext) -> Iterable[Any]:
-        return self.source.static_items(lw)
+    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
+        return self.source.static_items(ctx)
 
     def sources(self) -> list[Any]:
         return self.source.sources()
 
-    def enter(self, lw: ValueContext) -> None:
-        self.source.enter(lw)
+    def enter(self, ctx: ValueContext) -> None:
+        self.source.enter(ctx)
 
-    def begin(self, lw: ValueContext) -> Iteration:
-        return Forced(self.source.begin(lw), keep=self.force_keep)
+    def begin(self, ctx: ValueContext) -> Iteration:
+        return Forced(self.source.begin(ctx), keep=self.force_keep)
 
-    def end(self, lw: ValueContext, certain: bool) -> None:
-        self.source.end(lw, certain)
+    def end(self, ctx: ValueContext, certain: bool) -> None:
+        self.source.end(ctx, certain)

@@ -46,29 +46,29 @@ class Iterated(Through):
         n = self.source.length
         return max(n - self.cursor.taken, 0) if isinstance(n, int) else n
 
-    def _check(self, lw: ValueContext) -> None:
+    def _check(self, ctx: ValueContext) -> None:
         """How many elements were taken must be known."""
         if self.cursor.broken is not None:
-            raise self.cursor.broken.again(lw.here, "used here")
+            raise self.cursor.broken.again(ctx.here, "used here")
 
-    def advance(self, lw: ValueContext) -> Any:
+    def advance(self, ctx: ValueContext) -> Any:
         """The next element, or END."""
-        self._check(lw)
+        self._check(ctx)
         if self.cursor.taken == ENDLESS:
             return END
-        lw.effects.touch(self.cursor)
-        found, taken = self.source.following(lw, self.cursor.taken)
+        ctx.effects.touch(self.cursor)
+        found, taken = self.source.following(ctx, self.cursor.taken)
         self.cursor.taken = ENDLESS if found is END else taken
         return found
 
-    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
-        return self.advance(lw), i + 1
+    def following(self, ctx: ValueContext, i: int) -> tuple[Any, int]:
+        return self.advance(ctx), i + 1
 
-    def static_items(self, lw: ValueContext) -> Iterator[Any]:
-        trips, most = 0, self.most(lw)
+    def static_items(self, ctx: ValueContext) -> Iterator[Any]:
+        trips, most = 0, self.most(ctx)
         while True:
             try:
-                item = self.advance(lw)
+                item = self.advance(ctx)
             except StopIteration:  # a function given to `map` may end it
                 return
             if item is END:
@@ -78,22 +78,22 @@ class Iterated(Through):
                 raise LoopError(f"a {self.name} object gives more than {most} elements")
             yield item
 
-    def begin(self, lw: ValueContext) -> Iteration:
-        self._check(lw)
+    def begin(self, ctx: ValueContext) -> Iteration:
+        self._check(ctx)
         return _Loop(self)
 
     # A part of another iteration, in a kept loop.
     def sources(self) -> list[Any]:
         return [self.cursor, *self.source.sources()]
 
-    def enter(self, lw: ValueContext) -> None:
+    def enter(self, ctx: ValueContext) -> None:
         if self.cursor.taken or self.cursor.broken is not None:
             raise StaticValueError(f"it goes over a {self.name} object from which elements were taken")
-        self.source.enter(lw)
+        self.source.enter(ctx)
 
-    def end(self, lw: ValueContext, certain: bool) -> None:
-        self.source.end(lw, certain)
-        lw.effects.touch(self.cursor)
+    def end(self, ctx: ValueContext, certain: bool) -> None:
+        self.source.end(ctx, certain)
+        ctx.effects.touch(self.cursor)
         if certain:
             self.cursor.taken = ENDLESS
         else:
@@ -101,7 +101,7 @@ class Iterated(Through):
                 f"how many elements of this {self.name} object are left depends on data", hint="make a list of it first"
             )
         for part in self.source.parts_inside():
-            part.end(lw, False)
+            part.end(ctx, False)
 
 
 class _Loop(Through):
@@ -112,19 +112,19 @@ class _Loop(Through):
         self.length = iterator.length
         self.force_unroll = bool(iterator.cursor.taken) or self.source.force_unroll
 
-    def static_items(self, lw: ValueContext) -> Iterable[Any]:
-        return self.iterator.static_items(lw)
+    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
+        return self.iterator.static_items(ctx)
 
     def sources(self) -> list[Any]:
         return self.iterator.sources()
 
-    def enter(self, lw: ValueContext) -> None:
+    def enter(self, ctx: ValueContext) -> None:
         if self.force_unroll:
             raise StaticValueError(f"it goes over a {self.iterator.name} object that must be asked for every element")
-        self.source.enter(lw)
+        self.source.enter(ctx)
 
-    def end(self, lw: ValueContext, certain: bool) -> None:
-        self.iterator.end(lw, certain)
+    def end(self, ctx: ValueContext, certain: bool) -> None:
+        self.iterator.end(ctx, certain)
 
 
 # ---------------------------------------------------------------------------------------------------- map, filter
@@ -136,16 +136,16 @@ class _Map(Iteration):
         self.length = rows.length
         self.force_unroll = rows.force_unroll
 
-    def _of(self, lw: ValueContext, row: Any) -> Any:
-        return END if row is END else lw.call(self.fn, list(row), {})
+    def _of(self, ctx: ValueContext, row: Any) -> Any:
+        return END if row is END else ctx.call(self.fn, list(row), {})
 
-    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
-        row = self.rows.item(lw, i)
-        with turn_of_call(lw, self.place, i):
-            return self._of(lw, row), i + 1
+    def following(self, ctx: ValueContext, i: int) -> tuple[Any, int]:
+        row = self.rows.item(ctx, i)
+        with turn_of_call(ctx, self.place, i):
+            return self._of(ctx, row), i + 1
 
-    def most(self, lw: ValueContext) -> int | None:
-        return self.rows.most(lw)
+    def most(self, ctx: ValueContext) -> int | None:
+        return self.rows.most(ctx)
 
     def runs_code(self) -> bool:
         return True
@@ -156,17 +156,17 @@ class _Map(Iteration):
     def parts_inside(self) -> Iterable[Iteration]:
         return self.rows.parts_inside()
 
-    def enter(self, lw: ValueContext) -> None:
-        self.rows.enter(lw)
+    def enter(self, ctx: ValueContext) -> None:
+        self.rows.enter(ctx)
 
     def sequences(self) -> list[Value]:
         return self.rows.sequences()
 
-    def element(self, lw: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self._of(lw, self.rows.element(lw, index, parts))
+    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return self._of(ctx, self.rows.element(ctx, index, parts))
 
-    def item_at(self, lw: ValueContext, index: Value) -> Any:
-        return self._of(lw, self.rows.item_at(lw, index))
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
+        return self._of(ctx, self.rows.item_at(ctx, index))
 
 
 class _Filter(Iteration):
@@ -178,12 +178,12 @@ class _Filter(Iteration):
         self.fn, self.inner = fn, inner
         self.length = inner.length
 
-    def following(self, lw: ValueContext, i: int) -> tuple[Any, int]:
+    def following(self, ctx: ValueContext, i: int) -> tuple[Any, int]:
         while True:
-            item, i = self.inner.following(lw, i)
+            item, i = self.inner.following(ctx, i)
             if item is END:
                 return END, i
-            kept = truth(lw, item if self.fn is None else lw.call(self.fn, [item], {}))
+            kept = truth(ctx, item if self.fn is None else ctx.call(self.fn, [item], {}))
             if not isinstance(kept, bool):
                 raise StaticValueError(
                     "which elements `filter` keeps must be known at compile time",
@@ -196,8 +196,8 @@ class _Filter(Iteration):
     def parts_inside(self) -> Iterable[Iteration]:
         return [self.inner]
 
-    def most(self, lw: ValueContext) -> int | None:
-        return self.inner.most(lw)
+    def most(self, ctx: ValueContext) -> int | None:
+        return self.inner.most(ctx)
 
     def runs_code(self) -> bool:
         return True
@@ -216,7 +216,7 @@ class _Native(Iteration):
         self._seen = list(itertools.islice(iterator, _AT_ONCE))
         self.length = len(self._seen) if len(self._seen) < _AT_ONCE else ENDLESS
 
-    def item(self, lw: ValueContext, i: int) -> Any:
+    def item(self, ctx: ValueContext, i: int) -> Any:
         while len(self._seen) <= i:
             found = next(self._iterator, END)
             if found is END:
@@ -237,7 +237,7 @@ class _Live(Iteration):
     def runs_code(self) -> bool:
         return True
 
-    def item(self, lw: ValueContext, i: int) -> Any:
+    def item(self, ctx: ValueContext, i: int) -> Any:
         if i != self._given:
             raise StaticValueError(
                 "an iterator of the standard library over one of compiled code gives each element on one path only",
@@ -264,24 +264,24 @@ def with_sentinel() -> UnsupportedSyntaxError:
 
 
 @intrinsic(iter)
-def _iter(lw: ValueContext, x: Any, *sentinel: Any) -> Any:
+def _iter(ctx: ValueContext, x: Any, *sentinel: Any) -> Any:
     if sentinel:
         raise with_sentinel()
     if is_iterator(x):
         return x
-    result = special(lw, x, "__iter__")
+    result = special(ctx, x, "__iter__")
     if result is not NotImplemented:
-        return _iter(lw, result)
-    return Iterated(iteration_of(lw, x), f"{type(x).__name__}_iterator")
+        return _iter(ctx, result)
+    return Iterated(iteration_of(ctx, x), f"{type(x).__name__}_iterator")
 
 
 @intrinsic(next)
-def _next(lw: ValueContext, x: Any, *default: Any) -> Any:
+def _next(ctx: ValueContext, x: Any, *default: Any) -> Any:
     if isinstance(x, Iterator):
         raise used_up(x)
     if not is_iterator(x):
         raise TypeError(f"'{describe(x)}' object is not an iterator")
-    found = x.advance(lw)
+    found = x.advance(ctx)
     if found is not END:
         return found
     if default:
@@ -290,35 +290,35 @@ def _next(lw: ValueContext, x: Any, *default: Any) -> Any:
 
 
 @intrinsic(enumerate)
-def _enumerate(lw: ValueContext, iterable: Any, start: Any = 0) -> Any:
-    first = as_index(lw, start)
-    first = to_number(lw, first, int) if lw.is_tensor(first) else first
-    return Iterated(Enumerate(iteration_of(lw, iterable), first), "enumerate")
+def _enumerate(ctx: ValueContext, iterable: Any, start: Any = 0) -> Any:
+    first = as_index(ctx, start)
+    first = to_number(ctx, first, int) if ctx.is_tensor(first) else first
+    return Iterated(Enumerate(iteration_of(ctx, iterable), first), "enumerate")
 
 
 @intrinsic(zip)
-def _zip(lw: ValueContext, *xs: Any, strict: bool = False) -> Any:
-    must = truth(lw, require_static(strict, "`strict` of zip()"))
-    return Iterated(Zip([iteration_of(lw, x) for x in xs], must), "zip")
+def _zip(ctx: ValueContext, *xs: Any, strict: bool = False) -> Any:
+    must = truth(ctx, require_static(strict, "`strict` of zip()"))
+    return Iterated(Zip([iteration_of(ctx, x) for x in xs], must), "zip")
 
 
 @intrinsic(reversed)
-def _reversed(lw: ValueContext, x: Any) -> Any:
+def _reversed(ctx: ValueContext, x: Any) -> Any:
     if is_iterator(x):
         raise TypeError(f"'{x.name}' object is not reversible")
-    result = special(lw, x, "__reversed__")
+    result = special(ctx, x, "__reversed__")
     if result is not NotImplemented:
-        return _iter(lw, result)
-    return Iterated(Reversed(iteration_of(lw, x)), "reversed")
+        return _iter(ctx, result)
+    return Iterated(Reversed(iteration_of(ctx, x)), "reversed")
 
 
 @intrinsic(map)
-def _map(lw: ValueContext, fn: Any, *xs: Any) -> Any:
+def _map(ctx: ValueContext, fn: Any, *xs: Any) -> Any:
     if not xs:
         raise TypeError("map() must have at least two arguments.")
-    return Iterated(_Map(fn, Zip([iteration_of(lw, x) for x in xs]), lw.here), "map")
+    return Iterated(_Map(fn, Zip([iteration_of(ctx, x) for x in xs]), ctx.here), "map")
 
 
 @intrinsic(filter)
-def _filter(lw: ValueContext, fn: Any, x: Any) -> Any:
-    return Iterated(_Filter(fn, iteration_of(lw, x)), "filter")
+def _filter(ctx: ValueContext, fn: Any, x: Any) -> Any:
+    return Iterated(_Filter(fn, iteration_of(ctx, x)), "filter")

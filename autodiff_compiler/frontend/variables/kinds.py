@@ -15,7 +15,7 @@ from .interpreter import ValueContext
 from .lookup import found_or, of_object, runs_code
 from .rules import intrinsic
 from .truth_values import truth
-from .values import Weak, is_dynamic
+from .values import SymScalar, is_dynamic
 
 __all__ = ["class_in_program"]
 
@@ -27,30 +27,30 @@ def _is_outside(x: Any) -> bool:
 
 
 @intrinsic(type)
-def _type(lw: ValueContext, x: Any) -> Any:
-    return class_in_program(lw, x)
+def _type(ctx: ValueContext, x: Any) -> Any:
+    return class_in_program(ctx, x)
 
 
-def class_in_program(lw: ValueContext, x: Any) -> type:
+def class_in_program(ctx: ValueContext, x: Any) -> type:
     """``type(x)``; of an object from outside, another class is noticed."""
     if _is_outside(x):
-        lw.outside.kind(x)
+        ctx.outside.kind(x)
     return variable_of(x).python_class()
 
 
 @intrinsic(super)
-def _super(lw: ValueContext, *given: Any) -> Any:
+def _super(ctx: ValueContext, *given: Any) -> Any:
     return super(*given)
 
 
 @intrinsic(isinstance)
-def _isinstance(lw: ValueContext, x: Any, classes: Any) -> Any:
-    return _one_of(lw, (_is_instance(lw, x, kind) for kind in _flat(classes)))
+def _isinstance(ctx: ValueContext, x: Any, classes: Any) -> Any:
+    return _one_of(ctx, (_is_instance(ctx, x, kind) for kind in _flat(classes)))
 
 
 @intrinsic(issubclass)
-def _issubclass(lw: ValueContext, cls: Any, classes: Any) -> Any:
-    return _one_of(lw, (_is_subclass(lw, cls, kind) for kind in _flat(classes)))
+def _issubclass(ctx: ValueContext, cls: Any, classes: Any) -> Any:
+    return _one_of(ctx, (_is_subclass(ctx, cls, kind) for kind in _flat(classes)))
 
 
 def _flat(classes: Any) -> Iterator[Any]:
@@ -63,97 +63,97 @@ def _flat(classes: Any) -> Iterator[Any]:
         yield from _flat(c)
 
 
-def _one_of(lw: ValueContext, answers: Iterator[Any]) -> Any:
+def _one_of(ctx: ValueContext, answers: Iterator[Any]) -> Any:
     found: Any = False
     for answer in answers:
-        value = truth(lw, answer)
+        value = truth(ctx, answer)
         if value is True:
             return True
         found = truth_values.either(found, value)
-    return found if isinstance(found, bool) else Weak(found, bool)
+    return found if isinstance(found, bool) else SymScalar(found, bool)
 
 
-def _is_instance(lw: ValueContext, x: Any, kind: Any) -> Any:
+def _is_instance(ctx: ValueContext, x: Any, kind: Any) -> Any:
     cls, outside = variable_of(x).python_class(), _is_outside(x)
     if outside:
-        lw.outside.kind(x)
+        ctx.outside.kind(x)
     if cls is kind:
         return True
-    checked = _user_check(lw, "__instancecheck__", kind, x)
+    checked = _user_check(ctx, "__instancecheck__", kind, x)
     if checked is not NotImplemented:
         return checked
 
     def ask() -> bool:
         return issubclass(cls, kind) or (not is_dynamic(x) and isinstance(x, kind))
 
-    return _answer(lw, cls, kind, (id(x) if outside else 0, x if outside else None), ask)
+    return _answer(ctx, cls, kind, (id(x) if outside else 0, x if outside else None), ask)
 
 
-def _is_subclass(lw: ValueContext, cls: Any, kind: Any) -> Any:
-    checked = _user_check(lw, "__subclasscheck__", kind, cls)
+def _is_subclass(ctx: ValueContext, cls: Any, kind: Any) -> Any:
+    checked = _user_check(ctx, "__subclasscheck__", kind, cls)
     if checked is not NotImplemented:
         return checked
-    return _answer(lw, cls, kind, (0, None), lambda: issubclass(cls, kind))
+    return _answer(ctx, cls, kind, (0, None), lambda: issubclass(cls, kind))
 
 
-def _user_check(lw: ValueContext, name: str, kind: Any, x: Any) -> Any:
+def _user_check(ctx: ValueContext, name: str, kind: Any, x: Any) -> Any:
     """What the user's metaclass of `kind` says; NotImplemented if it says nothing."""
     meta = type(kind)
     if meta is type or not isinstance(kind, type):
         return NotImplemented
-    hook = lw.outside.class_attribute(meta, name)
+    hook = ctx.outside.class_attribute(meta, name)
     if not is_written(hook):
         return NotImplemented
-    return truth(lw, lw.call_python(hook, [kind, x], {}, (definer(meta, name), kind)))
+    return truth(ctx, ctx.call_python(hook, [kind, x], {}, (definer(meta, name), kind)))
 
 
-def _answer(lw: ValueContext, cls: Any, kind: Any, about: tuple[int, Any], ask: Any) -> bool:
+def _answer(ctx: ValueContext, cls: Any, kind: Any, about: tuple[int, Any], ask: Any) -> bool:
     found = bool(ask())
     if isinstance(cls, type):
-        lw.outside.lookups.bases(cls)
+        ctx.outside.lookups.bases(cls)
     if type(kind) is not type:
         what = f"whether a {cls.__name__} is a {getattr(kind, '__name__', kind)}"
-        lw.outside.guard(("is", id(cls), id(kind), about, cls, kind), what, ask, found)
+        ctx.outside.guard(("is", id(cls), id(kind), about, cls, kind), what, ask, found)
     return found
 
 
 # ---------------------------------------------------------------------------------------------------- attributes
 @intrinsic(hasattr)
-def _hasattr(lw: ValueContext, x: Any, name: str) -> bool:
-    return variable_of(x).hasattr(lw, requirements.require_static(name, "the name of an attribute"))
+def _hasattr(ctx: ValueContext, x: Any, name: str) -> bool:
+    return variable_of(x).hasattr(ctx, requirements.require_static(name, "the name of an attribute"))
 
 
 _NOTHING = object()
 
 
 @intrinsic(getattr)
-def _getattr(lw: ValueContext, x: Any, name: str, default: Any = _NOTHING) -> Any:
+def _getattr(ctx: ValueContext, x: Any, name: str, default: Any = _NOTHING) -> Any:
     requirements.require_static(name, "the name of an attribute")
     if default is not _NOTHING:
-        if lw.effects.attributes.held_by(x, name) is None and runs_code(lw, x, name):
-            return found_or(lw, x, name, default)
-        if not _hasattr(lw, x, name):
+        if ctx.effects.attributes.held_by(x, name) is None and runs_code(ctx, x, name):
+            return found_or(ctx, x, name, default)
+        if not _hasattr(ctx, x, name):
             return default
-    return operators.attribute(lw, x, name)
+    return operators.attribute(ctx, x, name)
 
 
 @intrinsic(setattr)
-def _setattr(lw: ValueContext, x: Any, name: str, value: Any) -> None:
-    set_attribute(lw, x, requirements.require_static(name, "the name of an attribute"), value)
+def _setattr(ctx: ValueContext, x: Any, name: str, value: Any) -> None:
+    set_attribute(ctx, x, requirements.require_static(name, "the name of an attribute"), value)
 
 
 @intrinsic(object.__setattr__)
-def _set_generic(lw: ValueContext, x: Any, name: str, value: Any) -> None:
+def _set_generic(ctx: ValueContext, x: Any, name: str, value: Any) -> None:
     requirements.require_static(name, "the name of an attribute")
-    (set_generic if _is_outside(x) else set_attribute)(lw, x, name, value)
+    (set_generic if _is_outside(x) else set_attribute)(ctx, x, name, value)
 
 
 @intrinsic(object.__getattribute__)
-def _getattribute(lw: ValueContext, x: Any, name: str) -> Any:
+def _getattribute(ctx: ValueContext, x: Any, name: str) -> Any:
     requirements.require_static(name, "the name of an attribute")
-    return operators.attribute(lw, x, name) if not _is_outside(x) else of_object(lw, x, name, hooked=False)
+    return operators.attribute(ctx, x, name) if not _is_outside(x) else of_object(ctx, x, name, hooked=False)
 
 
 @intrinsic(callable)
-def _callable(lw: ValueContext, x: Any) -> bool:
-    return variable_of(x).callable(lw)
+def _callable(ctx: ValueContext, x: Any) -> bool:
+    return variable_of(x).callable(ctx)

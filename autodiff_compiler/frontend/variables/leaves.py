@@ -14,7 +14,7 @@ from ...ir.core import Value
 from ...ir.types import TensorType, tensor
 from ...runtime.mutable import NUMBER_DTYPE
 from .arithmetic import fits_tensor, joined_number, lifted_number
-from .values import PARAMETERS, ArrayVar, Snapshot, TensorVar, Weak, snapshot_of
+from .values import PARAMETERS, ArrayVar, Snapshot, SymScalar, TensorVar, snapshot_of
 
 __all__ = ["ArrayLeaf", "Leaf", "NumberLeaf", "TensorLeaf", "common_leaf"]
 
@@ -88,8 +88,8 @@ class NumberLeaf(Leaf):
     def value_of(self, x: Liftable, builder: Builder) -> Value:
         return lifted_number(x.value, self.kind, builder)
 
-    def made(self, value: Value) -> Weak:
-        return Weak(value, self.kind)
+    def made(self, value: Value) -> SymScalar:
+        return SymScalar(value, self.kind)
 
 
 class TensorLeaf(Leaf):

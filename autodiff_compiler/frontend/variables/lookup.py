@@ -47,9 +47,9 @@ __all__ = [
 ]
 
 
-def tells_of_changes(lw: ValueContext, x: Any, method: str) -> bool:
+def tells_of_changes(ctx: ValueContext, x: Any, method: str) -> bool:
     """Whether a method of a container, such as `__len__`, answers from attributes of a Cell, which are watched."""
-    return hasattr(type(x), "__graph_state__") and is_ours(lw.outside.class_attribute(type(x), method))
+    return hasattr(type(x), "__graph_state__") and is_ours(ctx.outside.class_attribute(type(x), method))
 
 
 def missing(owner: Any, name: str) -> Any:
@@ -69,32 +69,32 @@ def _hooked(owner: Any) -> bool:
     return any(isinstance(class_attribute(type(owner), hook), types.FunctionType) for hook in (*_HOOKS, "__dir__"))
 
 
-def attribute_now(lw: ValueContext, owner: Any, name: str) -> Any:
+def attribute_now(ctx: ValueContext, owner: Any, name: str) -> Any:
     """The attribute of an object from outside, as it is at this place of the program."""
-    slot = lw.effects.attributes.held_by(owner, name)
-    if name == "__dict__" and lw.effects.attributes.is_written(owner):
+    slot = ctx.effects.attributes.held_by(owner, name)
+    if name == "__dict__" and ctx.effects.attributes.is_written(owner):
         raise no_state(describe(owner), name, "read its attributes by their names: one of them is written")
     if slot is not None:
-        held = lw.effects.attributes.read(slot)
+        held = ctx.effects.attributes.read(slot)
         return missing(owner, name) if held is UNBOUND else held
     if isinstance(owner, types.ModuleType) and type(owner) is types.ModuleType:
         if not is_ours(owner) and module_name(owner).partition(".")[0] not in NATIVE:
-            lw.outside.lookups.kind(owner, owner.__dict__)
-        return _of_module(lw, owner, name)
+            ctx.outside.lookups.kind(owner, owner.__dict__)
+        return _of_module(ctx, owner, name)
     if isinstance(owner, type):
-        return _of_class(lw, owner, name)
-    return of_object(lw, owner, name)
+        return _of_class(ctx, owner, name)
+    return of_object(ctx, owner, name)
 
 
 # ---------------------------------------------------------------------------------------------------- modules
-def _of_module(lw: ValueContext, owner: types.ModuleType, name: str) -> Any:
+def _of_module(ctx: ValueContext, owner: types.ModuleType, name: str) -> Any:
     space, what = owner.__dict__, f"{module_name(owner)}.{name}"
     if name not in space:
         hook = space.get("__getattr__")
         if is_written(hook):
-            lw.outside.lookups.name(space, "__getattr__", f"{module_name(owner)}.")
-            lw.outside.lookups.absence(space, name, f"{module_name(owner)}.")
-            return lw.call(hook, [name], {})
+            ctx.outside.lookups.name(space, "__getattr__", f"{module_name(owner)}.")
+            ctx.outside.lookups.absence(space, name, f"{module_name(owner)}.")
+            return ctx.call(hook, [name], {})
         try:
             getattr(owner, name)  # modules of libraries load parts of theirs when asked
         except AttributeError:
@@ -102,37 +102,37 @@ def _of_module(lw: ValueContext, owner: types.ModuleType, name: str) -> Any:
     value = space.get(name, UNBOUND)
     if value is UNBOUND:
         value = getattr(owner, name)
-        return lw.outside.read(value, ("attribute", id(owner), name), what, lambda: getattr(owner, name))
+        return ctx.outside.read(value, ("attribute", id(owner), name), what, lambda: getattr(owner, name))
     if is_ours(owner) or "__lacking__" in space or isinstance(value, types.BuiltinFunctionType):
-        lw.outside.lookups.name(space, name, f"{module_name(owner)}.")
+        ctx.outside.lookups.name(space, name, f"{module_name(owner)}.")
         return value
     if is_dynamic(value) or isinstance(value, types.MethodType):
         return value
     quick = (space.__getitem__, name)
-    return lw.outside.read(value, ("attribute", id(owner), name), what, lambda: space[name], quick=quick)
+    return ctx.outside.read(value, ("attribute", id(owner), name), what, lambda: space[name], quick=quick)
 
 
 # ---------------------------------------------------------------------------------------------------- classes
-def _of_class(lw: ValueContext, owner: Any, name: str) -> Any:
+def _of_class(ctx: ValueContext, owner: Any, name: str) -> Any:
     if _is_native(owner):
-        return _read(lw, owner, name, functools.partial(getattr, owner, name))
+        return _read(ctx, owner, name, functools.partial(getattr, owner, name))
     meta = type(owner)
-    hook = lw.outside.class_attribute(meta, "__getattribute__")
+    hook = ctx.outside.class_attribute(meta, "__getattribute__")
     if is_written(hook):
-        return lw.call_python(hook, [owner, name], {}, (definer(meta, "__getattribute__"), owner))
-    above = lw.outside.class_attribute(meta, name) if meta is not type else None
+        return ctx.call_python(hook, [owner, name], {}, (definer(meta, "__getattribute__"), owner))
+    above = ctx.outside.class_attribute(meta, name) if meta is not type else None
     if isinstance(above, property) and is_written(above.fget):
-        return lw.call(above.fget, [owner], {})
-    static = lw.outside.class_attribute(owner, name)
-    lw.outside.lookups.descriptor(static)
+        return ctx.call(above.fget, [owner], {})
+    static = ctx.outside.class_attribute(owner, name)
+    ctx.outside.lookups.descriptor(static)
     getter = class_attribute(type(static), "__get__")
     if is_written(getter):
-        return lw.call_python(getter, [static, None, owner], {}, (definer(type(static), "__get__"), static))
+        return ctx.call_python(getter, [static, None, owner], {}, (definer(type(static), "__get__"), static))
     read = functools.partial(type.__getattribute__, owner, name)
-    if static is None and above is None and is_written(lw.outside.class_attribute(meta, "__getattr__")):
+    if static is None and above is None and is_written(ctx.outside.class_attribute(meta, "__getattr__")):
         hook = class_attribute(meta, "__getattr__")
-        return lw.call_python(hook, [owner, name], {}, (definer(meta, "__getattr__"), owner))
-    return _read(lw, owner, name, read if meta is type else functools.partial(getattr, owner, name))
+        return ctx.call_python(hook, [owner, name], {}, (definer(meta, "__getattr__"), owner))
+    return _read(ctx, owner, name, read if meta is type else functools.partial(getattr, owner, name))
 
 
 def _is_native(cls: type) -> bool:
@@ -140,59 +140,59 @@ def _is_native(cls: type) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------- objects
-def of_object(lw: ValueContext, owner: Any, name: str, *, hooked: bool = True) -> Any:
+def of_object(ctx: ValueContext, owner: Any, name: str, *, hooked: bool = True) -> Any:
     """``owner.name``; not `hooked`: what ``object.__getattribute__`` does."""
     cls = type(owner)
-    outside = lw.outside
+    outside = ctx.outside
     static = class_attribute(cls, name)
     if _is_native(cls):
         if static is not None and hasattr(cls, "__graph_state__") and name not in owner.__dict__:
             outside.class_attribute(cls, name)  # the guards on a Cell's own attributes do not look at its class
-        return _read(lw, owner, name, functools.partial(getattr, owner, name))
+        return _read(ctx, owner, name, functools.partial(getattr, owner, name))
     if not isinstance(owner, tuple):
         outside.kind(owner)
     if hooked:
         hook = outside.class_attribute(cls, "__getattribute__")
         if is_written(hook):
-            return lw.call_python(hook, [owner, name], {}, (definer(cls, "__getattribute__"), owner))
+            return ctx.call_python(hook, [owner, name], {}, (definer(cls, "__getattribute__"), owner))
     outside.class_attribute(cls, name)
     outside.lookups.descriptor(static)
     held = name in own_attributes(owner)
     if isinstance(static, property) and static.fget is not None and not is_ours(static.fget):
         if isinstance(static.fget, types.FunctionType):
-            return lw.call_python(static.fget, [owner], {}, (definer(cls, name), owner))
-        return lw.call(static.fget, [owner], {})
+            return ctx.call_python(static.fget, [owner], {}, (definer(cls, name), owner))
+        return ctx.call(static.fget, [owner], {})
     if isinstance(static, functools.cached_property) and not held:
-        return _remembered(lw, owner, name, static)
+        return _remembered(ctx, owner, name, static)
     if isinstance(static, functools.singledispatchmethod):
         return DispatchedMethod(static, owner, cls)
     getter = class_attribute(type(static), "__get__")
     data = hasattr(type(static), "__set__") or hasattr(type(static), "__delete__")
     if is_written(getter) and (data or not held):
         if not data:
-            _absent(lw, owner, name)
-        return lw.call_python(getter, [static, owner, cls], {}, (definer(type(static), "__get__"), static))
+            _absent(ctx, owner, name)
+        return ctx.call_python(getter, [static, owner, cls], {}, (definer(type(static), "__get__"), static))
     own = class_attribute(cls, "__getattribute__")
     read = functools.partial(getattr if hooked and own is not object.__getattribute__ else _GENERIC, owner, name)
     try:
-        return _read(lw, owner, name, read, held=held)
+        return _read(ctx, owner, name, read, held=held)
     except MissingAttributeError:
         hook = outside.class_attribute(cls, "__getattr__")
         if not is_written(hook):
             if hook is None:
-                _absent(lw, owner, name)
+                _absent(ctx, owner, name)
                 raise
-            return _read(lw, owner, name, functools.partial(getattr, owner, name))
-    _absent(lw, owner, name)
-    return lw.call_python(hook, [owner, name], {}, (definer(cls, "__getattr__"), owner))
+            return _read(ctx, owner, name, functools.partial(getattr, owner, name))
+    _absent(ctx, owner, name)
+    return ctx.call_python(hook, [owner, name], {}, (definer(cls, "__getattr__"), owner))
 
 
 _GENERIC = object.__getattribute__
 
 
-def _remembered(lw: ValueContext, owner: Any, name: str, static: functools.cached_property[Any]) -> Any:
+def _remembered(ctx: ValueContext, owner: Any, name: str, static: functools.cached_property[Any]) -> Any:
     """A `cached_property` that is read for the first time: its function runs now, and the object keeps the result."""
-    part = compiled(lw, lambda: lw.call(types.MethodType(static.func, owner), [], {}))
+    part = compiled(ctx, lambda: ctx.call(types.MethodType(static.func, owner), [], {}))
     if part.changes or not is_static(part.value):
         raise UnsupportedCallError(
             f"'{name}' of a {type(owner).__name__} remembers what it computes at the first call, and that "
@@ -200,18 +200,18 @@ def _remembered(lw: ValueContext, owner: Any, name: str, static: functools.cache
             hint=f"read `{name}` once before the call, or make it a `property`",
         )
     own_attributes(owner)[name] = plain_copy(part.value)
-    return of_object(lw, owner, name)
+    return of_object(ctx, owner, name)
 
 
-def _absent(lw: ValueContext, owner: Any, name: str) -> None:
+def _absent(ctx: ValueContext, owner: Any, name: str) -> None:
     """Notes that an object has no attribute of its own of that name."""
     watched = hasattr(type(owner), "__graph_state__")
     what = f"whether a {type(owner).__name__} object holds {name!r} itself"
     held = Holds(name)
-    lw.outside.guard(("held", id(owner), name), what, lambda: held(owner), False, watched, (held, owner))
+    ctx.outside.guard(("held", id(owner), name), what, lambda: held(owner), False, watched, (held, owner))
 
 
-def _read(lw: ValueContext, owner: Any, name: str, fetch: Any, held: bool = False) -> Any:
+def _read(ctx: ValueContext, owner: Any, name: str, fetch: Any, held: bool = False) -> Any:
     """What `fetch` gives, which runs no code of the user's, with a guard on it."""
     try:
         value = fetch()
@@ -225,30 +225,30 @@ def _read(lw: ValueContext, owner: Any, name: str, fetch: Any, held: bool = Fals
     if isinstance(value, types.MethodType) and not held:
         if not is_ours(value.__func__):
             method = None if _hooked(owner) else (MethodOf(name), owner)
-            lw.outside.guard(("method", *key[1:]), what, lambda: fetch().__func__, value.__func__, watched, method)
+            ctx.outside.guard(("method", *key[1:]), what, lambda: fetch().__func__, value.__func__, watched, method)
         return value
     if isinstance(value, types.BuiltinMethodType | types.MethodWrapperType) and not held:
         return value
     if isinstance(owner, tuple):  # a field, of whatever stands where this tuple was
-        fetch = lw.outside.part(owner, value, operator.attrgetter(name))
-        return lw.outside.read(value, key, what, fetch)
+        fetch = ctx.outside.part(owner, value, operator.attrgetter(name))
+        return ctx.outside.read(value, key, what, fetch)
     quick = None if _hooked(owner) else (operator.attrgetter(name), owner)
-    return lw.outside.read(value, key, what, fetch, watched=watched, quick=quick)
+    return ctx.outside.read(value, key, what, fetch, watched=watched, quick=quick)
 
 
 # ---------------------------------------------------------------------------------------------------- whether there is
-def runs_code(lw: ValueContext, owner: Any, name: str) -> bool:
+def runs_code(ctx: ValueContext, owner: Any, name: str) -> bool:
     """Whether code of the user's takes part in reading an attribute of something outside, or in finding none."""
     cls = type(owner)
     if cls is types.ModuleType:
         return name not in owner.__dict__ and is_written(owner.__dict__.get("__getattr__"))
     if _is_native(owner if isinstance(owner, type) else cls):
         return False
-    found = [lw.outside.class_attribute(cls, n) for n in (name, "__getattribute__", "__getattr__")]
+    found = [ctx.outside.class_attribute(cls, n) for n in (name, "__getattribute__", "__getattr__")]
     if isinstance(owner, type):
-        found.append(lw.outside.class_attribute(owner, name))
+        found.append(ctx.outside.class_attribute(owner, name))
     else:
-        lw.outside.kind(owner)
+        ctx.outside.kind(owner)
     static, hook, last = found[:3]
     if is_written(hook) or any(isinstance(f, property | functools.cached_property) for f in (static, *found[3:])):
         return True
@@ -257,12 +257,12 @@ def runs_code(lw: ValueContext, owner: Any, name: str) -> bool:
     return is_written(last) and (found[3:] == [None] if isinstance(owner, type) else plainly(owner, name) is UNBOUND)
 
 
-def found_or(lw: ValueContext, owner: Any, name: str, default: Any) -> Any:
+def found_or(ctx: ValueContext, owner: Any, name: str, default: Any) -> Any:
     """``getattr(owner, name, default)``."""
     try:
         found = UNBOUND
         with contextlib.suppress(MissingAttributeError), taking_back(AttributeError):
-            found = attribute_now(lw, owner, name)
+            found = attribute_now(ctx, owner, name)
     except Diverged:
         raise UnsupportedCallError(
             f"whether a {class_of(owner).__name__} object has '{name}' is decided by code that does more than that",
@@ -270,12 +270,12 @@ def found_or(lw: ValueContext, owner: Any, name: str, default: Any) -> Any:
         ) from None
     if found is UNBOUND:
         if isinstance(owner, types.ModuleType):
-            lw.outside.lookups.absence(owner.__dict__, name, f"{module_name(owner)}.")
+            ctx.outside.lookups.absence(owner.__dict__, name, f"{module_name(owner)}.")
         elif not isinstance(owner, type):
-            _absent(lw, owner, name)
-            lw.outside.class_attribute(type(owner), "__getattr__")
+            _absent(ctx, owner, name)
+            ctx.outside.class_attribute(type(owner), "__getattr__")
         else:
-            lw.outside.class_attribute(type(owner), "__getattr__")
+            ctx.outside.class_attribute(type(owner), "__getattr__")
         return default
     return found
 

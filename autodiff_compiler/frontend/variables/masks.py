@@ -39,14 +39,14 @@ class Masked:
     old: Value
 
 
-def elements(lw: ValueContext, owner: Any, index: Any) -> Masked | None:
+def elements(ctx: ValueContext, owner: Any, index: Any) -> Masked | None:
     """The elements that an index with such a mask means; None for other indices."""
-    if not lw.is_tensor(owner):
+    if not ctx.is_tensor(owner):
         return None
-    index = lw.unwrap(index)
+    index = ctx.unwrap(index)
     if not run_time_masks(index):
         return None
-    old = lw.unwrap(owner)
+    old = ctx.unwrap(owner)
     mask, most = mask_of(old, index)
     shape = owner.type.shape
     spread = (*mask.shape, *(1,) * (len(shape) - mask.ndim))
@@ -54,7 +54,7 @@ def elements(lw: ValueContext, owner: Any, index: Any) -> Masked | None:
     return Masked(owner, broadcast_to(mask, shape), most, old)
 
 
-def changed(lw: ValueContext, op: str, masked: Masked, value: Any) -> TensorVar:
+def changed(ctx: ValueContext, op: str, masked: Masked, value: Any) -> TensorVar:
     """All elements of the Tensor after the operation."""
     if op == "MatMult":
         raise DynamicShapeError(
@@ -62,19 +62,19 @@ def changed(lw: ValueContext, op: str, masked: Masked, value: Any) -> TensorVar:
         )
     ones = constant(1, masked.old.type)  # type: ignore[arg-type]
     old = TensorVar(F.select(masked.mask, masked.old, ones))
-    result = lw.unwrap(operators.binary(lw, op, old, _operand(lw, op, masked, old, value)))
-    now = lw.unwrap(masked.owner)
+    result = ctx.unwrap(operators.binary(ctx, op, old, _operand(ctx, op, masked, old, value)))
+    now = ctx.unwrap(masked.owner)
     return TensorVar(F.select(masked.mask, in_dtype(result, now.dtype), now))
 
 
-def _operand(lw: ValueContext, op: str, masked: Masked, old: TensorVar, value: Any) -> Any:
+def _operand(ctx: ValueContext, op: str, masked: Masked, old: TensorVar, value: Any) -> Any:
     """The second operand with ones where the mask does not hold."""
-    value = variable_of(value).beside_tensor(lw)
+    value = variable_of(value).beside_tensor(ctx)
     shape = old.type.shape
-    if lw.is_tensor(value):
-        given = broadcast_to(without_ones(lw.unwrap(value), masked.most), shape)
+    if ctx.is_tensor(value):
+        given = broadcast_to(without_ones(ctx.unwrap(value), masked.most), shape)
     elif is_dynamic(value) or (value == 0 and kind_of_number(value) and op in _DIVISIONS):
-        dtype = lw.unwrap(operators.binary(lw, op, old, value)).dtype  # what the number becomes beside a Tensor
+        dtype = ctx.unwrap(operators.binary(ctx, op, old, value)).dtype  # what the number becomes beside a Tensor
         scalar = F.cast(value.value, dtype=dtype) if is_dynamic(value) else constant(value, tensor(dtype, ()))
         given = broadcast_to(scalar, shape)
     else:

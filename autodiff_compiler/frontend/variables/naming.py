@@ -14,32 +14,32 @@ from .values import LocalObject
 __all__ = ["instead_of_changing", "made_inside", "name_of"]
 
 
-def made_inside(lw: ValueContext, x: Any) -> bool:
+def made_inside(ctx: ValueContext, x: Any) -> bool:
     """Whether a container is one that a function called while compiling has made, or is held by one."""
-    return any(part is x for found in lw.outside.made for part in parts(found))
+    return any(part is x for found in ctx.outside.made for part in parts(found))
 
 
-def instead_of_changing(lw: ValueContext, obj: Any, name: str | None) -> str:
+def instead_of_changing(ctx: ValueContext, obj: Any, name: str | None) -> str:
     """What to write where a container from outside, known by this name, would be changed."""
-    if made_inside(lw, obj):
+    if made_inside(ctx, obj):
         instead = (
             "use a Tensor, whose elements can be assigned" if isinstance(obj, np.ndarray) else "use a list or dict"
         )
         return f"{instead}, or make it outside"
     if name is None:
         return "copy it first (`x = x.copy()`) and change the copy, or return the new value"
-    if name in lw.frame.env:
+    if name in ctx.frame.env:
         return f"copy it first (`{name} = {name}.copy()`) and change the copy, or return the new value"
     new = f"new_{name.rpartition('.')[2]}"  # to assign the name itself would make another variable of it
     return f"change a copy under another name (`{new} = {name}.copy()`), and return that"
 
 
-def name_of(lw: ValueContext, obj: Any, *, local: bool = False) -> str | None:
+def name_of(ctx: ValueContext, obj: Any, *, local: bool = False) -> str | None:
     """A name for an object in the function being compiled, such as ``items`` or ``self.items``; None if it has none.
 
     `local`: it can only be a variable, as compiled code made it.
     """
-    frame: Frame | None = lw.frame
+    frame: Frame | None = ctx.frame
     if frame is None:  # before the function's code or after it
         return None
     names = {k: v for k, v in frame.env.items() if "#" not in k and k != "return"}

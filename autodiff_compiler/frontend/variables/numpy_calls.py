@@ -55,23 +55,23 @@ __all__ = [
 _MAKING_ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
 
 
-def numpy_call(lw: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def numpy_call(ctx: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a NumPy function, method or class with values known only at run time."""
     if fn in _MAKING_ARRAYS:
-        return _array(lw, fn, *args, **kwargs)
+        return _array(ctx, fn, *args, **kwargs)
     if isinstance(fn, type) and issubclass(fn, np.generic) and len(args) == 1 and not kwargs:
-        found = _array(lw, np.array, args[0], fn)
+        found = _array(ctx, np.array, args[0], fn)
         return ArrayVar(found.value, np.ndarray if found.type.shape else np.generic)
     if not bindable(fn, args, kwargs):
         raise _unmapped(fn, kwargs)
     if any(map(is_tensor, flatten((tuple(args), tuple(kwargs.values()))))):
 
         def operand(x: Any) -> Any:
-            return variable_of(x).beside_tensor(lw)
+            return variable_of(x).beside_tensor(ctx)
 
         given, named = _mapped(operand, args, kwargs)
-        return _localized(lw.native(counterpart(fn), given, named))  # type: ignore[arg-type]
-    return _array_call(lw, fn, args, kwargs)
+        return _localized(ctx.native(counterpart(fn), given, named))  # type: ignore[arg-type]
+    return _array_call(ctx, fn, args, kwargs)
 
 
 def _mapped(fn: Callable[[Any], Any], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -99,12 +99,12 @@ def _localized(x: Any) -> Any:
     return tuple(map(_localized, x)) if type(x) is tuple else x
 
 
-def _array(lw: ValueContext, fn: Any, x: Any, dtype: Any = None, **options: Any) -> Any:
+def _array(ctx: ValueContext, fn: Any, x: Any, dtype: Any = None, **options: Any) -> Any:
     """``np.array(x)``: the elements, detached."""
     if options.keys() - {"copy"}:
         raise _unmapped(fn)
-    found = variable_of(x).to_array(lw, copies=fn is np.array and options.get("copy", True))
-    return found if dtype is None else array_method(lw, ArrayMethod("astype", found), [dtype], {})
+    found = variable_of(x).to_array(ctx, copies=fn is np.array and options.get("copy", True))
+    return found if dtype is None else array_method(ctx, ArrayMethod("astype", found), [dtype], {})
 
 
 def array_constant(x: np.ndarray[Any, Any]) -> Value:
@@ -138,7 +138,7 @@ def _regular(x: Any) -> Any:
     return np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
 
 
-def _array_call(lw: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def _array_call(ctx: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A mapped function on arrays and numbers, by NumPy's rules."""
     probes, options = _mapped(_probe, args, kwargs)
     ours: Any = counterpart(fn)
@@ -270,7 +270,7 @@ _BINARY: dict[str, Any] = {
 _UNARY: dict[str, Any] = {"USub": np.negative, "UAdd": np.positive, "Invert": np.invert, "abs": np.absolute}
 
 
-def array_binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+def array_binary(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
     """An operator or comparison one of whose operands is an array; `op`: as its method, or as the tree names it."""
     a, b = (np.asarray(x) if isinstance(x, list | tuple) and is_static(x) else x for x in (a, b))
     for x in (a, b):
@@ -279,30 +279,30 @@ def array_binary(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
                 f"'{SYMBOL.get(op, op)}' of a {describe(a)} and a {describe(b)} cannot be used in compiled code",
                 code="AC1801",
             )
-    return _array_call(lw, _BINARY[op], [a, b], {})
+    return _array_call(ctx, _BINARY[op], [a, b], {})
 
 
-def array_unary(lw: ValueContext, op: str, x: ArrayVar) -> Any:
+def array_unary(ctx: ValueContext, op: str, x: ArrayVar) -> Any:
     """``-x``, ``+x``, ``~x``, ``abs(x)`` of an array."""
-    return _array_call(lw, _UNARY[op], [x], {})
+    return _array_call(ctx, _UNARY[op], [x], {})
 
 
-def array_subscript(lw: ValueContext, owner: ArrayVar, index: Any) -> Any:
+def array_subscript(ctx: ValueContext, owner: ArrayVar, index: Any) -> Any:
     """``owner[index]`` of an array."""
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(p, ArrayVar) and p.type.dtype.is_bool for p in parts):
         raise UnsupportedCallError(
             "an array indexed by a mask has a size that depends on data", code="AC1801", hint="use np.where"
         )
-    index = without_arrays(lw, index)
-    found = lw.native(METHODS["__getitem__"], [TensorVar(owner.value), index])
+    index = without_arrays(ctx, index)
+    found = ctx.native(METHODS["__getitem__"], [TensorVar(owner.value), index])
     whole = found.type.shape != () or any(p is Ellipsis for p in parts)
     return ArrayVar(found.value, np.ndarray if whole else np.generic)
 
 
-def without_arrays(lw: ValueContext, index: Any) -> Any:
+def without_arrays(ctx: ValueContext, index: Any) -> Any:
     """An index with a Tensor or number for each array known only at run time."""
-    return map_leaves(lambda x: variable_of(x).beside_tensor(lw) if type(x) is ArrayVar else x, index)
+    return map_leaves(lambda x: variable_of(x).beside_tensor(ctx) if type(x) is ArrayVar else x, index)
 
 
 # ---------------------------------------------------------------------------------------------------- attributes
@@ -335,14 +335,14 @@ OF_TYPE: dict[str, Callable[[TensorType], Any]] = {
 }
 
 
-def array_attribute(lw: ValueContext, owner: ArrayVar, name: str) -> Any:
+def array_attribute(ctx: ValueContext, owner: ArrayVar, name: str) -> Any:
     """``owner.name`` of an array."""
     if name == "dtype":
         return owner.type.dtype.numpy
     if name in OF_TYPE:
         return OF_TYPE[name](owner.type)
     if name == "T":
-        return _array_call(lw, np.transpose, [owner], {})
+        return _array_call(ctx, np.transpose, [owner], {})
     if name == "real":
         return owner
     if name in _METHODS | _OWN_METHODS:
@@ -356,22 +356,22 @@ def array_attribute(lw: ValueContext, owner: ArrayVar, name: str) -> Any:
     raise MissingAttributeError(f"ndarray has no attribute '{name}'", hint=did_you_mean(name, dir(owner.kind)))
 
 
-def array_method(lw: ValueContext, method: ArrayMethod, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def array_method(ctx: ValueContext, method: ArrayMethod, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a method of an array."""
     name, x = method.name, method.owner
     if name == "item" and not args:
-        return to_number(lw, x, None)
+        return to_number(ctx, x, None)
     if name == "astype" and len(args) == 1 and not kwargs:
         return ArrayVar(_cast(x.value, np.dtype(args[0])), x.kind)
     if name in ("item", "astype"):
         raise UnsupportedCallError(f"{name}() of an array takes one argument at most in compiled code", code="AC1801")
     if name == "flatten" and not (args or kwargs):
-        return _array_call(lw, np.ravel, [x], {})
+        return _array_call(ctx, np.ravel, [x], {})
     if name in ("reshape", "transpose"):
         args = [args[0] if len(args) == 1 else tuple(args)] if args else []
     function = getattr(np, name)
     if not bindable(function, [x, *args], kwargs):
         raise _unmapped(function, kwargs)
     if any(map(is_dynamic, flatten((tuple(args), tuple(kwargs.values()))))):
-        return numpy_call(lw, function, [x, *args], kwargs)
-    return _array_call(lw, function, [x, *args], kwargs)
+        return numpy_call(ctx, function, [x, *args], kwargs)
+    return _array_call(ctx, function, [x, *args], kwargs)

@@ -37,7 +37,7 @@ from .rules import Intrinsic, intrinsic_of
 from .structure import elements, is_static
 from .text import by_method, can_be_shown, formatted_object
 from .truth_values import truth
-from .values import ArrayVar, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, Weak, describe, usable
+from .values import ArrayVar, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, SymScalar, describe, usable
 
 __all__ = ["KnownSequence", "ObjectVariable", "made_by_compiled_code"]
 
@@ -56,21 +56,21 @@ class ObjectVariable(Variable):
     __slots__ = ()
     made_here = False
 
-    def unary(self, lw: ValueContext, op: str) -> Any:
-        result = special(lw, self.value, UNARY_SLOT[op])
+    def unary(self, ctx: ValueContext, op: str) -> Any:
+        result = special(ctx, self.value, UNARY_SLOT[op])
         return _UNARY[op](self.value) if result is NotImplemented else result
 
-    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         return _known_binary(op, a, b)
 
-    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
-        return compare_known(lw, op, a, b)
+    def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return compare_known(ctx, op, a, b)
 
-    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+    def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         x, name = self.value, f"__i{SLOT[op]}__"
-        method = python_method(lw, x, name)
+        method = python_method(ctx, x, name)
         if method is not None:
-            return lw.call_python(method, [x, other], {})
+            return ctx.call_python(method, [x, other], {})
         if hasattr(type(x), name) and not is_ours(type(x)):
             raise SideEffectError(
                 f"'{op}=' would change a {type(x).__name__} that came from outside",
@@ -79,198 +79,198 @@ class ObjectVariable(Variable):
             )
         return NotImplemented
 
-    def contains(self, lw: ValueContext, item: Any) -> Any:
+    def contains(self, ctx: ValueContext, item: Any) -> Any:
         x = self.value
-        method = python_method(lw, x, "__contains__")
-        return self.holds(lw, item) if method is None else truth(lw, lw.call_python(method, [x, item], {}))
+        method = python_method(ctx, x, "__contains__")
+        return self.holds(ctx, item) if method is None else truth(ctx, ctx.call_python(method, [x, item], {}))
 
-    def holds(self, lw: ValueContext, item: Any) -> Any:
+    def holds(self, ctx: ValueContext, item: Any) -> Any:
         """``item in x`` where no method of the user's says it."""
         x = self.value
-        if any(python_method(lw, x, name) is not None for name in ("__iter__", "__getitem__")):
-            return is_item(lw, item, x)
+        if any(python_method(ctx, x, name) is not None for name in ("__iter__", "__getitem__")):
+            return is_item(ctx, item, x)
         if can_be_asked(item, x):
             return item in x
-        return is_item(lw, item, x) if hasattr(type(x), "__iter__") else super().contains(lw, item)
+        return is_item(ctx, item, x) if hasattr(type(x), "__iter__") else super().contains(ctx, item)
 
-    def shown(self, lw: ValueContext, fn: Any) -> Any:
-        found = by_method(lw, fn, self.value)
+    def shown(self, ctx: ValueContext, fn: Any) -> Any:
+        found = by_method(ctx, fn, self.value)
         if found is not NotImplemented:
             return found
-        return fn(self.value) if can_be_shown(self.value) else self.composed(lw)
+        return fn(self.value) if can_be_shown(self.value) else self.composed(ctx)
 
-    def composed(self, lw: ValueContext) -> Any:
+    def composed(self, ctx: ValueContext) -> Any:
         """The text of a container that holds values known only at run time."""
         name = type(self.value).__name__
         raise StaticValueError(
             f"the text of a {name} that holds values known only at run time", hint="print its elements"
         )
 
-    def formatted(self, lw: ValueContext, spec: Any) -> Any:
-        found = formatted_object(lw, self.value, spec)
-        return super().formatted(lw, spec) if found is NotImplemented else found
+    def formatted(self, ctx: ValueContext, spec: Any) -> Any:
+        found = formatted_object(ctx, self.value, spec)
+        return super().formatted(ctx, spec) if found is NotImplemented else found
 
-    def recipe(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+    def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
         x = self.value
         if is_static(x):
             return lambda arrays: x
         if elements(x) is None:
             raise made_by_compiled_code(x)
-        return self.recipe_of_items(lw, values, tensors)
+        return self.recipe_of_items(ctx, values, tensors)
 
-    def recipe_of_items(self, lw: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+    def recipe_of_items(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
         """The same of a container, which is made anew."""
         raise UnsupportedCallError(
             f"a {describe(self.value)} cannot be given to py_call", hint="give it Tensors or numbers"
         )
 
-    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+    def to_array(self, ctx: ValueContext, copies: bool = True) -> Any:
         x = self.value
         if is_static(x):
             return ArrayVar(array_constant(np.array(x)))
-        return stacked([variable_of(i).to_array(lw) for i in x])
+        return stacked([variable_of(i).to_array(ctx) for i in x])
 
-    def truth(self, lw: ValueContext) -> Any:
+    def truth(self, ctx: ValueContext) -> Any:
         x = self.value
-        result = special(lw, x, "__bool__", "__len__")
+        result = special(ctx, x, "__bool__", "__len__")
         if result is not NotImplemented:
-            return truth(lw, result)
+            return truth(ctx, result)
         if getattr(type(x), "__graph_state__", None) is None:
             return bool(x)
-        watched = tells_of_changes(lw, x, "__bool__")
-        return lw.outside.property(x, "truth", f"the truth of a {type(x).__name__}", lambda: bool(x), watched=watched)
+        watched = tells_of_changes(ctx, x, "__bool__")
+        return ctx.outside.property(x, "truth", f"the truth of a {type(x).__name__}", lambda: bool(x), watched=watched)
 
-    def getattr(self, lw: ValueContext, name: str) -> Any:
+    def getattr(self, ctx: ValueContext, name: str) -> Any:
         owner = self.value
         if is_view(owner):
-            return precision.read(lw, owner, name)
-        if lw.effects.in_backward and hasattr(type(owner), "__graph_state__"):
-            return lw.attribute_after_forward(owner, name)
-        return attribute_now(lw, owner, name)
+            return precision.read(ctx, owner, name)
+        if ctx.effects.in_backward and hasattr(type(owner), "__graph_state__"):
+            return ctx.attribute_after_forward(owner, name)
+        return attribute_now(ctx, owner, name)
 
-    def hasattr(self, lw: ValueContext, name: str) -> bool:
+    def hasattr(self, ctx: ValueContext, name: str) -> bool:
         x = self.value
         if self.made_here or type(x) is tuple:
-            return super().hasattr(lw, name)
-        slot = lw.effects.attributes.held_by(x, name)
+            return super().hasattr(ctx, name)
+        slot = ctx.effects.attributes.held_by(x, name)
         if slot is not None:
-            return lw.effects.attributes.read(slot) is not UNBOUND
-        if runs_code(lw, x, name):
-            return found_or(lw, x, name, UNBOUND) is not UNBOUND
+            return ctx.effects.attributes.read(slot) is not UNBOUND
+        if runs_code(ctx, x, name):
+            return found_or(ctx, x, name, UNBOUND) is not UNBOUND
         what = f"whether a {type(x).__name__} has {name!r}"
         quick = None
         if not (isinstance(x, type | types.ModuleType) or is_ours(type(x)) or hasattr(x, name)):
             quick = (Holds(name), x)  # what its class has is watched already
-        return bool(lw.outside.property(x, f"has {name}", what, lambda: hasattr(x, name), quick))
+        return bool(ctx.outside.property(x, f"has {name}", what, lambda: hasattr(x, name), quick))
 
-    def getitem(self, lw: ValueContext, index: Any) -> Any:
+    def getitem(self, ctx: ValueContext, index: Any) -> Any:
         owner = self.value
         refuse_environment(owner)
-        method = python_method(lw, owner, "__getitem__")
+        method = python_method(ctx, owner, "__getitem__")
         if method is not None:
-            return lw.call_python(method, [owner, index], {})
+            return ctx.call_python(method, [owner, index], {})
         if getattr(type(owner), "__graph_natively__", False):
-            return lw.native(type(owner).__getitem__, [owner, index])
+            return ctx.native(type(owner).__getitem__, [owner, index])
         require_static(index, f"an index into a {describe(owner)}")
         if isinstance(index, slice) and hasattr(type(owner), "__graph_state__"):
-            return part(lw, owner, index)
+            return part(ctx, owner, index)
         value = owner[index]
-        fetch = lw.outside.part(owner, value, lambda now: now[index])
-        return lw.outside.read(value, ("index", id(owner), repr(index)), f"element {index!r}", fetch)
+        fetch = ctx.outside.part(owner, value, lambda now: now[index])
+        return ctx.outside.read(value, ("index", id(owner), repr(index)), f"element {index!r}", fetch)
 
-    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
-        set_attribute_of_object(lw, self.value, name, value)
+    def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
+        set_attribute_of_object(ctx, self.value, name, value)
 
-    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
+    def setitem(self, ctx: ValueContext, index: Any, value: Any) -> None:
         owner = self.value
-        method = python_method(lw, owner, "__setitem__")
+        method = python_method(ctx, owner, "__setitem__")
         if method is not None:
-            lw.call_python(method, [owner, index, value], {})
-        elif cells.is_made(lw, owner):
-            cells.set_item(lw, owner, index, value)
+            ctx.call_python(method, [owner, index, value], {})
+        elif cells.is_made(ctx, owner):
+            cells.set_item(ctx, owner, index, value)
         else:
-            self.store(lw, index, value)
+            self.store(ctx, index, value)
 
-    def store(self, lw: ValueContext, index: Any, value: Any) -> None:
+    def store(self, ctx: ValueContext, index: Any, value: Any) -> None:
         """``x[index] = value`` where no method of the user's does it."""
-        check_local(lw, self.value)  # raises
-        super().setitem(lw, index, value)
+        check_local(ctx, self.value)  # raises
+        super().setitem(ctx, index, value)
 
-    def delitem(self, lw: ValueContext, index: Any) -> None:
+    def delitem(self, ctx: ValueContext, index: Any) -> None:
         owner = self.value
-        if cells.is_made(lw, owner):
-            cells.set_item(lw, owner, index)
+        if cells.is_made(ctx, owner):
+            cells.set_item(ctx, owner, index)
         elif hasattr(type(owner), "__delitem__"):
-            check_local(lw, owner)
-            self.remove(lw, index)
+            check_local(ctx, owner)
+            self.remove(ctx, index)
         else:
             del owner[index]  # raises what Python raises
 
-    def remove(self, lw: ValueContext, index: Any) -> None:
+    def remove(self, ctx: ValueContext, index: Any) -> None:
         """``del x[index]`` of a container of compiled code."""
         raise NotImplementedError
 
-    def length(self, lw: ValueContext) -> Any:
+    def length(self, ctx: ValueContext) -> Any:
         x = self.value
-        result = special(lw, x, "__len__")
+        result = special(ctx, x, "__len__")
         if result is not NotImplemented:
             return result
-        watched = tells_of_changes(lw, x, "__len__")
-        return lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(x), watched=watched)
+        watched = tells_of_changes(ctx, x, "__len__")
+        return ctx.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(x), watched=watched)
 
-    def absolute(self, lw: ValueContext) -> Any:
-        result = special(lw, self.value, "__abs__")
+    def absolute(self, ctx: ValueContext) -> Any:
+        result = special(ctx, self.value, "__abs__")
         return abs(self.value) if result is NotImplemented else result
 
-    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
+    def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
         if kind is bool:
-            value = self.truth(lw)
-            return value if isinstance(value, bool) else Weak(value, bool)
-        result = special(lw, self.value, *_CONVERSIONS[kind])
-        return kind(self.value, *more) if result is NotImplemented else variable_of(result).number(lw, kind)
+            value = self.truth(ctx)
+            return value if isinstance(value, bool) else SymScalar(value, bool)
+        result = special(ctx, self.value, *_CONVERSIONS[kind])
+        return kind(self.value, *more) if result is NotImplemented else variable_of(result).number(ctx, kind)
 
-    def index(self, lw: ValueContext) -> Any:
-        result = special(lw, self.value, "__index__")
-        return operator.index(self.value) if result is NotImplemented else variable_of(result).index(lw)
+    def index(self, ctx: ValueContext) -> Any:
+        result = special(ctx, self.value, "__index__")
+        return operator.index(self.value) if result is NotImplemented else variable_of(result).index(ctx)
 
-    def rounded(self, lw: ValueContext, digits: Any) -> Any:
+    def rounded(self, ctx: ValueContext, digits: Any) -> Any:
         x = self.value
-        method = python_method(lw, x, "__round__")
+        method = python_method(ctx, x, "__round__")
         if method is not None:
-            return lw.call_python(method, [x] if digits is None else [x, digits], {})
+            return ctx.call_python(method, [x] if digits is None else [x, digits], {})
         check_seen(x, "round()")
         return round(x, digits)
 
-    def copy(self, lw: ValueContext) -> Any:
+    def copy(self, ctx: ValueContext) -> Any:
         x = self.value
         if not is_static(x):
             return x
         if isinstance(x, np.ndarray | set) or is_seen(x):
-            return foreign.foreign_call(lw, copy.copy, [x], {})
+            return foreign.foreign_call(ctx, copy.copy, [x], {})
         raise UnsupportedCallError(f"a {describe(x)} cannot be copied in compiled code", hint="copy it outside")
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
         x = self.value
         if isinstance(x, Iterator):
             raise used_up(x)
-        if is_written(lw.outside.class_attribute(type(x), "__getitem__")):
-            return by_numbers(lw, x)
+        if is_written(ctx.outside.class_attribute(type(x), "__getitem__")):
+            return by_numbers(ctx, x)
         items = list(x)
-        watched = tells_of_changes(lw, x, "__iter__")
-        lw.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)), watched=watched)
+        watched = tells_of_changes(ctx, x, "__iter__")
+        ctx.outside.property(x, "length", f"the length of a {type(x).__name__}", lambda: len(list(x)), watched=watched)
 
         def element(i: int) -> Callable[[], Any]:
-            return lw.outside.part(x, items[i], lambda now: list(now)[i])
+            return ctx.outside.part(x, items[i], lambda now: list(now)[i])
 
         return [
-            lw.outside.read(v, ("iterate", id(x), i), f"element {i}", element(i), watched=watched)
+            ctx.outside.read(v, ("iterate", id(x), i), f"element {i}", element(i), watched=watched)
             for i, v in enumerate(items)
         ]
 
-    def callable(self, lw: ValueContext) -> bool:
+    def callable(self, ctx: ValueContext) -> bool:
         if not self.made_here:
-            lw.outside.kind(self.value)
-            lw.outside.class_attribute(type(self.value), "__call__")
+            ctx.outside.kind(self.value)
+            ctx.outside.class_attribute(type(self.value), "__call__")
         return callable(self.value)
 
     def leaf(self) -> Leaf | None:
@@ -280,32 +280,32 @@ class ObjectVariable(Variable):
     def lifted(self, type: TensorType, builder: Builder) -> Value:
         return builder.const(self.value, type)
 
-    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value
         if is_jit_class(type(fn)) and not isinstance(fn, type):
-            return call_object(lw, fn, args, kwargs)
+            return call_object(ctx, fn, args, kwargs)
         rule = intrinsic_of(fn)
         if rule is not None:
-            return _run_rule(lw, rule, fn, args, kwargs)
+            return _run_rule(ctx, rule, fn, args, kwargs)
         graph_call = peek(fn, "__graph_call__")
         if graph_call is not None and not isinstance(fn, type):
-            return graph_call(lw, args, kwargs)
+            return graph_call(ctx, args, kwargs)
         if single_dispatch.is_dispatching(fn):
-            return single_dispatch.call_dispatched(lw, fn, args, kwargs)
+            return single_dispatch.call_dispatched(ctx, fn, args, kwargs)
         if foreign.runs_natively(fn, args, kwargs):
-            return foreign.foreign_call(lw, fn, args, kwargs)
-        return self.called(lw, args, kwargs)
+            return foreign.foreign_call(ctx, fn, args, kwargs)
+        return self.called(ctx, args, kwargs)
 
-    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """The call of an object that has no rule of its own, and whose source may be compiled."""
         fn = self.value
         if getattr(type(fn), "__graph_state__", None) is not None:
-            return lw.call_cell(fn, args, kwargs)
+            return ctx.call_cell(fn, args, kwargs)
         if not isinstance(class_attribute(type(fn), "__call__"), types.FunctionType):
-            return foreign.foreign_call(lw, fn, args, kwargs)
+            return foreign.foreign_call(ctx, fn, args, kwargs)
         if is_ours(type(fn)):
-            return lw.native(fn, args, kwargs)
-        return lw.call_python(lw.outside.class_attribute(type(fn), "__call__"), [fn, *args], kwargs)
+            return ctx.native(fn, args, kwargs)
+        return ctx.call_python(ctx.outside.class_attribute(type(fn), "__call__"), [fn, *args], kwargs)
 
 
 def made_by_compiled_code(x: Any) -> UnsupportedCallError:
@@ -329,10 +329,10 @@ class KnownSequence(ObjectVariable):
 
     __slots__ = ()
 
-    def length(self, lw: ValueContext) -> Any:
+    def length(self, ctx: ValueContext) -> Any:
         return len(self.value)
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
         return list(self.value)
 
 
@@ -342,7 +342,7 @@ class RangeVariable(KnownSequence):
 
     __slots__ = ()
 
-    def iteration(self, lw: ValueContext) -> Any:
+    def iteration(self, ctx: ValueContext) -> Any:
         return RangeOf(self.value.start, self.value.stop, self.value.step)
 
 
@@ -352,9 +352,9 @@ class BytesVariable(KnownSequence):
 
     __slots__ = ()
 
-    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         check_seen(b, "formatting")
-        return super().binary(lw, op, a, b)
+        return super().binary(ctx, op, a, b)
 
 
 @kind(collections.ChainMap)
@@ -363,12 +363,12 @@ class ChainMapVariable(ObjectVariable):
 
     __slots__ = ()
 
-    def getitem(self, lw: ValueContext, index: Any) -> Any:
+    def getitem(self, ctx: ValueContext, index: Any) -> Any:
         owner = self.value
         if type(owner) is not collections.ChainMap:
-            return super().getitem(lw, index)
-        maps = [lw.outside.item(owner.maps, i, m) for i, m in enumerate(attribute(lw, owner, "maps"))]
-        return subscript(lw, next((m for m in maps if isinstance(m, dict) and index in m), {}), index)
+            return super().getitem(ctx, index)
+        maps = [ctx.outside.item(owner.maps, i, m) for i, m in enumerate(attribute(ctx, owner, "maps"))]
+        return subscript(ctx, next((m for m in maps if isinstance(m, dict) and index in m), {}), index)
 
 
 @kind(super)
@@ -377,29 +377,29 @@ class SuperVariable(ObjectVariable):
 
     __slots__ = ()
 
-    def getattr(self, lw: ValueContext, name: str) -> Any:
-        above: Any = _property_above(lw, self.value, name)
+    def getattr(self, ctx: ValueContext, name: str) -> Any:
+        above: Any = _property_above(ctx, self.value, name)
         if above is None:
-            return super().getattr(lw, name)
+            return super().getattr(ctx, name)
         owner = self.value.__self__
-        return lw.call_python(above[1].fget, [owner], {}, (above[0], owner))
+        return ctx.call_python(above[1].fget, [owner], {}, (above[0], owner))
 
 
-def _property_above(lw: ValueContext, view: Any, name: str) -> tuple[type, property] | None:
+def _property_above(ctx: ValueContext, view: Any, name: str) -> tuple[type, property] | None:
     """The property that ``super().name`` finds, with its class; None if it finds something else."""
     mro = view.__self_class__.__mro__
     for cls in mro[mro.index(view.__thisclass__) + 1 :]:
         if name in cls.__dict__:
-            found = lw.outside.class_attribute(cls, name)
+            found = ctx.outside.class_attribute(cls, name)
             written = isinstance(found, property) and isinstance(found.fget, types.FunctionType)
             return (cls, found) if written and not is_ours(found.fget) else None
     return None
 
 
-def _run_rule(lw: ValueContext, rule: Intrinsic, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _run_rule(ctx: ValueContext, rule: Intrinsic, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """What a rule makes of a call; what Python says of arguments that do not fit it is said of the user's function."""
     try:
-        return rule(lw, *args, **kwargs)
+        return rule(ctx, *args, **kwargs)
     except TypeError as error:
         trace, own = error.__traceback__, f"{rule.__qualname__}()"
         if trace is None or trace.tb_next is not None or own not in str(error):  # raised inside of the rule
@@ -414,42 +414,42 @@ class LocalObjectVariable(ObjectVariable):
     __slots__ = ()
     made_here = True
 
-    def truth(self, lw: ValueContext) -> Any:
-        result = special(lw, self.value, "__bool__", "__len__")
-        return True if result is NotImplemented else truth(lw, result)
+    def truth(self, ctx: ValueContext) -> Any:
+        result = special(ctx, self.value, "__bool__", "__len__")
+        return True if result is NotImplemented else truth(ctx, result)
 
-    def composed(self, lw: ValueContext) -> Any:
+    def composed(self, ctx: ValueContext) -> Any:
         name = self.value.cls.__name__
         raise StaticValueError(f"the text of a {describe(self.value)}", hint=f"give {name} a `__str__` or `__repr__`")
 
-    def getattr(self, lw: ValueContext, name: str) -> Any:
-        return get(lw, self.value, name)
+    def getattr(self, ctx: ValueContext, name: str) -> Any:
+        return get(ctx, self.value, name)
 
-    def hasattr(self, lw: ValueContext, name: str) -> bool:
-        return has(lw, self.value, name)
+    def hasattr(self, ctx: ValueContext, name: str) -> bool:
+        return has(ctx, self.value, name)
 
-    def callable(self, lw: ValueContext) -> bool:
-        return has(lw, self.value, "__call__")
+    def callable(self, ctx: ValueContext) -> bool:
+        return has(ctx, self.value, "__call__")
 
-    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
-        put(lw, self.value, name, value)
+    def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
+        put(ctx, self.value, name, value)
 
-    def copy(self, lw: ValueContext) -> Any:
+    def copy(self, ctx: ValueContext) -> Any:
         x = self.value
-        method = python_method(lw, x, "__copy__")
-        return LocalObject(x.cls, usable(x).slots) if method is None else lw.call_python(method, [x], {})
+        method = python_method(ctx, x, "__copy__")
+        return LocalObject(x.cls, usable(x).slots) if method is None else ctx.call_python(method, [x], {})
 
-    def deepcopy(self, lw: ValueContext, go: Callable[[Any], Any]) -> Any:
-        if python_method(lw, self.value, "__deepcopy__") is not None:
+    def deepcopy(self, ctx: ValueContext, go: Callable[[Any], Any]) -> Any:
+        if python_method(ctx, self.value, "__deepcopy__") is not None:
             name = self.value.cls.__name__
             raise UnsupportedCallError(f"{name} has a `__deepcopy__` of its own", hint="call it by name")
-        new = self.copy(lw)
+        new = self.copy(ctx)
         if type(new) is LocalObject:
             new.slots = {k: go(v) for k, v in new.slots.items()}
         return new
 
-    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return call_object(lw, self.value, args, kwargs)
+    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return call_object(ctx, self.value, args, kwargs)
 
 
 @kind(LocalSuper)
@@ -458,5 +458,5 @@ class LocalSuperVariable(ObjectVariable):
 
     __slots__ = ()
 
-    def getattr(self, lw: ValueContext, name: str) -> Any:
-        return inherited(lw, self.value, name)
+    def getattr(self, ctx: ValueContext, name: str) -> Any:
+        return inherited(ctx, self.value, name)

@@ -20,49 +20,49 @@ _LOCKED = "to_float has cast"
 
 
 def enter(
-    lw: ValueContext, cell: Any, args: list[Any], kwargs: dict[str, Any]
+    ctx: ValueContext, cell: Any, args: list[Any], kwargs: dict[str, Any]
 ) -> tuple[Any, list[Any], dict[str, Any]]:
     """The `self` that a Cell computes with, and its arguments as it sees them."""
-    dtype = _guard(lw, cell)
+    dtype = _guard(ctx, cell)
     if dtype is None:
         return cell, args, kwargs
-    seen = [_in_dtype(lw, x, dtype) for x in args]
-    return view_of(cell, dtype), seen, {k: _in_dtype(lw, x, dtype) for k, x in kwargs.items()}
+    seen = [_in_dtype(ctx, x, dtype) for x in args]
+    return view_of(cell, dtype), seen, {k: _in_dtype(ctx, x, dtype) for k, x in kwargs.items()}
 
 
-def read(lw: ValueContext, view: Any, name: str) -> Any:
+def read(ctx: ValueContext, view: Any, name: str) -> Any:
     """``self.name`` in a Cell that computes in another float type."""
     owner, dtype = viewed(view), view._dtype
     static = class_attribute(type(owner), name)
     if isinstance(static, property) and isinstance(static.fget, types.FunctionType) and not is_ours(static.fget):
-        lw.outside.class_attribute(type(owner), name)
+        ctx.outside.class_attribute(type(owner), name)
         defining = next(c for c in type(owner).__mro__ if name in c.__dict__)
-        return _in_dtype(lw, lw.call_python(static.fget, [view], {}, (defining, view)), dtype)
-    found = lw.call(getattr, [owner, name], {})
+        return _in_dtype(ctx, ctx.call_python(static.fget, [view], {}, (defining, view)), dtype)
+    found = ctx.call(getattr, [owner, name], {})
     if isinstance(found, types.MethodType) and found.__self__ is owner:
         return types.MethodType(found.__func__, view)
     if isinstance(found, ParameterTuple) or (type(found) is tuple and name in owner.__dict__):
-        found = tuple([lw.outside.item(found, i, x) for i, x in enumerate(found)])
+        found = tuple([ctx.outside.item(found, i, x) for i, x in enumerate(found)])
     if hasattr(type(found), "__graph_state__"):
-        _guard(lw, found)
+        _guard(ctx, found)
         return child_view(found)
-    return found if isinstance(found, list | dict) else _in_dtype(lw, found, dtype)
+    return found if isinstance(found, list | dict) else _in_dtype(ctx, found, dtype)
 
 
-def _guard(lw: ValueContext, cell: Any) -> Any:
+def _guard(ctx: ValueContext, cell: Any) -> Any:
     """The float type of a Cell, watched."""
     dtype = getattr(cell, "_precision", None)
     what = f"to_float of {type(cell).__name__}"
-    lw.outside.guard(("to_float", id(cell)), what, lambda: getattr(cell, "_precision", None), dtype, watched=True)
+    ctx.outside.guard(("to_float", id(cell)), what, lambda: getattr(cell, "_precision", None), dtype, watched=True)
     return dtype
 
 
-def _in_dtype(lw: ValueContext, x: Any, dtype: DType) -> Any:
+def _in_dtype(ctx: ValueContext, x: Any, dtype: DType) -> Any:
     def other(v: Any) -> bool:
         return is_tensor(v) and has_other_floats(v.type, dtype)
 
     def leaf(v: Any) -> Any:
-        return TensorVar(F.cast(lw.unwrap(v), dtype=dtype), _LOCKED, source=v) if other(v) else v
+        return TensorVar(F.cast(ctx.unwrap(v), dtype=dtype), _LOCKED, source=v) if other(v) else v
 
     return map_leaves(leaf, x) if any(map(other, flatten(x))) else x
 

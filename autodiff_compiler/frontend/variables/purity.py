@@ -25,14 +25,14 @@ class Part:
     reads: bool
 
 
-def compiled(lw: ValueContext, make: Callable[[], Any]) -> Part:
+def compiled(ctx: ValueContext, make: Callable[[], Any]) -> Part:
     """What `make` gives, which compiles something here."""
     block, before = trace.builder.block, len(trace.builder.block.ops)
-    with lw.effects.region() as region:
+    with ctx.effects.region() as region:
         value = make()
     emitted = block.ops[before:]
     ops = [*emitted, *[op for outer in emitted for b in outer.blocks for op in ops_of(b)]]
-    inputs = {*lw.program.entry.body.args, *lw.program.captured}
+    inputs = {*ctx.program.entry.body.args, *ctx.program.captured}
     changes = bool(region.saved) or any(op.defn.effect >= Effect.WRITE for op in ops)
     return Part(value, changes, any(op.defn.effect >= Effect.READ or inputs & {*op.operands} for op in ops))
 

@@ -16,7 +16,7 @@ from .values import LocalDict, LocalList
 __all__ = ["answer", "part"]
 
 
-def answer(lw: ValueContext, method: MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def answer(ctx: ValueContext, method: MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """What a `static_query` answers while compiling; the answer is guarded."""
     owner, name = viewed(method.__self__), method.__name__
     require_static((args, tuple(kwargs.values())), f"an argument of {name}()")
@@ -31,11 +31,11 @@ def answer(lw: ValueContext, method: MethodType, args: list[Any], kwargs: dict[s
     def fetch(kept: Any = found) -> Any:  # while it is kept, no other object gets an id that stands in it
         return _identities(ask())
 
-    lw.outside.guard(("query", id(owner), name, repr((args, kwargs))), what, fetch, _identities(found), watched=True)
-    return _abstract(lw, found)
+    ctx.outside.guard(("query", id(owner), name, repr((args, kwargs))), what, fetch, _identities(found), watched=True)
+    return _abstract(ctx, found)
 
 
-def part(lw: ValueContext, owner: Any, index: slice) -> Any:
+def part(ctx: ValueContext, owner: Any, index: slice) -> Any:
     """A slice of a container of Cells: a new container each time, but of the same Cells."""
     owner = viewed(owner)
 
@@ -44,7 +44,7 @@ def part(lw: ValueContext, owner: Any, index: slice) -> Any:
 
     bounds = ["" if x is None else str(x) for x in (index.start, index.stop, index.step)]
     what = f"the part [{':'.join(bounds if bounds[2] else bounds[:2])}] of a {type(owner).__name__}"
-    lw.outside.guard(("query", id(owner), repr(index)), what, fetch, fetch(), watched=True)
+    ctx.outside.guard(("query", id(owner), repr(index)), what, fetch, fetch(), watched=True)
     return owner[index]
 
 
@@ -64,15 +64,15 @@ class _Identity(int):
         return "an object"
 
 
-def _abstract(lw: ValueContext, x: Any) -> Any:
+def _abstract(ctx: ValueContext, x: Any) -> Any:
     if isinstance(x, Mapping):
-        return LocalDict({k: _abstract(lw, v) for k, v in x.items()})
+        return LocalDict({k: _abstract(ctx, v) for k, v in x.items()})
     if isinstance(x, list):
-        return LocalList([_abstract(lw, v) for v in x])
+        return LocalList([_abstract(ctx, v) for v in x])
     if isinstance(x, tuple):
-        return tuple([_abstract(lw, v) for v in x])
+        return tuple([_abstract(ctx, v) for v in x])
     if isinstance(x, Parameter):
-        return lw.outside.state(x)
+        return ctx.outside.state(x)
     if isinstance(x, Tensor):
         raise TypeError("an answer about the parts of a Cell holds no Tensors")
     return x

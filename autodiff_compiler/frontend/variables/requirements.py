@@ -53,21 +53,21 @@ __all__ = [
 ]
 
 
-def python_method(lw: ValueContext, x: Any, name: str) -> Any:
+def python_method(ctx: ValueContext, x: Any, name: str) -> Any:
     """The special method `name` of a user's object, to be compiled; None if its class has none written in Python."""
     cls = class_of(x)
     if is_dynamic(x) or cls.__module__.partition(".")[0] in NATIVE or isinstance(x, enum.Enum) or is_ours(cls):
         return None
-    method = lw.outside.class_attribute(cls, name)
+    method = ctx.outside.class_attribute(cls, name)
     return method if isinstance(method, types.FunctionType) else None
 
 
-def special(lw: ValueContext, x: Any, *names: str) -> Any:
+def special(ctx: ValueContext, x: Any, *names: str) -> Any:
     """The result of the first of these methods (without arguments) that a user's class has; else NotImplemented."""
     for name in names:
-        method = python_method(lw, x, name)
+        method = python_method(ctx, x, name)
         if method is not None:
-            return lw.call_python(method, [x], {})
+            return ctx.call_python(method, [x], {})
     return NotImplemented
 
 
@@ -104,40 +104,40 @@ def is_generated(x: Any, method: types.FunctionType) -> bool:
     return dataclasses.is_dataclass(class_of(x)) and file == "<string>"
 
 
-def as_index(lw: ValueContext, x: Any) -> Any:
+def as_index(ctx: ValueContext, x: Any) -> Any:
     """x, or the integer that a user's object stands for."""
     if is_tensor(x) and not x.type.dtype.is_int:
         raise TypeError(f"only an integer tensor can be an index, not one of {x.type.dtype.name}")
-    result = special(lw, x, "__index__")
+    result = special(ctx, x, "__index__")
     return x if result is NotImplemented else result
 
 
-def settled_index(lw: ValueContext, index: Any) -> Any:
+def settled_index(ctx: ValueContext, index: Any) -> Any:
     """An index into a Tensor, list or tuple with integers in the place of all objects that stand for them.
 
     Indexing runs natively, where nobody would notice that such an object, or a bound of a slice, changes later.
     """
     if isinstance(index, tuple):
-        parts = [settled_index(lw, part) for part in index]
+        parts = [settled_index(ctx, part) for part in index]
         return index if all(a is b for a, b in zip(parts, index, strict=True)) else tuple(parts)
     if isinstance(index, slice):
-        bounds = [_bound(lw, index, name) for name in ("start", "stop", "step")]
+        bounds = [_bound(ctx, index, name) for name in ("start", "stop", "step")]
         return index if all(isinstance(b, int | None) for b in bounds) else slice(*bounds)
-    return index if isinstance(index, int) or is_dynamic(index) else as_index(lw, index)
+    return index if isinstance(index, int) or is_dynamic(index) else as_index(ctx, index)
 
 
-def element_index(lw: ValueContext, index: Any) -> Any:
+def element_index(ctx: ValueContext, index: Any) -> Any:
     """An index into a list or tuple: a Tensor whose element is known while compiling is that number."""
-    index = settled_index(lw, as_index(lw, index))
+    index = settled_index(ctx, as_index(ctx, index))
     known = trace.builder.known(index.value) if type(index) is TensorVar else None
     return index if known is None or known.size != 1 else int(known.item())
 
 
-def _bound(lw: ValueContext, index: slice, name: str) -> Any:
+def _bound(ctx: ValueContext, index: slice, name: str) -> Any:
     bound = getattr(index, name)
     if isinstance(bound, Tensor | np.ndarray):  # found outside: those of compiled code are known by their types
-        return lw.outside.property(index, name, f"`{name}` of a slice", lambda: operator.index(getattr(index, name)))
-    return bound if isinstance(bound, int | None) or is_dynamic(bound) else as_index(lw, bound)
+        return ctx.outside.property(index, name, f"`{name}` of a slice", lambda: operator.index(getattr(index, name)))
+    return bound if isinstance(bound, int | None) or is_dynamic(bound) else as_index(ctx, bound)
 
 
 def require_static(x: Any, what: str, code: str | None = None) -> Any:
@@ -155,7 +155,7 @@ def require_static(x: Any, what: str, code: str | None = None) -> Any:
 LEAVING = ("tolist", "asnumpy", "numpy")
 
 
-def check_local(lw: ValueContext, owner: Any) -> None:
+def check_local(ctx: ValueContext, owner: Any) -> None:
     """Refuses changes of containers that compiled code has not made, and does not stand for one from outside."""
     if type(owner) is ArrayVar:
         raise UnsupportedCallError(
@@ -163,18 +163,18 @@ def check_local(lw: ValueContext, owner: Any) -> None:
         )
     if not isinstance(owner, LocalList | LocalDict | LocalSet):
         if isinstance(owner, list | dict | set | np.ndarray):
-            if lw.effects.in_backward:
+            if ctx.effects.in_backward:
                 raise _changed_backward(owner)
-            lw.effects.containers.open_for_change(owner)
-            name, kind = name_of(lw, owner), type(owner).__name__
-            made = made_inside(lw, owner)
+            ctx.effects.containers.open_for_change(owner)
+            name, kind = name_of(ctx, owner), type(owner).__name__
+            made = made_inside(ctx, owner)
             origin = "was made while compiling" if made else OUTSIDE
             what = f"the {kind} `{name}`, which {origin}," if name else f"a {describe(owner)} that {origin}"
             raise SideEffectError(
-                f"{what} cannot be changed in compiled code", code="AC1602", hint=instead_of_changing(lw, owner, name)
+                f"{what} cannot be changed in compiled code", code="AC1602", hint=instead_of_changing(ctx, owner, name)
             )
         raise TypeError(f"'{type(owner).__name__}' object does not support item assignment")
-    if lw.effects.in_backward and lw.effects.containers.of_outside(owner) is not None:
+    if ctx.effects.in_backward and ctx.effects.containers.of_outside(owner) is not None:
         raise _changed_backward(owner)
     if owner.locked:
         raise SideEffectError(

@@ -15,12 +15,12 @@ Intrinsic = Callable[..., Any]
 
 #: How compiled code runs certain functions, by the function itself or by its `__graph_name__`.
 INTRINSICS: dict[Any, Intrinsic] = {}
-#: Methods of Tensors that a room above defines: ``rule(lw, tensor, *args, **kwargs)``.
+#: Methods of Tensors that a room above defines: ``rule(ctx, tensor, *args, **kwargs)``.
 TENSOR_METHODS: dict[str, Intrinsic] = {}
 
 
 def intrinsic(*functions: Any) -> Callable[[Intrinsic], Intrinsic]:
-    """Registers how compiled code runs these functions: ``rule(lw, *args, **kwargs)`` on abstract values."""
+    """Registers how compiled code runs these functions: ``rule(ctx, *args, **kwargs)`` on abstract values."""
 
     def register(rule: Intrinsic) -> Intrinsic:
         INTRINSICS.update(dict.fromkeys(functions, rule))

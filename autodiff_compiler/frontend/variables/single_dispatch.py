@@ -19,9 +19,9 @@ def is_dispatching(fn: Any) -> bool:
     return type(fn) is types.FunctionType and fn.__code__ is _DISPATCHING
 
 
-def call_dispatched(lw: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call_dispatched(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The call of a function made by `functools.singledispatch`."""
-    return lw.call(_chosen(lw, fn, fn, args, fn.__name__), args, kwargs)
+    return ctx.call(_chosen(ctx, fn, fn, args, fn.__name__), args, kwargs)
 
 
 class DispatchedMethod:
@@ -30,18 +30,18 @@ class DispatchedMethod:
     def __init__(self, static: functools.singledispatchmethod[Any], owner: Any, cls: type) -> None:
         self.static, self.owner, self.cls = static, owner, cls
 
-    def __graph_call__(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def __graph_call__(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         static: Any = self.static
-        chosen = _chosen(lw, static, static.dispatcher, args, static.func.__name__)
-        return lw.call(chosen.__get__(self.owner, self.cls), args, kwargs)
+        chosen = _chosen(ctx, static, static.dispatcher, args, static.func.__name__)
+        return ctx.call(chosen.__get__(self.owner, self.cls), args, kwargs)
 
 
-def _chosen(lw: ValueContext, of: Any, dispatcher: Any, args: list[Any], name: str) -> Any:
+def _chosen(ctx: ValueContext, of: Any, dispatcher: Any, args: list[Any], name: str) -> Any:
     """What is called for the class of the first argument."""
     if not args:
         raise TypeError(f"{name} requires at least 1 positional argument")
-    cls, dispatch = lw.call(type, [args[0]], {}), dispatcher.dispatch
+    cls, dispatch = ctx.call(type, [args[0]], {}), dispatcher.dispatch
     chosen = dispatch(cls)
     what = f"what {name}() calls for a {cls.__name__}"
-    lw.outside.guard(("dispatch", id(of), cls, of), what, lambda: dispatch(cls), chosen)
+    ctx.outside.guard(("dispatch", id(of), cls, of), what, lambda: dispatch(cls), chosen)
     return chosen

@@ -25,9 +25,9 @@ class StrVariable(KnownSequence):
     __slots__ = ()
     goes_first = True
 
-    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
+    def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         if op == "Mod" and isinstance(a, str):
-            return percent(lw, a, b)
+            return percent(ctx, a, b)
         if op == "Add" and isinstance(b, str | Text):
             return concatenated(a, b)
         refuse_text(a, f"operator {SLOT[op]}")
@@ -37,14 +37,14 @@ class StrVariable(KnownSequence):
         require_static(b, f"the operand of {SLOT[op]}")
         return BINARY[op](a, b)
 
-    def contains(self, lw: ValueContext, item: Any) -> Any:
+    def contains(self, ctx: ValueContext, item: Any) -> Any:
         if not is_static(item):
             raise TypeError(f"'in <string>' requires string as left operand, not {class_name(item)}")
         return item in self.value
 
-    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+    def formatted(self, ctx: ValueContext, spec: Any) -> Any:
         if isinstance(spec, str):
-            return super().formatted(lw, spec)
+            return super().formatted(ctx, spec)
         return with_spec(as_text(self.value), "text", spec)
 
 
@@ -54,28 +54,28 @@ class _Opaque(ObjectVariable):
     __slots__ = ()
     made_here = True
 
-    def length(self, lw: ValueContext) -> Any:
+    def length(self, ctx: ValueContext) -> Any:
         return refuse_text(self.value, "len()")
 
-    def shown(self, lw: ValueContext, fn: Any) -> Any:
+    def shown(self, ctx: ValueContext, fn: Any) -> Any:
         return refuse_text(self.value, "the text")
 
-    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
+    def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
         return refuse_text(self.value, "the truth value" if kind is bool else f"{kind.__name__}()")
 
-    def contains(self, lw: ValueContext, item: Any) -> Any:
+    def contains(self, ctx: ValueContext, item: Any) -> Any:
         return refuse_text(self.value, "'in'")
 
-    def truth(self, lw: ValueContext) -> Any:
+    def truth(self, ctx: ValueContext) -> Any:
         return refuse_text(self.value, "the truth value")
 
-    def getattr(self, lw: ValueContext, name: str) -> Any:
+    def getattr(self, ctx: ValueContext, name: str) -> Any:
         return refuse_text(self.value, f"'.{name}'")
 
-    def getitem(self, lw: ValueContext, index: Any) -> Any:
+    def getitem(self, ctx: ValueContext, index: Any) -> Any:
         return refuse_text(self.value, "an element")
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
+    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
         refuse_text(self.value, "iteration")
         return ()
 
@@ -86,10 +86,10 @@ class TextVariable(_Opaque, StrVariable):
 
     __slots__ = ()
 
-    def shown(self, lw: ValueContext, fn: Any) -> Any:
+    def shown(self, ctx: ValueContext, fn: Any) -> Any:
         return Text("{!r}", (self.value,), ("text",)) if fn is repr else self.value
 
-    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+    def formatted(self, ctx: ValueContext, spec: Any) -> Any:
         return with_spec(self.value, "text", spec, "")
 
     def python_class(self) -> type:
@@ -113,16 +113,16 @@ class BuiltinVariable(ObjectVariable):
 
     __slots__ = ()
 
-    def called(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         owner = self.value.__self__
-        made = method(lw, owner, self.value.__name__, args, kwargs) if isinstance(owner, str) else None
-        return super().called(lw, args, kwargs) if made is None else made
+        made = method(ctx, owner, self.value.__name__, args, kwargs) if isinstance(owner, str) else None
+        return super().called(ctx, args, kwargs) if made is None else made
 
 
 # ---------------------------------------------------------------------------------------------------- functions
 def _text_function(name: str) -> Any:
     fn = getattr(builtins, name)
-    return lambda lw, *args, **kwargs: text(lw, fn, *args, **kwargs)
+    return lambda ctx, *args, **kwargs: text(ctx, fn, *args, **kwargs)
 
 
 for _name in ("str", "repr", "format", "ascii"):

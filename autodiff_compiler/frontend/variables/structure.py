@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ...errors import StaticValueError
-from ...primitives.family import Weak
+from ...primitives.family import SymScalar
 from ...runtime.mutable import kind_of
 from ...runtime.records import filled_like, is_named_tuple, record_fields, with_fields
 from ...runtime.tensor import Tensor
@@ -171,7 +171,7 @@ class _ParameterForm(_RunTimeForm):
         return type(x), id(x.source)
 
 
-@form(Weak, ArrayVar)
+@form(SymScalar, ArrayVar)
 class _OfKindForm(_RunTimeForm):
     def sort(self, x: Any) -> Any:
         return type(x), x.kind, x.value.type

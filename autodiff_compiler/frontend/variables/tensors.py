@@ -36,13 +36,13 @@ from .requirements import LEAVING, as_index, length_of, refuse_data, settled_ind
 from .rules import TENSOR_METHODS
 from .text import with_spec
 from .truth_values import truth_of_one
-from .values import ARRAY, STANDS_FOR_PARAMETER, ArrayVar, StateVar, TensorVar, Text, Weak, is_dynamic, is_tensor
+from .values import ARRAY, STANDS_FOR_PARAMETER, ArrayVar, StateVar, SymScalar, TensorVar, Text, is_dynamic, is_tensor
 
 __all__ = ["TensorMethod"]
 
 
-def _binary(lw: ValueContext, slot: str, a: Any, b: Any) -> Any:
-    a, b = (variable_of(x).beside_tensor(lw) for x in (a, b))
+def _binary(ctx: ValueContext, slot: str, a: Any, b: Any) -> Any:
+    a, b = (variable_of(x).beside_tensor(ctx) for x in (a, b))
     for x in (a, b):
         if not (is_dynamic(x) or kind_of_number(x) or isinstance(x, Tensor)):
             names = f"'{class_name(a)}' and '{class_name(b)}'"
@@ -52,7 +52,7 @@ def _binary(lw: ValueContext, slot: str, a: Any, b: Any) -> Any:
     method = METHODS.get(name)
     if method is None:
         raise UnsupportedCallError(f"Tensors do not support the operator '{slot}' in compiled code yet")
-    return lw.native(method, [first, second])
+    return ctx.native(method, [first, second])
 
 
 @shown_as("method")
@@ -65,18 +65,18 @@ class TensorMethod:
         self.name, self.owner, self.function = name, owner, function
 
 
-def _attribute(lw: ValueContext, owner: Any, name: str) -> Any:
+def _attribute(ctx: ValueContext, owner: Any, name: str) -> Any:
     if name == "dtype":
         return owner.type.dtype
     if name in numpy_calls.OF_TYPE:
         return numpy_calls.OF_TYPE[name](owner.type)
     if name in PROPERTIES:
-        return lw.native(METHODS[name], [owner])
+        return ctx.native(METHODS[name], [owner])
     if name in METHODS:
         return TensorMethod(name, owner, METHODS[name])
     if name in ("name", "requires_grad") and type(precision.whole(owner)) is StateVar:
         source = precision.whole(owner).source
-        return lw.outside.property(source, name, f"{name} of a Parameter", lambda: getattr(source, name))
+        return ctx.outside.property(source, name, f"{name} of a Parameter", lambda: getattr(source, name))
     if name in IN_PLACE:
         return TensorMethod(name, owner, IN_PLACE[name])
     if name in ("item", "__len__", "copy", "assign_value", "asnumpy", "numpy", "register_hook"):
@@ -93,39 +93,39 @@ def _attribute(lw: ValueContext, owner: Any, name: str) -> Any:
     raise MissingAttributeError(f"Tensor has no attribute '{name}'", hint=did_you_mean(name, known))
 
 
-def _tensor_method(lw: ValueContext, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _tensor_method(ctx: ValueContext, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
     owner, name = method.owner, method.name
     if name == "item":
-        return to_number(lw, owner, None)
+        return to_number(ctx, owner, None)
     if name in ("asnumpy", "numpy"):
-        return variable_of(owner).to_array(lw, copies=False)
+        return variable_of(owner).to_array(ctx, copies=False)
     if name == "__len__":
         return owner.type.shape[0]
     if name == "copy":
-        return TensorVar(lw.unwrap(owner))
+        return TensorVar(ctx.unwrap(owner))
     if name in TENSOR_METHODS:
-        return TENSOR_METHODS[name](lw, precision.whole(owner), *args, **kwargs)
+        return TENSOR_METHODS[name](ctx, precision.whole(owner), *args, **kwargs)
     if name == "__setitem__":
-        set_item(lw, owner, *args, **kwargs)
+        set_item(ctx, owner, *args, **kwargs)
         return None
     if name in IN_PLACE or name == "assign_value":
-        return _change_tensor(lw, method, args, kwargs)
+        return _change_tensor(ctx, method, args, kwargs)
     if hasattr(method.function, "__graph_call__"):  # it draws
-        return lw.call(method.function, [owner, *args], kwargs)
-    return lw.native(method.function, [owner, *args], kwargs)
+        return ctx.call(method.function, [owner, *args], kwargs)
+    return ctx.native(method.function, [owner, *args], kwargs)
 
 
-def _change_tensor(lw: ValueContext, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _change_tensor(ctx: ValueContext, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``t.add_(x)``: the Tensor itself, with another value."""
     owner = precision.whole(method.owner)
     variable: Any = variable_of(owner)
-    variable.check_writable(lw)
+    variable.check_writable(ctx)
     if method.function is None:
-        assign_state(lw, owner, *args, **kwargs)
+        assign_state(ctx, owner, *args, **kwargs)
         return owner
-    found = lw.call(method.function, [owner, *args], kwargs)
-    new = fitting(method.name, owner.type, lw.unwrap(found))
-    variable.overwrite(lw, new)
+    found = ctx.call(method.function, [owner, *args], kwargs)
+    new = fitting(method.name, owner.type, ctx.unwrap(found))
+    variable.overwrite(ctx, new)
     return owner
 
 
@@ -136,12 +136,12 @@ class TensorVariable(Variable):
     __slots__ = ()
     precedence = 4
 
-    def unary(self, lw: ValueContext, op: str) -> Any:
-        return TensorVar(lw.unwrap(self.value)) if op == "UAdd" else lw.native(METHODS[UNARY_SLOT[op]], [self.value])
+    def unary(self, ctx: ValueContext, op: str) -> Any:
+        return TensorVar(ctx.unwrap(self.value)) if op == "UAdd" else ctx.native(METHODS[UNARY_SLOT[op]], [self.value])
 
-    def in_place(self, lw: ValueContext, op: str, other: Any) -> Any:
+    def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         if getattr(self.value, "locked", "") == ARRAY:
-            name, sign = name_of(lw, self.value, local=True), SYMBOL[SLOT[op]]
+            name, sign = name_of(ctx, self.value, local=True), SYMBOL[SLOT[op]]
             raise SideEffectError(
                 f"'{sign}=' would change {f'`{name}`' if name else 'a value'}, which was given as an ndarray",
                 code="AC1602",
@@ -149,31 +149,31 @@ class TensorVariable(Variable):
             )
         return NotImplemented
 
-    def binary(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
-        return _binary(lw, SLOT[op], a, b)
+    def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return _binary(ctx, SLOT[op], a, b)
 
-    def compare(self, lw: ValueContext, op: str, a: Any, b: Any) -> Any:
-        return _compare(lw, op, a, b)
+    def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+        return _compare(ctx, op, a, b)
 
-    def contains(self, lw: ValueContext, item: Any) -> Any:
-        return is_item(lw, item, self.value)
+    def contains(self, ctx: ValueContext, item: Any) -> Any:
+        return is_item(ctx, item, self.value)
 
-    def unwrap(self, lw: ValueContext) -> Any:
-        lw.effects.snapshots.note_read(self.value, lw.here)
+    def unwrap(self, ctx: ValueContext) -> Any:
+        ctx.effects.snapshots.note_read(self.value, ctx.here)
         return self.value.value
 
-    def shown(self, lw: ValueContext, fn: Any) -> Any:
+    def shown(self, ctx: ValueContext, fn: Any) -> Any:
         box = self.value
         if box.snapshot is not None:
             raise StaticValueError("the text of a Tensor that is one of several Parameters, chosen at run time")
         # A box of its own, so that later changes of the Tensor leave the text as it is.
         form, way = ("{}", "repr") if fn is repr else ("{!s}", "str")
-        return Text(form, (TensorVar(lw.unwrap(box)),), (way,))
+        return Text(form, (TensorVar(ctx.unwrap(box)),), (way,))
 
-    def formatted(self, lw: ValueContext, spec: Any) -> Any:
+    def formatted(self, ctx: ValueContext, spec: Any) -> Any:
         type_ = self.value.type
         like = wrap(np.ones(type_.shape, type_.dtype.numpy))
-        return with_spec(self.shown(lw, str).arguments[0], "number", spec, like)
+        return with_spec(self.shown(ctx, str).arguments[0], "number", spec, like)
 
     def of_array(self, array: Any, tensors: bool) -> Any:
         return wrap(np.array(array)) if tensors else np.array(array)
@@ -184,46 +184,46 @@ class TensorVariable(Variable):
     def around(self, value: Value, locked: str = "") -> Any:
         return TensorVar(value, locked)
 
-    def overwrite(self, lw: ValueContext, value: Value) -> None:
-        lw.effects.write(self.value, value)
+    def overwrite(self, ctx: ValueContext, value: Value) -> None:
+        ctx.effects.write(self.value, value)
 
-    def to_array(self, lw: ValueContext, copies: bool = True) -> Any:
+    def to_array(self, ctx: ValueContext, copies: bool = True) -> Any:
         if not copies:
-            self.share(lw)
-        return ArrayVar(F.stop_gradient(lw.unwrap(self.value)), np.ndarray, None if copies else self.value)
+            self.share(ctx)
+        return ArrayVar(F.stop_gradient(ctx.unwrap(self.value)), np.ndarray, None if copies else self.value)
 
-    def share(self, lw: ValueContext) -> None:
+    def share(self, ctx: ValueContext) -> None:
         """From now on an array shares its memory, which shows in eager mode what is written to it: nothing may be."""
         self.value.locked = self.value.locked or "shares its memory with an array, which asnumpy() gave,"
 
-    def truth(self, lw: ValueContext) -> Any:
-        return truth_of_one(lw.unwrap(self.value))
+    def truth(self, ctx: ValueContext) -> Any:
+        return truth_of_one(ctx.unwrap(self.value))
 
-    def getattr(self, lw: ValueContext, name: str) -> Any:
-        return _attribute(lw, self.value, name)
+    def getattr(self, ctx: ValueContext, name: str) -> Any:
+        return _attribute(ctx, self.value, name)
 
-    def getitem(self, lw: ValueContext, index: Any) -> Any:
-        index = numpy_calls.without_arrays(lw, settled_index(lw, index))
-        return lw.native(METHODS["__getitem__"], [self.value, index])
+    def getitem(self, ctx: ValueContext, index: Any) -> Any:
+        index = numpy_calls.without_arrays(ctx, settled_index(ctx, index))
+        return ctx.native(METHODS["__getitem__"], [self.value, index])
 
-    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
-        box, index = self.value, settled_index(lw, index)
-        lw.effects.check_writable(box)
-        lw.effects.write(box, METHODS["__setitem__"](box.value, lw.unwrap(index), lw.unwrap(value)))
+    def setitem(self, ctx: ValueContext, index: Any, value: Any) -> None:
+        box, index = self.value, settled_index(ctx, index)
+        ctx.effects.check_writable(box)
+        ctx.effects.write(box, METHODS["__setitem__"](box.value, ctx.unwrap(index), ctx.unwrap(value)))
 
-    def length(self, lw: ValueContext) -> Any:
+    def length(self, ctx: ValueContext) -> Any:
         return length_of(self.value, NO_LENGTH)
 
-    def absolute(self, lw: ValueContext) -> Any:
-        return lw.native(public.abs, [self.value])
+    def absolute(self, ctx: ValueContext) -> Any:
+        return ctx.native(public.abs, [self.value])
 
-    def number(self, lw: ValueContext, kind: type, *more: Any) -> Any:
-        return Weak(self.truth(lw), bool) if kind is bool else to_number(lw, self.value, kind)
+    def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
+        return SymScalar(self.truth(ctx), bool) if kind is bool else to_number(ctx, self.value, kind)
 
-    def index(self, lw: ValueContext) -> Any:
-        return to_number(lw, as_index(lw, self.value), int)
+    def index(self, ctx: ValueContext) -> Any:
+        return to_number(ctx, as_index(ctx, self.value), int)
 
-    def assign(self, lw: ValueContext, value: Any) -> None:
+    def assign(self, ctx: ValueContext, value: Any) -> None:
         if self.value.snapshot is not None:
             raise SideEffectError(
                 "assign() got a Tensor that is one of several, chosen at run time, and may be a Parameter",
@@ -231,27 +231,27 @@ class TensorVariable(Variable):
                 hint="assign each Parameter in the branch that chooses it",
             )
         if self.value.source is not STANDS_FOR_PARAMETER:
-            super().assign(lw, value)
-        assign_state(lw, self.value, value)
+            super().assign(ctx, value)
+        assign_state(ctx, self.value, value)
 
-    def copy(self, lw: ValueContext) -> Any:
-        return TensorVar(lw.unwrap(self.value))
+    def copy(self, ctx: ValueContext) -> Any:
+        return TensorVar(ctx.unwrap(self.value))
 
-    def check_writable(self, lw: ValueContext) -> None:
+    def check_writable(self, ctx: ValueContext) -> None:
         """Refuses to write where somebody else may hold the Tensor."""
-        lw.effects.check_writable(self.value)
+        ctx.effects.check_writable(self.value)
 
-    def iterate(self, lw: ValueContext) -> Iterable[Any]:
-        return [self._row(lw, i) for i in range(length_of(self.value))]
+    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
+        return [self._row(ctx, i) for i in range(length_of(self.value))]
 
-    def iteration(self, lw: ValueContext) -> Any:
-        return Slices(lw, self.value)
+    def iteration(self, ctx: ValueContext) -> Any:
+        return Slices(ctx, self.value)
 
-    def live(self, lw: ValueContext) -> Iterator[Any]:
-        return (self._row(lw, i) for i in range(length_of(self.value)))
+    def live(self, ctx: ValueContext) -> Iterator[Any]:
+        return (self._row(ctx, i) for i in range(length_of(self.value)))
 
-    def _row(self, lw: ValueContext, i: int) -> Any:
-        return lw.native(METHODS["__getitem__"], [self.value, i])
+    def _row(self, ctx: ValueContext, i: int) -> Any:
+        return ctx.native(METHODS["__getitem__"], [self.value, i])
 
     def result(self, out: Results) -> Any:
         return out.tensor(self.value)
@@ -277,54 +277,54 @@ class ParameterVariable(TensorVariable):
     def identity(self) -> Any:
         return self.value.source
 
-    def assign(self, lw: ValueContext, value: Any) -> None:
-        assign_state(lw, self.value, value)
+    def assign(self, ctx: ValueContext, value: Any) -> None:
+        assign_state(ctx, self.value, value)
 
-    def copy(self, lw: ValueContext) -> Any:
+    def copy(self, ctx: ValueContext) -> Any:
         raise UnsupportedCallError(
             "a copy of a Parameter would be a new Parameter", code="AC1803", hint="copy its value: `w.copy()`"
         )
 
-    def check_writable(self, lw: ValueContext) -> None:
+    def check_writable(self, ctx: ValueContext) -> None:
         pass
 
-    def shown(self, lw: ValueContext, fn: Any) -> Any:
+    def shown(self, ctx: ValueContext, fn: Any) -> Any:
         source = self.value.source
-        return lw.outside.property(source, "text", "the text of a Parameter", lambda: str(source))
+        return ctx.outside.property(source, "text", "the text of a Parameter", lambda: str(source))
 
-    def formatted(self, lw: ValueContext, spec: Any) -> Any:
-        return Variable.formatted(self, lw, spec)
+    def formatted(self, ctx: ValueContext, spec: Any) -> Any:
+        return Variable.formatted(self, ctx, spec)
 
-    def unwrap(self, lw: ValueContext) -> Any:
+    def unwrap(self, ctx: ValueContext) -> Any:
         return F.state_read(state=self.value.name, type=self.value.type)
 
     def is_own(self, start: int) -> bool:
         return False
 
-    def overwrite(self, lw: ValueContext, value: Value) -> None:
-        lw.effects.snapshots.note_write(self.value.name)
+    def overwrite(self, ctx: ValueContext, value: Value) -> None:
+        ctx.effects.snapshots.note_write(self.value.name)
         F.state_write(value, state=self.value.name, type=self.value.type)
 
-    def share(self, lw: ValueContext) -> None:
-        if not lw.effects.export(self.value.name):
+    def share(self, ctx: ValueContext) -> None:
+        if not ctx.effects.export(self.value.name):
             raise UnsupportedCallError(
                 f"asnumpy() of the Parameter {self.value.name} in a loop or branch that assigns it",
                 code="AC1801",
                 hint="take the array of a copy: `w.copy().asnumpy()`",
             )
 
-    def setattr(self, lw: ValueContext, name: str, value: Any) -> None:
+    def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
         raise SideEffectError(
             f"attribute '{name}' of a Parameter cannot be written in compiled code",
             code="AC1606",
             hint="set it outside of compiled code",
         )
 
-    def setitem(self, lw: ValueContext, index: Any, value: Any) -> None:
-        state, index = self.value, settled_index(lw, index)
-        held = lw.unwrap(state)
-        lw.effects.snapshots.note_write(state.name)
-        new = METHODS["__setitem__"](held, lw.unwrap(index), lw.unwrap(value))
+    def setitem(self, ctx: ValueContext, index: Any, value: Any) -> None:
+        state, index = self.value, settled_index(ctx, index)
+        held = ctx.unwrap(state)
+        ctx.effects.snapshots.note_write(state.name)
+        new = METHODS["__setitem__"](held, ctx.unwrap(index), ctx.unwrap(value))
         F.state_write(new, state=state.name, type=state.type)
 
     def result(self, out: Results) -> Any:
@@ -343,13 +343,13 @@ class ParameterVariable(TensorVariable):
         """A Parameter has its own name."""
 
 
-def _compare(lw: ValueContext, op: str, a: Any, b: Any) -> Any:
-    a, b = (variable_of(x).beside_tensor(lw) for x in (a, b))
+def _compare(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+    a, b = (variable_of(x).beside_tensor(ctx) for x in (a, b))
     if not all(is_dynamic(x) or isinstance(x, int | float | Tensor) for x in (a, b)):
         return compare_objects(op, a, b)  # as `==` of a Tensor knows nothing else, Python compares identities
     if is_tensor(a):
-        return lw.native(METHODS[COMPARE_SLOT[op]], [a, b])
-    return lw.native(METHODS[COMPARE_SLOT[MIRRORED.get(op, op)]], [b, a])
+        return ctx.native(METHODS[COMPARE_SLOT[op]], [a, b])
+    return ctx.native(METHODS[COMPARE_SLOT[MIRRORED.get(op, op)]], [b, a])
 
 
 @kind(Tensor)
@@ -358,19 +358,19 @@ class MetTensor(ObjectVariable):
 
     __slots__ = ()
 
-    def _captured(self, lw: ValueContext) -> Variable:
-        return variable_of(lw.outside.captured(self.value))
+    def _captured(self, ctx: ValueContext) -> Variable:
+        return variable_of(ctx.outside.captured(self.value))
 
-    def unwrap(self, lw: ValueContext) -> Any:  # bound in a partial, or held by an object whose code runs natively
-        return self._captured(lw).unwrap(lw)
+    def unwrap(self, ctx: ValueContext) -> Any:  # bound in a partial, or held by an object whose code runs natively
+        return self._captured(ctx).unwrap(ctx)
 
-    def shown(self, lw: ValueContext, fn: Any) -> Any:
-        return self._captured(lw).shown(lw, fn)
+    def shown(self, ctx: ValueContext, fn: Any) -> Any:
+        return self._captured(ctx).shown(ctx, fn)
 
-    def formatted(self, lw: ValueContext, spec: Any) -> Any:
-        return self._captured(lw).formatted(lw, spec)
+    def formatted(self, ctx: ValueContext, spec: Any) -> Any:
+        return self._captured(ctx).formatted(ctx, spec)
 
-    def truth(self, lw: ValueContext) -> Any:
+    def truth(self, ctx: ValueContext) -> Any:
         return bool(self.value)
 
 
@@ -381,8 +381,8 @@ class TensorMethodVariable(ObjectVariable):
     __slots__ = ()
     made_here = True
 
-    def callable(self, lw: ValueContext) -> bool:
+    def callable(self, ctx: ValueContext) -> bool:
         return True
 
-    def call(self, lw: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _tensor_method(lw, self.value, args, kwargs)
+    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return _tensor_method(ctx, self.value, args, kwargs)

@@ -24,7 +24,7 @@ from .base import variable_of
 from .elements import iterate_static
 from .interpreter import ValueContext
 from .structure import elements, flatten, is_static, parts
-from .values import Text, Weak, class_of, describe, is_dynamic, is_tensor, usable
+from .values import SymScalar, Text, class_of, describe, is_dynamic, is_tensor, usable
 
 __all__ = [
     "Operands",
@@ -75,41 +75,41 @@ def join(separator: Any, pieces: Sequence[Any]) -> Any:
     return concatenated(*[x for p in pieces for x in (separator, p)][1:])
 
 
-def text(lw: ValueContext, fn: Any, x: Any = "", *spec: Any) -> Any:
+def text(ctx: ValueContext, fn: Any, x: Any = "", *spec: Any) -> Any:
     """``str(x)``, ``repr(x)``, ``ascii(x)`` or ``format(x, spec)``; the methods of users' classes are compiled."""
     if fn is ascii:
-        return _ascii(text(lw, repr, x))
+        return _ascii(text(ctx, repr, x))
     if fn is not format and spec:
         return fn(x, *spec)
     variable = variable_of(usable(x))
-    return variable.formatted(lw, spec[0]) if any(spec) else variable.shown(lw, fn)
+    return variable.formatted(ctx, spec[0]) if any(spec) else variable.shown(ctx, fn)
 
 
-def by_method(lw: ValueContext, fn: Any, x: Any) -> Any:
+def by_method(ctx: ValueContext, fn: Any, x: Any) -> Any:
     """The text that a method of the user's class gives; NotImplemented if there is none."""
-    method = requirements.python_method(lw, x, "__format__") if fn is format else None
+    method = requirements.python_method(ctx, x, "__format__") if fn is format else None
     if method is not None:
-        return lw.call_python(method, [x, ""], {})
-    method = None if fn is repr else requirements.python_method(lw, x, "__str__")
-    method = method or requirements.python_method(lw, x, "__repr__")
+        return ctx.call_python(method, [x, ""], {})
+    method = None if fn is repr else requirements.python_method(ctx, x, "__str__")
+    method = method or requirements.python_method(ctx, x, "__repr__")
     if method is None or objects.is_ours(method):
         return NotImplemented
     if requirements.is_generated(x, method):
-        return fields(lw, class_of(x).__qualname__, _shown_fields(lw, x))
-    return NotImplemented if _of_namedtuple(method) else lw.call_python(method, [x], {})
+        return fields(ctx, class_of(x).__qualname__, _shown_fields(ctx, x))
+    return NotImplemented if _of_namedtuple(method) else ctx.call_python(method, [x], {})
 
 
 def _of_namedtuple(method: Any) -> bool:
     return bool(method.__code__.co_filename == collections.__file__)
 
 
-def _shown_fields(lw: ValueContext, x: Any) -> list[tuple[str, Any]]:
-    return [(f.name, lw.call(getattr, [x, f.name], {})) for f in dataclasses.fields(class_of(x)) if f.repr]
+def _shown_fields(ctx: ValueContext, x: Any) -> list[tuple[str, Any]]:
+    return [(f.name, ctx.call(getattr, [x, f.name], {})) for f in dataclasses.fields(class_of(x)) if f.repr]
 
 
-def fields(lw: ValueContext, name: str, held: Sequence[tuple[str, Any]]) -> Any:
+def fields(ctx: ValueContext, name: str, held: Sequence[tuple[str, Any]]) -> Any:
     """The text of an object of a class by its fields."""
-    return concatenated(f"{name}(", join(", ", [concatenated(f"{k}=", text(lw, repr, v)) for k, v in held]), ")")
+    return concatenated(f"{name}(", join(", ", [concatenated(f"{k}=", text(ctx, repr, v)) for k, v in held]), ")")
 
 
 def _ascii(x: Any) -> Any:
@@ -120,14 +120,14 @@ def _ascii(x: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- formatting
-def formatted_object(lw: ValueContext, x: Any, spec: Any) -> Any:
+def formatted_object(ctx: ValueContext, x: Any, spec: Any) -> Any:
     """``format(x, spec)`` of an object; NotImplemented if the specification would have to be known."""
     kind = kind_of_number(x)
     if kind is not None and not isinstance(spec, str):
-        return with_spec(Weak(lifted_number(x, kind, current()), kind), "number", spec)
-    method = requirements.python_method(lw, x, "__format__")
+        return with_spec(SymScalar(lifted_number(x, kind, current()), kind), "number", spec)
+    method = requirements.python_method(ctx, x, "__format__")
     if method is not None:
-        return lw.call_python(method, [x, spec], {})
+        return ctx.call_python(method, [x, spec], {})
     if not isinstance(spec, str):
         return NotImplemented
     if can_be_shown(x):
@@ -149,15 +149,15 @@ def with_spec(x: Any, way: str, spec: Any, like: Any = None) -> Text:
     return Text("{:{}}", (x, as_text(spec)), (way, "text"))
 
 
-def formatted(lw: ValueContext, x: Any, conversion: str, spec: Any) -> Any:
+def formatted(ctx: ValueContext, x: Any, conversion: str, spec: Any) -> Any:
     """What a replacement field gives: ``{x!conversion:spec}``."""
     conversions: dict[str, Any] = {"s": str, "r": repr, "a": ascii}
     if conversion in conversions:
-        x = text(lw, conversions[conversion], x)
-    return text(lw, format, x, spec)
+        x = text(ctx, conversions[conversion], x)
+    return text(ctx, format, x, spec)
 
 
-def format_method(lw: ValueContext, form: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def format_method(ctx: ValueContext, form: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """``form.format(*args, **kwargs)``."""
     counter = iter(range(len(args) + 1))
 
@@ -166,27 +166,27 @@ def format_method(lw: ValueContext, form: str, args: Sequence[Any], kwargs: dict
         for literal, name, spec, conversion in string.Formatter().parse(form):
             pieces.append(literal)
             if name is not None:
-                x = _field(lw, name, counter, args, kwargs)
-                pieces.append(formatted(lw, x, conversion or "", fields(spec or "")))
+                x = _field(ctx, name, counter, args, kwargs)
+                pieces.append(formatted(ctx, x, conversion or "", fields(spec or "")))
         return concatenated(*pieces)
 
     return fields(form)
 
 
-def method(lw: ValueContext, owner: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def method(ctx: ValueContext, owner: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """What a method of a static str gives for values known only at run time; None if Python itself can call it."""
     if name == "join" and len(args) == 1 and not kwargs:
-        pieces = list(iterate_static(lw, args[0]))
+        pieces = list(iterate_static(ctx, args[0]))
         return owner.join(pieces) if all(map(is_static, pieces)) else join(owner, pieces)
     if name not in ("format", "format_map"):
         return None
     given = [*args, *kwargs.values()]
     if is_static(given) and all(requirements.is_seen(leaf) for leaf in flatten(given)):
         return None
-    return format_method(lw, owner, args, kwargs) if name == "format" else format_method(lw, owner, (), args[0])
+    return format_method(ctx, owner, args, kwargs) if name == "format" else format_method(ctx, owner, (), args[0])
 
 
-def _field(lw: ValueContext, name: str, counter: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def _field(ctx: ValueContext, name: str, counter: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The value that a field of a format string names: ``0``, ``x.shape``, ``d[key]``."""
     first = re.match(r"[^.\[]*", name)[0]  # type: ignore[index]
     if first == "" or first.isdigit():
@@ -198,7 +198,7 @@ def _field(lw: ValueContext, name: str, counter: Any, args: Sequence[Any], kwarg
         x = kwargs[first]
     for attribute, index in re.findall(r"\.([^.\[]+)|\[([^\]]+)\]", name[len(first) :]):
         key: Any = int(index) if index.isdigit() else index
-        x = lw.call(getattr, [x, attribute], {}) if attribute else lw.call(operator.getitem, [x, key], {})
+        x = ctx.call(getattr, [x, attribute], {}) if attribute else ctx.call(operator.getitem, [x, key], {})
     return x
 
 
@@ -206,7 +206,7 @@ _PERCENT = re.compile(r"%(?:\((?P<key>[^)]*)\))?(?P<flags>[#0\- +]*)(?P<width>\d
                       r"[hlL]?(?P<kind>[%a-zA-Z])")  # fmt: skip
 
 
-def percent(lw: ValueContext, form: str, given: Any) -> Any:
+def percent(ctx: ValueContext, form: str, given: Any) -> Any:
     """``form % given``."""
     mapping = given if isinstance(given, dict) else None
     values = iter(given if isinstance(given, tuple) else (given,))
@@ -219,16 +219,16 @@ def percent(lw: ValueContext, form: str, given: Any) -> Any:
             continue
         try:
             stars = [next(values) if found[part] == "*" else found[part] for part in ("width", "digits")]
-            x = lw.call(operator.getitem, [mapping, found["key"]], {}) if mapping is not None else next(values)
+            x = ctx.call(operator.getitem, [mapping, found["key"]], {}) if mapping is not None else next(values)
         except StopIteration:
             raise TypeError("not enough arguments for format string") from None
-        pieces.append(_conversion(lw, found, x, *(requirements.require_static(s, "a width of '%'") for s in stars)))
+        pieces.append(_conversion(ctx, found, x, *(requirements.require_static(s, "a width of '%'") for s in stars)))
     if mapping is None and next(values, pieces) is not pieces:
         raise TypeError("not all arguments converted during string formatting")
     return concatenated(*pieces, form[end:])
 
 
-def _conversion(lw: ValueContext, found: Any, x: Any, width: Any, digits: Any) -> Any:
+def _conversion(ctx: ValueContext, found: Any, x: Any, width: Any, digits: Any) -> Any:
     """One ``%5.2f`` of an argument."""
     flags, kind = found["flags"], found["kind"]
     if kind not in "diuoxXeEfFgGcrsa":
@@ -240,32 +240,32 @@ def _conversion(lw: ValueContext, found: Any, x: Any, width: Any, digits: Any) -
     align = "<" if "-" in flags else ">"
     cut = "" if digits is None else f".{digits}"
     if kind in "sra":
-        x = text(lw, {"s": str, "r": repr, "a": ascii}[kind], x)
+        x = text(ctx, {"s": str, "r": repr, "a": ascii}[kind], x)
         spec = f"{align}{width}{cut}" if width is not None else cut
-        return text(lw, format, x, spec)
+        return text(ctx, format, x, spec)
     whole = kind in "diuxXoc"
     if not (is_dynamic(x) or requirements.is_seen(x)):
-        return _conversion(lw, found, variable_of(x).number(lw, int if whole else float), width, digits)
+        return _conversion(ctx, found, variable_of(x).number(ctx, int if whole else float), width, digits)
     given = (float if x.type.dtype.is_float else int) if is_tensor(x) else kind_of_number(x)
     if given is None:
         raise TypeError(f"%{kind} format: a real number is required, not {describe(x)}")
     if not ((whole and digits is None and (kind not in "xXoc" or given is not float)) or kind in "eEfFgG"):
         raise StaticValueError(f"'{found[0]}' of a {describe(x)} known only at run time", hint="use format()")
-    x = variable_of(x).number(lw, int if whole else float)
+    x = variable_of(x).number(ctx, int if whole else float)
     sign = "+" if "+" in flags else " " if " " in flags else ""
     fill = "0" if "0" in flags and "-" not in flags else ""
     place = align if "-" in flags else ""
     letter = {"i": "d", "u": "d"}.get(kind, kind)
     sharp = "#" if "#" in flags else ""
-    return text(lw, format, x, f"{place}{sign}{sharp}{fill}{'' if width is None else width}{cut}{letter}")
+    return text(ctx, format, x, f"{place}{sign}{sharp}{fill}{'' if width is None else width}{cut}{letter}")
 
 
 # ---------------------------------------------------------------------------------------------------- operands
 class Operands:
     """The operands of an op that prints or raises text, with what each of them stands for."""
 
-    def __init__(self, lw: ValueContext) -> None:
-        self._lw = lw
+    def __init__(self, ctx: ValueContext) -> None:
+        self._lw = ctx
         self.values: list[Value] = []
         self.ways: list[str] = []
         self._known: dict[tuple[int, str], int] = {}

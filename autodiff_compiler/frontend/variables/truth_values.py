@@ -10,14 +10,14 @@ from ...ir.primitive import F
 from ...runtime.tensor import no_truth
 from .base import variable_of
 from .interpreter import ValueContext
-from .values import Weak
+from .values import SymScalar
 
 __all__ = ["both", "either", "negate", "truth", "truth_of_one"]
 
 
-def truth(lw: ValueContext, x: Any) -> Any:
+def truth(ctx: ValueContext, x: Any) -> Any:
     """The truth value of x: a Python bool, or a bool[] Value if it is known only at run time."""
-    return variable_of(lw.outside.met(x)).truth(lw)
+    return variable_of(ctx.outside.met(x)).truth(ctx)
 
 
 def truth_of_one(value: Value) -> Value:
@@ -34,7 +34,7 @@ def truth_of_one(value: Value) -> Value:
 def negate(x: Any) -> Any:
     """``not`` of a truth value."""
     x = _plain(x)
-    return Weak(F.logical_not(x), bool) if isinstance(x, Value) else not x
+    return SymScalar(F.logical_not(x), bool) if isinstance(x, Value) else not x
 
 
 def both(a: Any, b: Any) -> Any:
@@ -57,8 +57,8 @@ def _combined(op: Callable[[Value, Value], Value], settles: bool, *given: Any) -
         return settles
     if not unknown:
         return not settles
-    return Weak(unknown[0] if known else op(*unknown), bool)
+    return SymScalar(unknown[0] if known else op(*unknown), bool)
 
 
 def _plain(x: Any) -> Any:
-    return x.value if type(x) is Weak else x
+    return x.value if type(x) is SymScalar else x

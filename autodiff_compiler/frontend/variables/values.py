@@ -1,8 +1,8 @@
 """What a name may stand for while a function is being compiled.
 
 A *static* value is the Python object itself.  A *dynamic* one is known only by its type: a Tensor (`TensorVar`), a
-Python number (`Weak`), a state cell (`StateVar`).  Tuples, lists and dicts are Python's own, with such values inside;
-lists and dicts that compiled code made (and may therefore change) are `LocalList` and `LocalDict`.
+Python number (`SymScalar`), a state cell (`StateVar`).  Tuples, lists and dicts are Python's own, with such values
+inside; lists and dicts that compiled code made (and may therefore change) are `LocalList` and `LocalDict`.
 
 What is no Python object is `Abstract`: it says itself what it is.  The functions here ask it, and answer for objects.
 """
@@ -20,7 +20,7 @@ from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError, sh
 from ...ir.abstract import Abstract
 from ...ir.core import Unknown, Value
 from ...ir.types import TensorType
-from ...primitives.family import Weak
+from ...primitives.family import SymScalar
 from ...runtime.mutable import Mutable, plain
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
@@ -48,9 +48,9 @@ __all__ = [
     "NewException",
     "Snapshot",
     "StateVar",
+    "SymScalar",
     "TensorVar",
     "Text",
-    "Weak",
     "class_of",
     "describe",
     "described",
