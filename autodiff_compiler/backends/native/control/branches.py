@@ -53,8 +53,8 @@ def _if(low: Lowering, op: Op) -> None:
                 _wish(low, block, places)
                 low.block(block)
                 low.tick += 1  # what is copied now is no part of the last op
-                moved = move_together(low, block, places) if low.keeping.moves else {}
-                _settle(low, block, {i: place for i, place in places.items() if i not in moved})
+                moved: dict[int, Operand] = {**move_together(low, block, places)} if low.keeping.moves else {}
+                moved |= _settle(low, block, {i: place for i, place in places.items() if i not in moved})
                 found: list[Reg] = []
                 for i in merged:
                     operand = moved[i] if i in moved else _brought(low, block.outs[i], places.get(i))
@@ -93,15 +93,22 @@ def _wish(low: Lowering, block: Block, places: dict[int, Place]) -> None:
             low.wanted[out] = place
 
 
-def _settle(low: Lowering, block: Block, places: dict[int, Place]) -> None:
-    """Takes what an arm yields to its place, where it has to lie there."""
+def _settle(low: Lowering, block: Block, places: dict[int, Place]) -> dict[int, Operand]:
+    """Takes what an arm yields to its place, where it has to lie there; what it yields more than once, by results."""
+    found: dict[int, Operand] = {}
     for i, place in places.items():
         out = block.outs[i]
         low.wanted.pop(out, None)
         if place.carried is not None and place.carried.one is not None and out.block is block:
-            place.carried.one.settle(out)
+            if block.outs.count(out) == 1:
+                place.carried.one.settle(out)
+            else:
+                version = low.stand_in(out.type, low.env[out], out)
+                place.carried.one.settle(version)
+                found[i] = low.env[version]
         if place.fixed and low.env[out] is not place.array and not isinstance(low.env[out], Undefined):
             low.copy_defined(out, place.array)
+    return found
 
 
 class _Shared:

@@ -14,7 +14,8 @@ __all__ = ["aligned", "place_buffers"]
 _ALIGNMENT = 64
 #: With how many slots one is tried in vain, of those that it may share its bytes with; so long programs take no longer.
 _TRIES = 8
-#: Results of `if`s in a slot from which on it is not looked at whether two slots are needed because of the same one.
+#: Results of `if`s in a slot from which on it is not looked at whether two slots are needed because of the same one,
+#: and buffers of two slots from which on only the pair that is asked about counts.
 _MANY = 64
 
 
@@ -132,18 +133,35 @@ def _write_over(new: Buffer, written: dict[Buffer, dict[Buffer, set[int]]], hold
             continue
         if len(tried) > _TRIES:
             return
-        over = ticks & begins & _ends(old, holding[old])
-        under = written[old].get(new)
-        if under:
-            under = under & _begins(old) & _ends(new, holding[new])
-        if over and holding[old].takes(holding[new], over, under or frozenset()):
-            for buffer in holding[new].buffers:
-                holding[buffer] = holding[old]
+        into, mine = holding[old], holding[new]
+        over = ticks & begins & _ends(old, into)
+        if over and into.takes(mine, *_handed_over(into, mine, written, holding, over)):
+            holding.update(dict.fromkeys(mine.buffers, into))
             if len(new.spans) == len(over):
                 return
-            tried.add(holding[old])
-        elif over:
-            tried.add(holding[old])
+        if over:
+            tried.add(into)
+
+
+def _handed_over(
+    old: _Slot, new: _Slot, written: dict[Buffer, dict[Buffer, set[int]]], holding: dict[Buffer, _Slot], known: Set[int]
+) -> tuple[Set[int], Set[int]]:
+    """The steps at which what one slot holds is written over what the other does, and the other way; some are known."""
+    if len(old.buffers) + len(new.buffers) > _MANY:
+        return known, frozenset()
+    return _steps_between(old, new, written, holding), _steps_between(new, old, written, holding)
+
+
+def _steps_between(
+    old: _Slot, new: _Slot, written: dict[Buffer, dict[Buffer, set[int]]], holding: dict[Buffer, _Slot]
+) -> set[int]:
+    """The steps at which a buffer of the new slot is written over one of the old slot, which is read no more."""
+    found = set[int]()
+    for buffer in new.buffers:
+        for before, ticks in written[buffer].items():
+            if holding.get(before) is old:
+                found |= ticks & _begins(buffer) & _ends(before, old)
+    return found
 
 
 def _begins(buffer: Buffer) -> set[int]:
