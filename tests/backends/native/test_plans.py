@@ -63,8 +63,8 @@ class Clashes(liveness._Liveness):
         if not isinstance(operand, Array) or len(operand.roots) != 1 or x.made_by("const"):
             return None
         (root,) = operand.roots
-        if root.virtual or root.result is not None or root.argument is not None:
-            return None
+        if root.virtual or root.result is not None or root.argument is not None or operand.base != root.base:
+            return None  # in no buffer of the frame, or in one of two that change places
         if root not in self.offsets:
             self.found.append(f"{x!r} lies nowhere")
             return None
