@@ -93,6 +93,8 @@ class _Liveness:
         if not isinstance(op, Op):
             return _NONE  # an argument of the program; others are known from their loop
         name = op.defn.name
+        if x.constant is not None:
+            return _NONE  # a number: it fills an array where one is needed, at the latest when an arm ends
         if name == "tuple_make":
             return self._union(op.operands)
         if name == "tuple_get":
