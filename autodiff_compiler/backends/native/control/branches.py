@@ -170,9 +170,7 @@ def _place(low: Lowering, op: Op, i: int, type: TensorType) -> Array:
         handed = dies(low, block.outs[i], (block, i))
         if handed is not None and block.outs[i].block is not block:
             return low.array(type, handed)
-    made = low.array(type)
-    made.roots[0].idle = low.tick
-    return made
+    return low.empty_array(type)
 
 
 def _same_constant(op: Op, i: int) -> Spread | None:

@@ -33,9 +33,7 @@ def give_places(low: Lowering, op: Op, merged: Sequence[int], places: dict[int, 
         if too_dear(low.machine, size_of(type), cost):
             continue
         if i in places or any(last_read(low, block.outs[i], (block, i)) for block in op.blocks):
-            made = low.array(type)
-            made.roots[0].idle = low.tick
-            places[i] = Place(made, fixed=True)
+            places[i] = Place(low.empty_array(type), fixed=True)
 
 
 def move_together(low: Lowering, block: Block, places: Mapping[int, Place]) -> dict[int, Array]:

@@ -40,7 +40,7 @@ class OnePlace(Carry):
         assert isinstance(arg.type, TensorType)
         self.low, self.type, self.arg, self.cost = low, arg.type, arg, cost
         self.place, self.nbytes = place, size_of(arg.type)
-        self.home = place.array if place is not None else self._new()
+        self.home = place.array if place is not None else low.empty_array(self.type)
         self.carried = Carried(arg, self.home, self)
         self.roots = Roots()
         #: what stands for the bytes of this version: from where a trip begins to where it is read last
@@ -65,12 +65,6 @@ class OnePlace(Carry):
         found = [root.result for root in self.home.roots]
         outermost = len(self.low.regions) == 1
         return outermost and None not in found and self.low.versions.next_of.keys().isdisjoint(found)
-
-    def _new(self) -> Array:
-        """A buffer that holds nothing yet."""
-        made = self.low.array(self.type)
-        made.roots[0].idle = self.low.tick
-        return made
 
     def _add(self, roots: Iterable[Buffer]) -> None:
         """The version now may lie there, too."""

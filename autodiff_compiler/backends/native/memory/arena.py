@@ -124,7 +124,8 @@ def _steps_over(new: Buffer) -> dict[Buffer, set[int]]:
 
 def _write_over(new: Buffer, written: dict[Buffer, dict[Buffer, set[int]]], holding: dict[Buffer, _Slot]) -> None:
     """Gives a buffer the bytes of one that is read for the last time at the steps that write it, one in each arm."""
-    begins = _begins(new)
+    spans = holding[new].held[new]
+    begins = _begins(new, holding[new])
     tried = {holding[new]}
     # First those in which the same results of `if`s may lie: others may want the rest.
     joins = set(new.joins)
@@ -137,7 +138,7 @@ def _write_over(new: Buffer, written: dict[Buffer, dict[Buffer, set[int]]], hold
         over = ticks & begins & _ends(old, into)
         if over and into.takes(mine, *_handed_over(into, mine, written, holding, over)):
             holding.update(dict.fromkeys(mine.buffers, into))
-            if len(new.spans) == len(over):
+            if len(spans) == len(over):
                 return
         if over:
             tried.add(into)
@@ -158,15 +159,16 @@ def _steps_between(
     """The steps at which a buffer of the new slot is written over one of the old slot, which is read no more."""
     found = set[int]()
     for buffer in new.buffers:
+        begins = _begins(buffer, new)
         for before, ticks in written[buffer].items():
             if holding.get(before) is old:
-                found |= ticks & _begins(buffer) & _ends(before, old)
+                found |= ticks & begins & _ends(before, old)
     return found
 
 
-def _begins(buffer: Buffer) -> set[int]:
+def _begins(buffer: Buffer, slot: _Slot) -> set[int]:
     """The steps that write a buffer that held nothing."""
-    return {first for first, _ in buffer.spans} | buffer.fills
+    return {first for first, _ in slot.held[buffer]} | buffer.fills
 
 
 def _ends(buffer: Buffer, slot: _Slot) -> set[int]:

@@ -88,6 +88,12 @@ class BufferPlan(Emitter, ABC):
     def array(self, type: TensorType, buffer: Buffer | None = None) -> Array:
         """An array in C order in a buffer of its own."""
 
+    def empty_array(self, type: TensorType) -> Array:
+        """An array in a buffer of its own that holds nothing before it is written."""
+        made = self.array(type)
+        made.roots[0].idle = self.tick
+        return made
+
     @abstractmethod
     def target(self, value: Value, *, over: bool = False) -> Array:
         """Where a value is to be written: the result that it becomes, if it only becomes that.
