@@ -4,26 +4,12 @@ Eager code around compiled functions.  Expected values are derivatives of the fo
 without compiled functions gives them, too.
 """
 
-import itertools
-
 import numpy as np
 import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
-from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.compiler.program import Program
-
-BACKENDS = ["numpy"] if why_not() else ["native", "numpy"]
-
-
-@pytest.fixture(params=["eager", *itertools.product(BACKENDS, (0, 1, 2))], ids=str)
-def jit(request):
-    """Compiles a function, or leaves it as it is."""
-    if request.param == "eager":
-        return lambda f: f
-    backend, level = request.param
-    return lambda f: ms.jit(f, backend=backend, optimize=level)
 
 
 def f64(x):
