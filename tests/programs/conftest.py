@@ -1,16 +1,18 @@
-"""Every program of these tests is verified after every pass."""
+"""Every program of these tests is verified after every pass, and its arena planned as a large one's would be."""
 
 from __future__ import annotations
 
 import pytest
 
 import autodiff_compiler as ms
+from autodiff_compiler.backends.native import backend
 
 collect_ignore_glob = ["goldens/*"]
 
 
 @pytest.fixture(autouse=True)
-def verified():
+def verified(monkeypatch):
+    monkeypatch.setattr(backend, "SMALL", 0)
     before = ms.get_context("verify"), ms.get_context("mode")
     ms.set_context(verify=True, mode=ms.PYNATIVE_MODE)
     yield

@@ -54,8 +54,10 @@ from .recipe import Recipe
 
 __all__ = ["NativeBackend", "NativeProgram"]
 
-#: Of what is alive the arena may take so many times before carries are to keep one buffer.
+#: Of what is alive the arena may take so many times before it is planned again, with one buffer for each carry.
 _NEAR = 1.05
+#: An arena of so many bytes fits the cache: to plan it again would take more compile time than it is worth.
+SMALL = 1 << 16
 
 TARGET = Target("native", fusion="elementwise")
 
@@ -240,9 +242,11 @@ class NativeBackend:
 
 
 def _written(module: Module, in_place: dict[int, int], **asked: bool) -> Lowering:
-    """The program in the first way that takes about what is alive, or in the one that takes least."""
+    """The program in the first way that takes little or about what is alive, or in the one that takes least."""
     best = Lowering(module, machine(), **asked)
     best.lower(in_place, leave)
+    if best.planned <= SMALL:
+        return best
     ways = [Keeping(one=True)] if best.keeping.turns else []
     if any(op.blocks for op in ops_of(module.entry.body)):
         ways.append(Keeping(one=True, moves=True))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from autodiff_compiler.backends.native import backend
 from autodiff_compiler.config import context
 
 
@@ -15,3 +16,9 @@ def native_backend() -> Iterator[None]:
     context.set(backend="native")
     yield
     context.set(backend=before)
+
+
+@pytest.fixture
+def no_arena_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An arena is planned as if it were large: again, until it takes about what is alive."""
+    monkeypatch.setattr(backend, "SMALL", 0)

@@ -14,6 +14,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
+from autodiff_compiler.backends.native import backend
 from autodiff_compiler.backends.native.jit import engine
 from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.inspection.memory_use import MemoryUse
@@ -22,7 +23,10 @@ from tests.programs.test_control_matrix import BODIES, FRAME, HEADS
 from tests.property.grammar import program
 from tests.property.modes import Judge, arguments
 
-pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
+pytestmark = [
+    pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}"),
+    pytest.mark.usefixtures("no_arena_is_small"),
+]
 
 
 # ------------------------------------------------------------------------------------------------ how much it takes
@@ -251,10 +255,13 @@ def f(x, n, full=None):
 """)
 
 
-@pytest.mark.parametrize("length", [3, 4099])
+@pytest.mark.parametrize(("length", "small"), [(3, 0), (3, 1 << 16), (4099, 0)])
 @pytest.mark.parametrize("name", CARRIES)
-def test_versions_of_carries_are_right_in_one_buffer_or_two(name: str, length: int) -> None:
+def test_versions_of_carries_are_right_in_one_buffer_or_two(
+    name: str, length: int, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Large arrays lie elsewhere than small ones, as they are not copied for too long."""
+    monkeypatch.setattr(backend, "SMALL", small)
     function = over_carries(CARRIES[name])
     x = np.linspace(0.5, 2.0, length)
     compiled = ms.jit(function)
@@ -309,6 +316,17 @@ def test_what_one_arm_reads_keeps_nothing_in_the_other() -> None:
         lines += [f"if y[{i}] > 0.5:", "    y = ops.exp(y)", "else:", "    y = ops.sin(y)"]
     function = define("\n    ".join(["def f(x):", *lines, "return y * 2.0"]), ops=ops)
     assert ms.jit(function).lower(Tensor(np.ones(64))).memory().arena <= 64 + 8 * 64
+
+
+def test_a_small_arena_is_planned_once_and_a_large_one_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two buffers for each carry take one array more; below 64 KiB nobody gains by a second plan."""
+    monkeypatch.setattr(backend, "SMALL", 1 << 16)
+    function = over_carries(CARRIES["continue"])
+    arrays = {}
+    for length in (64, 1 << 14):
+        arena = ms.jit(function).lower(Tensor(np.ones(length)), Tensor(np.array(4))).memory().arena
+        arrays[length] = arena // (8 * length)
+    assert arrays == {64: 2, 1 << 14: 1}
 
 
 def test_arrays_without_elements_take_nothing() -> None:

@@ -26,7 +26,10 @@ from tests.programs.test_control_matrix import BODIES, FRAME, HEADS
 from tests.property.grammar import program
 from tests.property.modes import Judge, arguments
 
-pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
+pytestmark = [
+    pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}"),
+    pytest.mark.usefixtures("no_arena_is_small"),
+]
 
 
 class Clashes(liveness._Liveness):
