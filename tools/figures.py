@@ -73,9 +73,9 @@ def _tested(node: ast.AST) -> ast.AST | None:
 
 def value_classes(trees: Iterable[ast.AST]) -> set[str]:
     """The names of the classes of values: `VALUES` and what derives from them."""
-    bases = {
-        n.name: set().union(*map(_words, n.bases)) for t in trees for n in ast.walk(t) if isinstance(n, ast.ClassDef)
-    }
+    bases: dict[str, set[str]] = {}
+    for node in (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        bases.setdefault(node.name, set()).update(*map(_words, node.bases))
     found: set[str] = set()
     new = set(VALUES)
     while new:
