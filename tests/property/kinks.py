@@ -56,6 +56,7 @@ class Kinks:
 
     def cut(self, at, smooth):
         """Where a value is at a kink, the derivative by it is cut off."""
+        self.smooth = False
         detached = f"ops.stop_gradient({at})"
         kind = self.rng.randrange(3)
         if kind == 0:
