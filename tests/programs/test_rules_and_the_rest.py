@@ -195,6 +195,22 @@ def test_forward_mode_needs_a_rule_that_is_linear(rule):
             assert caught.value.loc is not None, mode
 
 
+def test_a_rule_that_divides_by_zero_is_linear():
+    class Root(nn.Cell):
+        def construct(self, x):
+            return ops.sqrt(x)
+
+        def bprop(self, x, out, dout):
+            return (dout / (2 * out),)
+
+    root = Root()
+    for mode in MODES:
+        with in_mode(mode):
+            for fn in (root, ms.jit(lambda x: root(x) * 1)):
+                found = ms.jvp(fn, Tensor([0.0, 4.0], ms.float64), Tensor([1.0, 2.0], ms.float64))[1].tolist()
+                assert found == [np.inf, 0.5], mode
+
+
 @pytest.mark.parametrize("constant", [lambda x: 100.0, lambda x: ops.ones_like(x), lambda x: x * 2])
 def test_forward_mode_needs_a_rule_that_is_zero_at_zero(constant):
     class Constant(nn.Cell):
