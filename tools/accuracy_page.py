@@ -1,6 +1,7 @@
 """Writes docs/accuracy.md: the greatest error of every mathematical function of the native backend, measured.
 
     python tools/accuracy_page.py            write the page
+    python tools/accuracy_page.py --check    fails if the text or the functions of the page are others; measures nothing
     python tools/accuracy_page.py exp log    print the errors of some functions, and where they are
 
 A search through many arguments, against numbers of more digits, finds the hard ones; mpmath measures their errors.
@@ -10,8 +11,9 @@ Needs mpmath, a processor that the native backend works on, and long doubles wit
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -359,7 +361,29 @@ def number(x: float) -> str:
     return f"{x:.2f}" if x < 100 else "more than 100"
 
 
+def text(bits: str, rows: Iterable[Sequence[str]]) -> str:
+    """The page, with a row of a function and its four errors for each function."""
+    return HEAD.replace("BITS", bits) + "".join(f"| {' | '.join(row)} |\n" for row in rows) + TAIL
+
+
+def is_current(page: str) -> bool:
+    """Whether a page has this text and these functions, whatever was measured."""
+    bits = re.search(r"vectors of (\d+) bits", page)
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
+    figures = all(re.fullmatch(r"\d+\.\d\d|more than 100", x) for _, *row in rows for x in row)
+    right = [name for name, *_ in rows] == sorted(FUNCTIONS) and {len(row) for row in rows} == {5}
+    return bits is not None and figures and right and page == text(bits[1], rows)
+
+
 def main(names: list[str]) -> int:
+    if names == ["--check"]:
+        if is_current(PAGE.read_text("utf-8")):
+            return 0
+        print("docs/accuracy.md is not current: run python tools/accuracy_page.py", file=sys.stderr)
+        return 1
+    if unknown := [name for name in names if name not in FUNCTIONS]:
+        print(f"no such function: {', '.join(unknown)}", file=sys.stderr)
+        return 2
     if names:
         for name in names:
             for single in (True, False):
@@ -370,9 +394,8 @@ def main(names: list[str]) -> int:
     rows = []
     for name in sorted(FUNCTIONS):
         (f32, _, np32), (f64, _, np64) = (greatest_error(name, single) for single in (True, False))
-        rows.append(f"| {name} | {number(f32)} | {number(f64)} | {number(np32)} | {number(np64)} |\n")
-    head = HEAD.replace("BITS", str(8 * machine().vector_bytes))
-    PAGE.write_text(head + "".join(rows) + TAIL)
+        rows.append((name, *map(number, (f32, f64, np32, np64))))
+    PAGE.write_text(text(str(8 * machine().vector_bytes), rows), "utf-8")
     return 0
 
 

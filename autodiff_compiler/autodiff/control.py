@@ -19,11 +19,11 @@ from ..ir.walk import Cloner, effect_of, free_values
 from ..primitives.container import Undef
 from ..primitives.control import COUNT, If, Scan
 from .accumulate import added_into, readers, summed, zeros_like
-from .cotangent_masks import MASK, Masks, any_of, either, finest, one_mask, or_zeros, spread
+from .masks import MASK, Masks, any_of, either, finest, masks_of_arms, one_mask, or_zeros, spread
 from .remat import choose, prune, residual_name, take_over
 from .reverse import STRUCTURED, Cotangents, Rule, Shares, Sweep, adjoint
 
-__all__ = ["refuse_missing"]
+__all__ = ["Loop", "refuse_missing"]
 
 
 def _rule(name: str) -> Callable[[Rule], Rule]:
@@ -50,7 +50,7 @@ def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: M
     if not captured:
         return ()
     given = {v: [cotangents.given(v) for _, cotangents in arms] for v in captured}
-    known, told = _masks_of_arms(sweep, op.operands[0], given)
+    known, told = masks_of_arms(op.operands[0], {v: given[v] for v in captured if sweep.has_upstream(v)})
     for i, (arm, cotangents) in enumerate(arms):
         found = [spread(arm, given[v][i], finest(given[v]), v) for v in told]
         arm.ret(*[cotangents.pop_share(v) for v in captured], *found)
@@ -60,21 +60,6 @@ def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: M
     results = builder.emit_op(If, op.operands, (), blocks).results
     known.update(zip(told, results[len(captured) :], strict=True))
     return [(v, g, known.get(v)) for v, g in zip(captured, results, strict=False)]
-
-
-def _masks_of_arms(
-    sweep: Sweep, condition: Value, given: dict[Value, list[bool | Value]]
-) -> tuple[dict[Value, Value], list[Value]]:
-    """The masks of cotangents that one arm produces, and the values whose masks the arms must yield."""
-    known, told = {}, []
-    for v, (then, other) in given.items():
-        if (then is True and other is True) or not sweep.has_upstream(v):
-            continue
-        if isinstance(then, bool) and isinstance(other, bool):
-            known[v] = condition if then else F.logical_not(condition)
-        else:
-            told.append(v)
-    return known, told
 
 
 def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
@@ -134,7 +119,7 @@ def _undef(block: Block, type: Type) -> Value:
 
 # ----------------------------------------------------------------------------------------------------------- loops
 @dataclass(slots=True)
-class _Loop:
+class Loop:
     """A `while` or `scan`: the body, its carries and the sequences it reads."""
 
     op: Op
@@ -149,7 +134,7 @@ class _Loop:
     reverse: bool
 
     @classmethod
-    def of(cls, op: Op) -> _Loop:
+    def of(cls, op: Op) -> Loop:
         if op.defn.name == "while":
             body = op.blocks[1]
             return cls(op, body, op.results[0], None, op.operands, body.args, (), (), 1, False)
@@ -196,7 +181,7 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks:
     Its carries are the cotangents of the carries and a sum for every captured value; it reads the cotangents of the
     sequences that the loop collected, and collects those of the sequences that the loop read.
     """
-    loop = _Loop.of(op)
+    loop = Loop.of(op)
     k = len(loop.inits)
     trip = builder.nested([COUNT], ["i"])
     block, cotangents = trip.block, Cotangents(sweep, trip)
@@ -245,7 +230,7 @@ def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks:
     ]
 
 
-def _read(loop: _Loop, cotangents: Cotangents, gs: Sequence[Value | None], masks: Masks) -> list[tuple[Value, Value]]:
+def _read(loop: Loop, cotangents: Cotangents, gs: Sequence[Value | None], masks: Masks) -> list[tuple[Value, Value]]:
     """Gives what the body collects its cotangents; the sequences that hold these, and their elements in the trip."""
     read: list[tuple[Value, Value]] = []
     first = len(loop.inits)
@@ -264,7 +249,7 @@ def _read(loop: _Loop, cotangents: Cotangents, gs: Sequence[Value | None], masks
 
 
 def _shares(
-    loop: _Loop, carries: Iterable[_Carry], captured: set[Value], last: dict[Value, Value], outer: Value | None
+    loop: Loop, carries: Iterable[_Carry], captured: set[Value], last: dict[Value, Value], outer: Value | None
 ) -> Shares:
     """The shares of an adjoint loop with these last values of its carries."""
     tripped = outer
@@ -283,7 +268,7 @@ def _shares(
 
 
 def _carried_masks(
-    sweep: Sweep, block: Block, loop: _Loop, gs: Sequence[Value | None], masks: Masks
+    sweep: Sweep, block: Block, loop: Loop, gs: Sequence[Value | None], masks: Masks
 ) -> dict[Value, Value]:
     """The masks of the carries whose cotangent not every trip produces, as arguments of the adjoint body."""
     given = [g is not None and mask is None for g, mask in zip(gs, masks, strict=True)]
@@ -291,7 +276,7 @@ def _carried_masks(
     return {v: Value(MASK, block, 0) for v in loop.carries if v in sweep.active and v not in steady}
 
 
-def _always_produced(loop: _Loop, given: Sequence[bool], active: set[Value]) -> set[Value]:
+def _always_produced(loop: Loop, given: Sequence[bool], active: set[Value]) -> set[Value]:
     """The carries whose cotangent every trip produces, where these results of the loop have one."""
     given = given[loop.first :]
     steady = {v for v, known in zip(loop.carries, given, strict=False) if known}
@@ -317,7 +302,7 @@ def _always(ops: Sequence[Op], given: set[Value], active: set[Value]) -> set[Val
             yes, no = (_always(b.ops, own, active) for b, own in zip(op.blocks, outs, strict=True))
             found |= yes & no
         elif op.defn.name in ("while", "scan"):
-            loop = _Loop.of(op)
+            loop = Loop.of(op)
             steady = _always_produced(loop, reached, active)
             found.update(x for x, v in zip(loop.inits, loop.carries, strict=True) if v in steady)
         else:
@@ -361,7 +346,7 @@ def _needed(
 
 
 def _save_from_trips(
-    loop: _Loop, block: Block, constant: dict[Value, Value]
+    loop: Loop, block: Block, constant: dict[Value, Value]
 ) -> tuple[list[_Carry], list[tuple[Value, Value]]]:
     """Makes the residuals that the adjoint body reads of the forward body carries and sequences of the adjoint loop.
 
@@ -397,7 +382,7 @@ def _save_from_trips(
 
 def _close(
     builder: Builder,
-    loop: _Loop,
+    loop: Loop,
     block: Block,
     carries: list[_Carry],
     shifts: list[_Carry],

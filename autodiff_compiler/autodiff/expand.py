@@ -14,8 +14,8 @@ from ..source import Loc, place_looked_at
 from .accumulate import filled
 from .activity import active_values, differentiable
 from .batch import batched
-from .cotangent_masks import one_mask
 from .forward import Forward
+from .masks import one_mask
 from .provenance import Provenance, hint, order_of
 from .remat import prune
 from .reverse import Cotangents, Sweep, adjoint
@@ -157,7 +157,7 @@ class _Expander(Cloner):
         _warn_of_zero(self.builder.module, sweep.active.intersection(block.outs[j] for j in seeds), args, place)
         sweep.mapping.update(zip(block.args, operands[:n], strict=True))
         for i, tangent in zip(wrt, operands[n:], strict=True):
-            sweep.tangents[block.args[i]] = tangent
+            sweep.set(block.args[i], tangent)
         outs = sweep.clone_ops(block)
         return [*outs, *(sweep.tangent_or_zero(block.outs[j]) for j in seeds)]
 

@@ -3,29 +3,34 @@
 There is no second table of rules.  The derivative rule of an op is linear in the cotangent, so its transpose is the
 tangent map: the rule is emitted for a placeholder cotangent, and reverse mode turns it round.  The result does not
 mention the placeholder.  Ops that own blocks carry tangents beside values, so nothing is saved per trip.
+
+A value that only some paths from a variable lead to has a mask (`masks`): where it is false there is no tangent, and
+nothing is computed from the zeros in its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from ..errors import BpropError, InternalCompilerError, NotDifferentiableError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import Context, Effect
-from ..ir.types import TensorType
+from ..ir.types import Seq, TensorType, Type
 from ..ir.walk import Cloner, free_values, inline, ops_of, splice
 from ..primitives.autodiff import OF_USERS
 from ..runtime.commits import Commit
-from .accumulate import zeros_like
+from .accumulate import summed, zeros_like
 from .activity import active_values, holds_floats
-from .control import refuse_missing
+from .control import Loop, refuse_missing
 from .homogeneous import is_homogeneous
+from .masks import MASK, MaskedRuns, any_of, either, finest, joined, masks_of_arms, one_mask, spread
 from .provenance import Provenance
 from .remat import prune
 from .reverse import Cotangents, Sweep, adjoint
-from .vjp_functions import VjpFunctions
+from .vjp_functions import Pushed, VjpFunctions
 
 __all__ = ["Forward"]
 
@@ -33,35 +38,73 @@ __all__ = ["Forward"]
 _Rule = Callable[[Builder, Sequence[Value | None]], Sequence[Value | None]]
 
 
-class Forward(Cloner):
-    """Copies ops with their tangents.  `tangents` leads from old values to those of their copies; absent is zero.
+#: A tangent and its mask; None: it is there on every path.
+_Tangent: TypeAlias = tuple[Value, Value | None]
 
-    Active are the values of `block` that carry tangents of `wrt` and that one of its results depends on.
+
+@dataclass(slots=True)
+class _Moved:
+    """What has tangents in a loop, by number: carries, those with masks; sequences, those with a mask per trip."""
+
+    carries: list[int]
+    masked: list[int]
+    read: list[int]
+    told: list[int]
+
+
+class Forward(Cloner):
+    """Copies ops with their tangents.  Active are the values of `block` that carry tangents and that a result reads.
+
+    `tangents` leads from old values to the tangents of their copies; absent is zero.  `masks` has the masks of those
+    that only run time decides about; a tangent without one is there on every path.
     """
 
     def __init__(self, builder: Builder, functions: VjpFunctions, wrt: Sequence[Value], block: Block) -> None:
         super().__init__(builder)
         self.functions = functions
         self.tangents: dict[Value, Value] = {}
+        self.masks: dict[Value, Value] = {}
+        #: the copies of values with tangents
+        self.varied: set[Value] = set()
         self.active = active_values(block, wrt, block.outs, hooks=False)
         #: users' rules with effects that were copied: these run after the forward pass
         self.late: list[Op] = []
+        self.runs = MaskedRuns(builder, self.varied)
 
     def nested(self, builder: Builder) -> Forward:
         inner: Forward = object.__new__(Forward)
         Cloner.__init__(inner, builder, self.mapping, self.relocate)
-        inner.functions, inner.tangents, inner.active, inner.late = (
-            self.functions,
-            self.tangents,
-            self.active,
-            self.late,
-        )
+        inner.functions, inner.active, inner.late = self.functions, self.active, self.late
+        inner.tangents, inner.masks, inner.varied = self.tangents, self.masks, self.varied
+        inner.runs = MaskedRuns(builder, self.varied)
         return inner
 
+    def tangent(self, x: Value, under: Builder | None = None) -> Value:
+        """The tangent of an old value, as ops of a builder see it."""
+        return self.runs.seen(under or self.builder, self.mapping.get(x, x), self.tangents[x])
+
     def tangent_or_zero(self, x: Value) -> Value:
-        """The tangent of an old value."""
-        found = self.tangents.get(x)
-        return zeros_like(self.builder, self.mapping.get(x, x)) if found is None else found
+        return self.tangent(x) if x in self.tangents else zeros_like(self.builder, self.mapping.get(x, x))
+
+    def reached(self, x: Value) -> bool | Value:
+        """Whether a tangent reaches an old value: True, False or its mask.  What is never read counts as reached."""
+        return self.masks.get(x, x in self.tangents or x.made_by("undef"))
+
+    def mask_of(self, x: Value) -> Value | None:
+        """The mask of the tangent of an old value as one bool; None if it is there on every path."""
+        mask = self.masks.get(x)
+        return None if mask is None else any_of(self.builder, mask)
+
+    def set(self, x: Value, tangent: Value, mask: Value | None = None) -> None:
+        """Says which is the tangent of an old value whose copy is known."""
+        if tangent.name is None and x.name is not None:
+            tangent.name = f"t_{x.name}"
+        self.tangents[x] = tangent
+        self.varied.add(self.mapping[x])
+        if mask is None:
+            self.masks.pop(x, None)
+        else:
+            self.masks[x] = mask
 
     # --------------------------------------------------------------------------------------------- plain ops
     def clone_op(self, op: Op) -> None:
@@ -75,8 +118,39 @@ class Forward(Cloner):
             self._transposed(op, rule, op.operands, op.results)
 
     def _transposed(self, op: Op, rule: _Rule, operands: Sequence[Value], results: Sequence[Value]) -> None:
-        """Emits the tangents of an op's results: the transpose of its derivative rule, applied to its operands'."""
-        builder = self.builder
+        """Emits the tangents of an op's results, the sums of what its operands contribute.
+
+        Operands under different masks contribute apart, lest the zeros of one that no tangent reaches are multiplied.
+        A user's rule with effects runs once.
+        """
+        moved = {x: self.mask_of(x) for x in operands if x in self.tangents}
+        if self.late and self.late[-1] is op:
+            moved = dict.fromkeys(moved, either(moved, list(moved.values())))
+        found: dict[Value, _Tangent] = {}
+        for mask in dict.fromkeys(moved.values()):
+            own = [x for x in moved if moved[x] is mask]
+            for r, part in self._contributed(op, rule, operands, results, own, mask).items():
+                found[r] = self._sum(r, found[r], part) if r in found else part
+        for r, (tangent, mask) in found.items():
+            self.set(r, tangent, mask)
+
+    def _sum(self, x: Value, a: _Tangent, b: _Tangent) -> _Tangent:
+        """The sum of two contributions to the tangent of an old value."""
+        mask = None if a[1] is None or b[1] is None else joined(self.builder, a[1], b[1])
+        builder = self.runs.for_sum(mask, a[0], b[0])
+        return summed(builder, *(self.runs.seen(builder, self.mapping[x], g) for g, _ in (a, b))), mask
+
+    def _contributed(
+        self,
+        op: Op,
+        rule: _Rule,
+        operands: Sequence[Value],
+        results: Sequence[Value],
+        moved: Collection[Value],
+        mask: Value | None,
+    ) -> dict[Value, _Tangent]:
+        """What the operands under one mask contribute: the transpose of the op's rule, applied to their tangents."""
+        builder = self.runs.under(mask)
         carrying = [r for r in results if r in self.active]
         scratch = builder.nested([r.type for r in carrying])
         block = scratch.block
@@ -84,34 +158,32 @@ class Forward(Cloner):
         with scratch:
             shares = rule(scratch, [placeholders.get(r) for r in results])
         pairs = [
-            (share, self.tangents[x])
+            (share, self.tangent(x, builder))
             for x, share in zip(operands, shares, strict=True)
-            if share is not None and x in self.tangents
+            if share is not None and x in moved
         ]
         given = [share for share, _ in pairs]
         active = active_values(block, block.args, given)
         of_users = op.defn.name in OF_USERS
         if of_users and (not is_homogeneous(block, given) or _steps(block, active, given)):
             raise _not_linear(op, block)
-        sweep = Sweep(active, self.functions.call, Provenance(active))
+        sweep = Sweep(active, self.functions.call, Provenance(active), masked=block.args if of_users else ())
         cotangents = Cotangents(sweep, scratch)
         for share, tangent in pairs:
             cotangents.add(share, tangent)
         adjoint(sweep, scratch, list(block.ops), cotangents)
         found = {r: cotangents.pending.get(g) for r, g in placeholders.items()}
         present = {r: g for r, g in found.items() if g is not None}
-        scratch.ret(*present.values())
+        inner = {r: cotangents.masks[g] for r, g in placeholders.items() if g in cotangents.masks}
+        scratch.ret(*present.values(), *inner.values())
         prune(block, builder.module, block.outs)
         if any(g in block.args for g in [*block.outs, *free_values_of(block)]):
             raise _not_linear(op, block)
         splice(block, builder.block, {})
-        for r, tangent in present.items():
-            self._set(r, tangent)
-
-    def _set(self, x: Value, tangent: Value) -> None:
-        if tangent.name is None and x.name is not None:
-            tangent.name = f"t_{x.name}"
-        self.tangents[x] = tangent
+        if mask is not None:
+            self.runs.keep_order(mask)
+        masks = {r: self.runs.seen(self.builder, m, m) for r, m in inner.items()}
+        return {r: (g, masks.get(r, mask)) for r, g in present.items()}
 
     # --------------------------------------------------------------------------------------------- structured ops
     def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
@@ -120,102 +192,157 @@ class Forward(Cloner):
             return self._overridden(op, operands)
         if not any(v in self.active for v in op.results):
             return super().clone_structured(op, operands)
-        rule = {"if": self._if, "while": self._while, "scan": self._scan, "call": self._call}.get(name)
+        rule = {"if": self._if, "while": self._loop, "scan": self._loop, "call": self._call}.get(name)
         if rule is None:
             raise InternalCompilerError(f"`{name}` is differentiated too late", loc=op.loc)
         return rule(op, operands)
 
-    def _if(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
-        carrying = [i for i, r in enumerate(op.results) if r in self.active]
-        blocks = []
-        for block in op.blocks:
-            arm = self.nested(self.builder.nested())
-            outs = arm.clone_ops(block)
-            arm.builder.ret(*outs, *(arm.tangent_or_zero(block.outs[i]) for i in carrying))
-            blocks.append(arm.builder.block)
-        results = self.builder.emit_op(op.defn, operands, op.attrs, blocks).results
-        return self._split(op, results, carrying)
+    def _captured(self, op: Op) -> None:
+        """Makes the tangents that the blocks of an op read values around it."""
+        for x in {x for block in op.blocks for x in free_values(block)}:
+            if x in self.tangents:
+                self.tangents[x] = self.tangent(x)
 
-    def _split(self, op: Op, results: Sequence[Value], carrying: Iterable[int]) -> Sequence[Value]:
-        """The results of a copy; behind them it gives the tangents of those that are `carrying`."""
-        n = len(op.results)
-        for i, tangent in zip(carrying, results[n:], strict=True):
-            self._set(op.results[i], tangent)
+    def _if(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
+        self._captured(op)
+        arms = [self.nested(self.builder.nested()) for _ in op.blocks]
+        outs = [arm.clone_ops(block) for arm, block in zip(arms, op.blocks, strict=True)]
+        ends = {r: [block.outs[r.index] for block in op.blocks] for r in op.results if r in self.active}
+        reached = {r: [arm.reached(x) for arm, x in zip(arms, xs, strict=True)] for r, xs in ends.items()}
+        carrying = {r: known for r, known in reached.items() if any(each is not False for each in known)}
+        known, told = masks_of_arms(operands[0], carrying)
+        for i, arm in enumerate(arms):
+            masks = [spread(arm.builder, reached[r][i], finest(reached[r]), self._copy(ends[r][i])) for r in told]
+            arm.builder.ret(*outs[i], *(arm.tangent_or_zero(ends[r][i]) for r in carrying), *masks)
+        blocks = [arm.builder.block for arm in arms]
+        results = self.builder.emit_op(op.defn, operands, op.attrs, blocks).results
+        n, m = len(op.results), len(carrying)
+        known.update(zip(told, results[n + m :], strict=True))
+        self.map_results(op, results[:n])
+        for r, tangent in zip(carrying, results[n : n + m], strict=True):
+            self.set(r, tangent, known.get(r))
         return results[:n]
 
-    def _while(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
-        cond, body = op.blocks
-        k = len(op.operands)
-        carrying = [i for i in range(k) if self._carries(body.args[i], op.results[1 + i])]
-        start = [self.tangent_or_zero(op.operands[i]) for i in carrying]
-        test, _ = self._loop_block(cond.args, carrying, (), ())
-        test.builder.ret(*test.clone_ops(cond))
-        trip, _ = self._loop_block(body.args, carrying, (), ())
-        outs = trip.clone_ops(body)
-        saved = [j for j in range(k, len(body.outs)) if op.results[1 + j] in self.active]
-        following = [trip.tangent_or_zero(body.outs[i]) for i in carrying]
-        trip.builder.ret(*outs[:k], *following, *outs[k:], *(trip.tangent_or_zero(body.outs[j]) for j in saved))
-        blocks = (test.builder.block, trip.builder.block)
-        found = self.builder.emit_op(op.defn, (*operands, *start), op.attrs, blocks).results
-        m = len(carrying)
-        plain = [*found[: 1 + k], *found[1 + k + m : 1 + m + len(body.outs)]]
-        ordered = [*plain, *found[1 + k : 1 + k + m], *found[1 + m + len(body.outs) :]]
-        return self._split(op, ordered, [*(1 + i for i in carrying), *(1 + j for j in saved)])
+    def _copy(self, x: Value) -> Value:
+        return self.mapping.get(x, x)
 
-    def _carries(self, arg: Value, result: Value) -> bool:
-        return arg in self.active or result in self.active
+    def _loop(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
+        """A loop that also carries, reads and collects tangents, and the masks of those that not every trip has."""
+        self._captured(op)
+        loop = Loop.of(op)
+        body, k, first = loop.body, len(loop.inits), loop.first
+        moved = self._moved(loop)
+        late = len(self.late)
+        while True:
+            trip = self._trip(loop, body, moved)
+            outs = trip.clone_ops(body)
+            reached = [trip.reached(x) for x in body.outs]
+            more = [i for i in moved.carries if i not in moved.masked and reached[i] is not True]
+            if not more:
+                break
+            moved.masked += more  # the next trip begins with the mask that this one ends with
+            del self.late[late:]
+        collected = [j for j in range(k, len(outs)) if op.results[first + j] in self.active and reached[j] is not False]
+        masks = {j: mask for j in collected if isinstance(mask := reached[j], Value)}
+        by_trip = [j for j, m in masks.items() if m.block is trip.builder.block or isinstance(m.type, Seq)]
+        carried = [trip.tangent_or_zero(body.outs[i]) for i in moved.carries]
+        carried += [one_mask(trip.builder, reached[i]) for i in moved.masked]
+        kept = [*(trip.tangent_or_zero(body.outs[j]) for j in collected), *(masks[j] for j in by_trip)]
+        trip.builder.ret(*outs[:k], *carried, *outs[k:], *kept)
+        found = self._emitted_loop(op, operands, loop, moved, trip.builder.block)
+        n, m, p = len(outs), len(moved.carries), len(carried)
+        results = [*found[: first + k], *found[first + k + p : first + p + n]]
+        self.map_results(op, results)
+        last = dict(zip(moved.masked, found[first + k + m :], strict=False))
+        for i, tangent in zip(moved.carries, found[first + k :], strict=False):
+            self.set(op.results[first + i], tangent, last.get(i))
+        rest = found[first + p + n :]
+        masks.update(zip(by_trip, rest[len(collected) :], strict=True))
+        for j, tangent in zip(collected, rest, strict=False):
+            self.set(op.results[first + j], tangent, masks.get(j))
+        return results
 
-    def _loop_block(
-        self,
-        args: Sequence[Value],
-        carrying: Sequence[int],
-        elements: Sequence[Value],
-        element_tangents: Sequence[Value],
-    ) -> tuple[Forward, list[Value]]:
-        """The cloner of a loop's block that takes carries, their tangents, elements and the tangents of some."""
-        tangents = [args[i] for i in carrying]
-        order = [*args, *tangents, *elements, *element_tangents]
-        hints = [*(a.name for a in args), *(_hint(a) for a in tangents)]
-        hints += [*(a.name for a in elements), *(_hint(a) for a in element_tangents)]
-        inner = self.nested(self.builder.nested([a.type for a in order], hints))
-        made = inner.builder.block.args
-        n, m, e = len(args), len(tangents), len(elements)
-        self.mapping.update(zip(args, made[:n], strict=True))
-        self.mapping.update(zip(elements, made[n + m : n + m + e], strict=True))
-        self.tangents.update(zip(tangents, made[n : n + m], strict=True))
-        self.tangents.update(zip(element_tangents, made[n + m + e :], strict=True))
-        return inner, made
+    def _moved(self, loop: Loop) -> _Moved:
+        ends = enumerate(zip(loop.carries, loop.finals, strict=True))
+        carries = [i for i, (arg, final) in ends if arg in self.active or final in self.active]
+        masked = [i for i in carries if self.reached(loop.inits[i]) is not True]
+        pairs = enumerate(zip(loop.sequences, loop.elems, strict=True))
+        read = [j for j, (xs, x) in pairs if xs in self.tangents and x in self.active]
+        masks = [(j, self.masks.get(loop.sequences[j])) for j in read]
+        return _Moved(carries, masked, read, [j for j, m in masks if m is not None and isinstance(m.type, Seq)])
 
-    def _scan(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
-        (body,), (k, reverse) = op.blocks, op.attrs
-        carrying = [i for i in range(k) if self._carries(body.args[1 + i], op.results[i])]
-        elements = body.args[1 + k :]
-        sequences = op.operands[1 + k :]
-        moved = [j for j, s in enumerate(sequences) if s in self.tangents and elements[j] in self.active]
-        start = [self.tangent_or_zero(op.operands[1 + i]) for i in carrying]
-        trip, _ = self._loop_block(
-            body.args[: 1 + k], [1 + i for i in carrying], elements, [elements[j] for j in moved]
-        )
-        outs = trip.clone_ops(body)
-        collected = [j for j in range(k, len(body.outs)) if op.results[j] in self.active]
-        following = [trip.tangent_or_zero(body.outs[i]) for i in carrying]
-        trip.builder.ret(*outs[:k], *following, *outs[k:], *(trip.tangent_or_zero(body.outs[j]) for j in collected))
-        m = len(carrying)
-        given = [*operands[: 1 + k], *start, *operands[1 + k :], *(self.tangents[sequences[j]] for j in moved)]
-        found = self.builder.emit_op(op.defn, given, (k + m, reverse), (trip.builder.block,)).results
-        n = len(body.outs)
-        ordered = [*found[:k], *found[k + m : m + n], *found[k : k + m], *found[m + n :]]
-        return self._split(op, ordered, [*carrying, *collected])
+    def _trip(self, loop: Loop, block: Block, moved: _Moved) -> Forward:
+        """The cloner of a block of a loop; it takes tangents and masks behind the carries and behind the elements."""
+        inner = self.nested(self.builder.nested())
+        made, masks = inner.builder.block, self.masks
+        e = len(block.args) - len(loop.elems)
+        args, elems = block.args[:e], block.args[e:]
+        carries = args[e - len(loop.inits) :]
+        self.mapping.update({x: _argument(made, x.type, x.name) for x in args})
+        tangents = {carries[i]: _argument(made, carries[i].type) for i in moved.carries}
+        known: dict[Value, Value | None] = {carries[i]: _argument(made, MASK) for i in moved.masked}
+        self.mapping.update({x: _argument(made, x.type, x.name) for x in elems})
+        tangents.update({elems[j]: _argument(made, elems[j].type) for j in moved.read})
+        known.update({elems[j]: masks.get(loop.sequences[j]) for j in moved.read})
+        known.update({elems[j]: _argument(made, masks[loop.sequences[j]].type.elem) for j in moved.told})  # type: ignore[attr-defined]
+        for x, tangent in tangents.items():
+            self.set(x, tangent, known.get(x))
+        return inner
+
+    def _emitted_loop(
+        self, op: Op, operands: tuple[Value, ...], loop: Loop, moved: _Moved, body: Block
+    ) -> Sequence[Value]:
+        """Emits the copy of a loop with this body; returns its results."""
+        start = [self.tangent_or_zero(loop.inits[i]) for i in moved.carries]
+        start += [one_mask(self.builder, self.reached(loop.inits[i])) for i in moved.masked]
+        if op.defn.name == "while":
+            test = self._trip(loop, op.blocks[0], moved)
+            test.builder.ret(*test.clone_ops(op.blocks[0]))
+            blocks: tuple[Block, ...] = (test.builder.block, body)
+            return self.builder.emit_op(op.defn, (*operands, *start), op.attrs, blocks).results
+        k, reverse = op.attrs
+        read = [self.tangent(loop.sequences[j]) for j in moved.read]
+        read += [self.masks[loop.sequences[j]] for j in moved.told]
+        given = (*operands[: 1 + k], *start, *operands[1 + k :], *read)
+        return self.builder.emit_op(op.defn, given, (k + len(start), reverse), (body,)).results
 
     def _call(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
-        module = self.builder.module
+        moved = {i: self.masks.get(x) for i, x in enumerate(op.operands) if x in self.tangents}
+        pushed = self._pushed(op, moved)
+        masks = [mask for mask in moved.values() if mask is not None]
+        given = [*operands, *(self.tangent(op.operands[i]) for i in moved), *masks]
+        types = [v.type for v in self.builder.module.functions[pushed.name].outs]
+        found = self.builder.emit_op(op.defn, given, ("@" + pushed.name, op.attr("states")), (), types).results
+        n, m = len(op.results), len(pushed.tangents)
+        self.map_results(op, found[:n])
+        known = dict(zip(pushed.masks, found[n + m :], strict=True))
+        for j, tangent in zip(pushed.tangents, found[n : n + m], strict=True):
+            self.set(op.results[j], tangent, known.get(j))
+        return found[:n]
+
+    def _pushed(self, op: Op, moved: Mapping[int, Value | None]) -> Pushed:
+        """The function that a `call` calls, with tangents: once for the arguments that have some, and their masks."""
+        made, module = self.functions.pushed, self.builder.module
         callee = module.functions[op.attr("fn").removeprefix("@")]
-        wrt = tuple(i for i, x in enumerate(op.operands) if x in self.tangents)
-        name, carrying = _with_tangents(self, callee, wrt)
-        given = [*operands, *(self.tangents[op.operands[i]] for i in wrt)]
-        types = [v.type for v in module.functions[name].outs]
-        found = self.builder.emit_op(op.defn, given, ("@" + name, op.attr("states")), (), types).results
-        return self._split(op, found, carrying)
+        types = [None if mask is None else mask.type for mask in moved.values()]
+        key = (callee.name, tuple(moved), tuple(types))
+        if key in made:
+            return made[key]
+        block, args = Block.like(callee.args), [callee.args[i] for i in moved]
+        inner = Forward(Builder(block, module=module), self.functions, args, callee.body)
+        inner.mapping.update(zip(callee.args, block.args, strict=True))
+        tangents = [_argument(block, x.type) for x in args]
+        for x, tangent, type in zip(args, tangents, types, strict=True):
+            inner.set(x, tangent, None if type is None else _argument(block, type))
+        outs = inner.clone_ops(callee.body)
+        reached = {j: inner.reached(x) for j, x in enumerate(callee.outs) if x in inner.active}
+        carrying = [j for j, given in reached.items() if given is not False]
+        masks = {j: given for j, given in reached.items() if isinstance(given, Value)}
+        inner.builder.ret(*outs, *(inner.tangent_or_zero(callee.outs[j]) for j in carrying), *masks.values())
+        name = module.fresh_name(f"{callee.name}.jvp")
+        module.add(Function(name, block, callee.loc))
+        made[key] = Pushed(name, tuple(carrying), tuple(masks))
+        return made[key]
 
     def _overridden(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         """A user's backward rule stays the derivative: its transpose gives the tangents."""
@@ -240,8 +367,10 @@ class Forward(Cloner):
         return results
 
 
-def _hint(x: Value) -> str | None:
-    return None if x.name is None else f"t_{x.name}"
+def _argument(block: Block, type: Type, name: str | None = None) -> Value:
+    """One more argument of a block."""
+    block.args.append(Value(type, block, len(block.args), name))
+    return block.args[-1]
 
 
 def _rule_of(op: Op, sweep: Forward) -> _Rule:
@@ -267,26 +396,6 @@ def free_values_of(block: Block) -> list[Value]:
     used = {x for op in block.ops for x in op.operands}
     used |= {x for op in block.ops for inner in op.blocks for x in free_values(inner)}
     return [a for a in block.args if a in used]
-
-
-def _with_tangents(sweep: Forward, callee: Function, wrt: tuple[int, ...]) -> tuple[str, list[int]]:
-    """The function that also takes the tangents of the arguments `wrt` and returns those of its active results."""
-    module = sweep.builder.module
-    args = [callee.args[i] for i in wrt]
-    types = [*(a.type for a in callee.args), *(a.type for a in args)]
-    hints = [*(a.name for a in callee.args), *(_hint(a) for a in args)]
-    inner = Forward(Builder(Block(types, hints), module=module), sweep.functions, args, callee.body)
-    made = inner.builder.block.args
-    carrying = [i for i, out in enumerate(callee.outs) if out in inner.active]
-    name = f"{callee.name}.jvp_{'_'.join(map(str, wrt))}"
-    if name not in module.functions:
-        n = len(callee.args)
-        inner.mapping.update(zip(callee.args, made[:n], strict=True))
-        inner.tangents.update(zip(args, made[n:], strict=True))
-        outs = inner.clone_ops(callee.body)
-        inner.builder.ret(*outs, *(inner.tangent_or_zero(callee.outs[i]) for i in carrying))
-        module.add(Function(name, inner.builder.block, callee.loc))
-    return name, carrying
 
 
 def _steps(block: Block, active: set[Value], shares: Sequence[Value]) -> bool:

@@ -20,7 +20,7 @@ from ..ir.types import TensorType
 from ..primitives.family import cotangent_in
 from ..source import Loc
 from .accumulate import ReadsOfMade, added_into, summed, zeros_like
-from .cotangent_masks import MaskedRuns, Masks, either, joined
+from .masks import MaskedRuns, Masks, either, joined
 from .provenance import Provenance, Uses
 
 __all__ = ["STRUCTURED", "Cotangents", "Rule", "Shares", "Sweep", "adjoint"]

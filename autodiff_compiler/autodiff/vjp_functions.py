@@ -15,12 +15,12 @@ from ..primitives.control import Call
 from ..source import Loc
 from .accumulate import readers
 from .activity import active_values, differentiable, holds_floats
-from .cotangent_masks import MASK, Masks
+from .masks import MASK, Masks
 from .provenance import Provenance, order_of
 from .remat import choose, prune, take_over
 from .reverse import Cotangents, Shares, Sweep, adjoint
 
-__all__ = ["Residual", "Split", "VjpFunctions", "drop_unreachable", "split", "zeros_will_do"]
+__all__ = ["Pushed", "Residual", "Split", "VjpFunctions", "drop_unreachable", "split", "zeros_will_do"]
 
 
 class Residual(NamedTuple):
@@ -53,6 +53,17 @@ class _Vjp:
     masks: tuple[int | None, ...]
 
 
+class Pushed(NamedTuple):
+    """A function that also takes tangents of arguments, and masks of some of these.
+
+    Behind its results it returns the tangents of those numbered `tangents`, then the masks of those numbered `masks`.
+    """
+
+    name: str
+    tangents: tuple[int, ...]
+    masks: tuple[int, ...]
+
+
 #: A function, its arguments differentiated by, the results that have a cotangent, and the types of the masks of these.
 _Key: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...], tuple[Type | None, ...]]
 
@@ -66,6 +77,7 @@ class VjpFunctions:
     def __init__(self, module: Module, hooks: bool = True) -> None:
         self.module, self.hooks = module, hooks
         self._made: dict[_Key, _Vjp | None] = {}
+        self.pushed: dict[tuple[str, tuple[int, ...], tuple[Type | None, ...]], Pushed] = {}
 
     def of(
         self,

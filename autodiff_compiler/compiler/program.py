@@ -15,7 +15,7 @@ from ..autodiff.activity import active_values
 from ..autodiff.vjp_functions import Residual, Split, split, zeros_will_do
 from ..backends.base import Executable, SilentExecutable
 from ..depth import deep
-from ..eager.tape import Selective, record, thread, tracked
+from ..eager.tape import Selective, SelectiveRule, record, thread, tracked
 from ..errors import CompileError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
@@ -26,7 +26,7 @@ from ..ir.walk import Cloner, ops_of
 from ..locks import Lock, importing
 from ..no_memory import is_refusal
 from ..passes.effect_analysis import effects_of
-from ..primitives.autodiff import EXPANDED
+from ..primitives.autodiff import EXPANDED, OF_USERS
 from ..runtime.commits import Commit, noting, sees_state
 from ..runtime.host import HostCalls
 from ..runtime.storage import SHARED, holders
@@ -210,6 +210,8 @@ class Program:
 
         def pullback(cotangents: list[Tensor | None], wanted: tuple[bool, ...]) -> Sequence[Tensor | None]:
             asked = active
+            if parts.rules:
+                thread.state.cut = True  # from outside it is not seen that a rule applies a step
             if parts.acts and not all(wanted):  # users' rules on the way to the others must not run
                 asked = tuple([i for i, one in zip(active, wanted, strict=True) if one])
             seeded = tuple([j for j in parts.results if cotangents[j] is not None])
@@ -234,7 +236,7 @@ class Program:
 
         for t in inputs:
             t._held |= SHARED  # the residuals may be the inputs' own buffers
-        record(operands, results, pullback, Selective)
+        record(operands, results, pullback, SelectiveRule if parts.rules else Selective)
         return results
 
     def _pulled_again(
@@ -386,6 +388,8 @@ class _Parts:
         self.reads, self.writes = backward.inputs, backward.outputs
         #: whether users see that `backward` runs
         self.acts = any(op.defn.effect is Effect.IO for function in made.backward for op in ops_of(function.body))
+        #: whether users' rules are part of it that nobody sees run, so that they can be tried out
+        self.rules = not self.acts and any(op.defn.name in OF_USERS for each in adjoint for op in ops_of(each.body))
         #: whether anything leads from the active inputs to the results
         self.linked = self.acts or bool(
             made.cotangents or active_values(body, [body.args[i] for i in active], body.outs)

@@ -261,7 +261,7 @@ class Dataset:
         return made[0].concat(made[1:]) if len(made) > 1 else made[0]
 
     def split(self, sizes: Any, randomize: bool = True) -> list[Dataset]:
-        """Parts without common rows: `sizes` are numbers of rows, or shares that make up 1.
+        """Parts without common rows: `sizes` are numbers of rows, or shares that make up 1 and are rounded.
 
         The rows of the parts are the same in each epoch, chosen at random if `randomize`, and in the same order.
         TypeError, ValueError, RuntimeError: sizes that do not fit.

@@ -14,6 +14,8 @@ def lengths_of(sizes: Any, rows: int) -> list[int]:
 
     >>> lengths_of([0.5, 0.25, 0.25], 7)
     [3, 2, 2]
+    >>> lengths_of([0.125] * 8, 10)
+    [3, 1, 1, 1, 1, 1, 1, 1]
     """
     if not isinstance(sizes, list | tuple):
         raise TypeError(f"`sizes` must be a list of ints or of floats, not {kind_of(sizes)}")
@@ -30,11 +32,10 @@ def lengths_of(sizes: Any, rows: int) -> list[int]:
     if not all(0 < share <= 1 for share in sizes) or abs(sum(sizes) - 1) > 1e-9:
         raise ValueError(f"the shares {list(sizes)} must be positive and make up 1, not {sum(sizes)}")
     lengths = [round(share * rows) for share in sizes]
-    # The rounding error is spread over the first parts, one row each.
-    over = rows - sum(lengths)
-    step = 1 if over > 0 else -1
-    for i in range(abs(over)):
-        lengths[i % len(lengths)] += step
-    if min(lengths) < 1:
+    missing = rows - sum(lengths)
+    # MindSpore's rule: the first part gets what is missing; what is too much comes from the first that keeps a row.
+    first = next((i for i, n in enumerate(lengths) if n + min(missing, 0) > 0), None)
+    if min(lengths) < 1 or first is None:
         raise RuntimeError(f"of {rows} rows, a part of {list(sizes)} gets none")
+    lengths[first] += missing
     return lengths

@@ -12,7 +12,7 @@ from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves
 from ..source import calling_place
 from .grad import Tape, leading_to, vjp
-from .tape import Applied, Element, Rule, thread
+from .tape import Applied, Element, Rule, Selective, thread
 
 __all__ = ["has_rules", "transposed"]
 
@@ -42,7 +42,7 @@ def transposed(backward: Callable[..., Any], at: Sequence[Tensor]) -> Callable[[
 
     def probe(*cotangents: Tensor) -> Any:
         found, pullback = vjp(backward, cotangents)
-        if any(np.any(np.asarray(t._data)) for t in leaves(found)):
+        if any(np.any((t._data != 0) & (t._data == t._data)) for t in leaves(found)):  # 0 / 0 says nothing
             raise _refusal()
         made.append(pullback)
         return tuple(pullback([None if t.dtype.is_bool else wrap(np.ones_like(t._data)) for t in leaves(found)]))
@@ -51,9 +51,11 @@ def transposed(backward: Callable[..., Any], at: Sequence[Tensor]) -> Callable[[
     try:
         tape = Tape(probe, at)
         ends = [node for _, _, node in tape.targets if node is not None]
-        if not leading_to(set(tape.sources), ends).isdisjoint(ends) or _has_steps(made[0]):
+        leading = leading_to(set(tape.sources), ends)
+        compiled = any(isinstance(node, Selective) for node in leading)  # which may depend on less than it is said to
+        if (not compiled and not leading.isdisjoint(ends)) or _has_steps(made[0]):
             raise _refusal()
-        suspicious = thread.state.cut  # perhaps by a node on an older tape with the same bit
+        suspicious = compiled or thread.state.cut  # perhaps by a node on an older tape with the same bit
         tape.close()
     finally:
         thread.state.cut = cut
@@ -80,12 +82,12 @@ def _is_step(node: Applied) -> bool:
 def _bends(backward: Callable[..., Any], at: Sequence[Tensor]) -> bool:
     """Whether a map of cotangents is nonlinear, by its values at two points."""
     rng = np.random.default_rng(0)
-    there = [wrap((3 * rng.standard_normal(x.shape)).astype(x._data.dtype)) for x in at]
-    back = [wrap((-1000 * x._data).astype(x._data.dtype)) for x in there]
+    there = [wrap(np.asarray(3 * rng.standard_normal(x.shape), x._data.dtype)) for x in at]
+    back = [wrap(np.asarray(-1000 * x._data, x._data.dtype)) for x in there]
     first, second = ([t._data.astype(np.float64) for t in leaves(backward(*c))] for c in (there, back))
-    return not all(
-        np.allclose(-1000 * a, b, rtol=1e-2, atol=1e-3, equal_nan=True) for a, b in zip(first, second, strict=True)
-    )
+    same = [np.isclose(-1000 * a, b, rtol=1e-2, atol=1e-3) for a, b in zip(first, second, strict=True)]
+    overflowed = [~np.isfinite(b) for b in second]
+    return not all(np.all(s | o) for s, o in zip(same, overflowed, strict=True))
 
 
 def _refusal() -> BpropError:

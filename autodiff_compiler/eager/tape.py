@@ -33,6 +33,7 @@ __all__ = [
     "Opaque",
     "Rule",
     "Selective",
+    "SelectiveRule",
     "Source",
     "State",
     "element",
@@ -273,6 +274,12 @@ class Selective(Opaque):
 
 class Rule(Opaque):
     """A computation whose pullback is a user's rule, which may be nonlinear."""
+
+    __slots__ = ()
+
+
+class SelectiveRule(Selective, Rule):
+    """A call of compiled code that holds users' rules."""
 
     __slots__ = ()
 

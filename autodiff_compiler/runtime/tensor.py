@@ -14,8 +14,10 @@ import numpy as np
 
 from ..config import check_device
 from ..dtypes import NO_COMPLEX, DType, bool_, dtype_of, float32, from_numpy, int64, uint64
-from ..errors import AmbiguousTruthError
+from ..errors import AmbiguousTruthError, TooLittleMemoryError
+from ..ir.primitive import trace
 from ..no_memory import made
+from ..source import calling_expression
 from . import epoch
 from .device_array import DeviceArray, is_of_device
 from .open_sizes import OpenSizes
@@ -434,7 +436,12 @@ def _initial(data: Any, dtype: DType | None, shape: tuple[int, ...] | None, init
         raise ValueError("give `input_data` or `init`, not both")
     if dtype is None or shape is None:
         raise ValueError("`init` needs `shape` and `dtype`")
-    array: Array = made(shape, lambda: np.zeros(shape, dtype.numpy), dtype.numpy)
+    try:
+        array: Array = made(shape, lambda: np.zeros(shape, dtype.numpy), dtype.numpy)
+    except TooLittleMemoryError as error:
+        if trace.builder is None:  # else the place in the compiled function is known better later
+            error.at(calling_expression())
+        raise
     if callable(init):
         init(array)
     elif isinstance(init, int | float):

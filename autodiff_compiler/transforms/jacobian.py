@@ -128,11 +128,16 @@ def _columns(fn: Any, inputs: Sequence[Tensor], has_aux: bool) -> tuple[Any, lis
     still = [_zeros(x._data.dtype, x.shape) for x in inputs]
     found: list[list[Tensor]] = [[] for _ in targets]
     for j, x in enumerate(inputs):
+        if x.dtype.is_bool:  # nothing has a derivative by it, and there is nothing to push
+            for i, t in enumerate(targets):
+                found[i].append(_zeros(x._data.dtype, (*t.shape, *x.shape)))
+            continue
         columns = [list(tensors_of(push([*still[:j], _unit(x, k), *still[j + 1 :]]))) for k in range(x._data.size)]
         for i, t in enumerate(targets):
             shape = (*t.shape, *x.shape)
-            of_target = [c[i] for c in columns]
-            found[i].append(_joined(of_target, -1, shape) if of_target else _zeros(t._data.dtype, shape))
+            of_target = [] if t.dtype.is_bool else [c[i] for c in columns]
+            dtype = x._data.dtype if t.dtype.is_bool else t._data.dtype
+            found[i].append(_joined(of_target, -1, shape) if of_target else _zeros(dtype, shape))
     return outputs, found
 
 

@@ -323,3 +323,20 @@ def _tangent(module, along):
     op = builder.emit_op(REGISTRY["grad"], operands, ((0, 1), (0,), (), True, ()), (inner.block,))
     builder.ret(op.results[1])
     return builder.module.like({"main": Function("main", builder.block)})
+
+
+@pytest.mark.parametrize("form", ["jvp", "vjp", "grad"])
+def test_of_a_tensor_that_is_given_twice_and_written_under_both_names_the_last_argument_counts(jit, form):
+    def fn(a, b):
+        b[:] = b * 2
+        a[1] = 5.0
+        return a.sum()
+
+    def asked(x, y, u):
+        if form == "jvp":
+            return ms.jvp(fn, (x, y), (u, u))[1]
+        return ms.vjp(fn, x, y)[0] if form == "vjp" else ms.grad(fn, (0, 1))(x, y)[0]
+
+    x, u = Tensor([1.0, 2.0]), Tensor([1.0, 1.0])
+    jit(asked)(x, x, u)
+    assert x.tolist() == [2.0, 4.0]

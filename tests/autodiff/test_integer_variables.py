@@ -191,6 +191,21 @@ def test_jacobians(run, form):
     same([run(form(form(lambda x: x[0] * x[1] * x[1])), i32(3, -2))], [[[0, -4], [-4, 6]]])
 
 
+@pytest.mark.parametrize("form", [ms.jacrev, ms.jacfwd])
+def test_jacobians_by_bools_and_of_bools_are_zeros_of_the_variable(run, form):
+    flags, x = Tensor([True, False]), Tensor([1.0, 2.0])
+    by_flags, by_x = run(form(lambda c, x: ops.where(c, x, x * 2), (0, 1)), flags, x)
+    assert (by_flags.dtype, by_flags.tolist()) == (ms.bool_, [[False, False], [False, False]])
+    assert (by_x.dtype, by_x.tolist()) == (ms.float32, [[1.0, 0.0], [0.0, 2.0]])
+    with warnings.catch_warnings():  # that they are zeros
+        warnings.simplefilter("ignore", GradientWarning)
+        alone = [run(form(f), flags) for f in (lambda c: c & True, lambda c: ops.where(c, 1.0, 2.0))]
+        of_flags = run(form(lambda x: x > 1), x)
+    for found in alone:
+        assert (found.dtype, found.tolist()) == (ms.bool_, [[False, False], [False, False]])
+    assert (of_flags.dtype, of_flags.tolist()) == (ms.float32, [[0.0, 0.0], [0.0, 0.0]])
+
+
 def test_hessians_and_examples(run):
     same([run(ms.jacfwd(ms.jacrev(lambda x: x[0] * x[1] * x[1])), i32(3, -2))], [[[0, -4], [-4, 6]]])
     same([run(ms.vmap(ms.grad(lambda x: (x * x * x).sum())), Tensor(np.array([[1, 2], [3, -4]], np.int32)))],

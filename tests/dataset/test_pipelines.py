@@ -107,6 +107,28 @@ def test_parts_stay_the_same_over_epochs_and_share_no_rows(batched: bool) -> Non
     assert sorted(train[0] + test[0]) == list(range(20))
 
 
+@pytest.mark.parametrize(
+    ("rows", "shares", "expected"),
+    [
+        (10, [0.33, 0.33, 0.34], [4, 3, 3]),
+        (10, [0.125] * 8, [3, 1, 1, 1, 1, 1, 1, 1]),  # 2 rows are missing
+        (11, [0.06, 0.5, 0.44], [1, 5, 5]),
+        (18, [0.03, 0.32, 0.25, 0.2, 0.2], [1, 5, 4, 4, 4]),
+        (14, [0.04, 0.25, 0.25, 0.25, 0.21], [1, 2, 4, 4, 3]),  # 2 rows are too much
+    ],
+)
+def test_rounding_of_shares_changes_one_part(rows: int, shares: list[float], expected: list[int]) -> None:
+    """MindSpore's rule: the first part gets what is missing; what is too much comes from the first that keeps a row."""
+    parts = numbers(rows).split(shares, randomize=False)
+    assert [part.get_dataset_size() for part in parts] == expected
+
+
+def test_a_share_that_rounds_to_no_row_is_refused() -> None:
+    for rows, shares in ((10, [0.04, 0.96]), (10, [0.04, 0.48, 0.48]), (11, [0.05] * 20)):
+        with pytest.raises(RuntimeError, match="gets none"):
+            numbers(rows).split(shares)
+
+
 def test_shards_make_up_the_source_in_each_epoch_without_any_seed() -> None:
     shards = [numbers(12, num_shards=3, shard_id=i).create_tuple_iterator(num_epochs=2) for i in range(3)]
     for _ in range(2):

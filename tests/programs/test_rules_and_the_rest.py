@@ -175,6 +175,8 @@ def test_other_transforms():
         lambda x, out, dout: (ops.sin(dout),),
         lambda x, out, dout: (dout if dout.sum() > 0 else dout * 2,),
         lambda x, out, dout: (ops.relu(dout),),
+        lambda x, out, dout: (ops.sign(dout) * x,),
+        lambda x, out, dout: (dout.astype(ms.int32).astype(x.dtype),),
     ],
 )
 def test_forward_mode_needs_a_rule_that_is_linear(rule):
@@ -184,11 +186,29 @@ def test_forward_mode_needs_a_rule_that_is_linear(rule):
 
     Bent.bprop = lambda self, x, out, dout: rule(x, out, dout)
     cell = Bent()
+    inside = ms.jit(lambda x: cell(x * 1) + x)
     for mode in MODES:
-        with in_mode(mode), pytest.raises(ms.BpropError) as caught:
-            ms.jvp(cell, t(3.0), t(1.0))
-        assert caught.value.code == "AC1705", mode
-        assert caught.value.loc is not None, mode
+        for fn in (cell, inside, lambda x: inside(x) * x):
+            with in_mode(mode), pytest.raises(ms.BpropError) as caught:
+                ms.jvp(fn, t(3.0), t(1.0))
+            assert caught.value.code == "AC1705", mode
+            assert caught.value.loc is not None, mode
+
+
+def test_a_rule_that_divides_by_zero_is_linear():
+    class Root(nn.Cell):
+        def construct(self, x):
+            return ops.sqrt(x)
+
+        def bprop(self, x, out, dout):
+            return (dout / (2 * out),)
+
+    root = Root()
+    for mode in MODES:
+        with in_mode(mode):
+            for fn in (root, ms.jit(lambda x: root(x) * 1)):
+                found = ms.jvp(fn, Tensor([0.0, 4.0], ms.float64), Tensor([1.0, 2.0], ms.float64))[1].tolist()
+                assert found == [np.inf, 0.5], mode
 
 
 @pytest.mark.parametrize("constant", [lambda x: 100.0, lambda x: ops.ones_like(x), lambda x: x * 2])
@@ -231,6 +251,13 @@ def test_a_rule_that_is_linear_has_tangents(rule):
     _, tangent = everywhere(lambda x, v: ms.jvp(cell, x, v), x, v)
     matrix = ms.jacrev(cell)(x).asnumpy()
     np.testing.assert_allclose(tangent.asnumpy(), matrix @ v.asnumpy(), rtol=1e-12)
+    inside = ms.jit(lambda x: cell(x * 1))
+    np.testing.assert_allclose(ms.jvp(inside, x, v)[1].asnumpy(), tangent.asnumpy(), rtol=1e-12)
+
+    def slope(x):
+        return (ms.grad(lambda x: (inside(x) * x).sum())(x) * v).sum()
+
+    np.testing.assert_allclose(ms.jvp(slope, x, v)[1].item(), (ms.grad(slope)(x) * v).sum().item(), rtol=1e-12)
 
 
 def test_compiled_code_inside():

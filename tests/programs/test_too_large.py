@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 import textwrap
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import Tensor, TooLittleMemoryError, ops
+from autodiff_compiler import Parameter, Tensor, TooLittleMemoryError, nn, ops
 from autodiff_compiler.backends.native.jit import machine
+from autodiff_compiler.common import initializer
 from autodiff_compiler.no_memory import told_bytes
 
 #: More elements than a process can address, than NumPy can count the bytes of, and than it can count.
@@ -47,6 +49,39 @@ X = Tensor(np.array([1.0, 2.0, 3.0]))
 )
 def test_new_tensors(n, call):
     refused(lambda: call(n), (n,))
+
+
+def tensor_of_a_shape(n):
+    return Tensor(shape=(n,), dtype=ms.float32, init=initializer.Normal())
+
+
+def an_initializer(n):
+    return initializer.initializer("normal", [n], ms.float32)
+
+
+def a_parameter(n):
+    return Parameter(initializer.initializer("zeros", [n], ms.float32), name="w")
+
+
+def a_cell(n):
+    return nn.Dense(n, 1)
+
+
+@pytest.mark.parametrize("call", [tensor_of_a_shape, an_initializer, a_parameter, a_cell], ids=lambda f: f.__name__)
+def test_constructors_say_the_line_of_the_user(call):
+    error = refused(lambda: call(2**46), (1, 2**46) if call is a_cell else (2**46,), "f32", 4)
+    (code,) = [line for line in inspect.getsource(call).splitlines() if "return" in line]
+    assert error.loc.file == __file__
+    assert error.loc.line == call.__code__.co_firstlineno + 1
+    assert code.strip() in str(error)
+
+
+def test_a_constructor_in_compiled_code_says_the_line_there():
+    def f(x):
+        return x + Tensor(shape=(2**46,), dtype=ms.float32, init=0)
+
+    error = refused(lambda: ms.jit(f)(X), (2**46,), "f32", 4)
+    assert error.loc.line == f.__code__.co_firstlineno + 1
 
 
 def test_eager_operations():

@@ -294,7 +294,7 @@ class Judge:
         if not abs(found - slopes[-1]) < 1e-4 * scale:
             raise Difference(what, f"{found} instead of {slopes[-1]}")
 
-    def tangents(self, call: int) -> None:
+    def tangents(self, call: int, level: int = 2, backend: str = "") -> None:
         """Forward mode against reverse mode, eager and compiled."""
         exact = self.gradient(lambda f: f, lambda f: f, call)
         v = np.random.default_rng(6).uniform(0.5, 1, (2, *self.program.shape)).astype(self.program.dtype)
@@ -313,7 +313,8 @@ class Judge:
             _, ((gx, gy), _) = exact.value
             along = sum((plain(g) * t).sum() for g, t in zip((gx, gy), v))
             same(ms.Tensor(plain(eager.value[1])), ms.Tensor(along), "forward and reverse mode", self.rtol)
-        compare(run(ms.jit), eager, "compiled tangent", self.rtol)
+        with using(backend or ms.get_context("backend")):
+            compare(run(lambda f: ms.jit(f, optimize=level)), eager, f"compiled tangent, O{level}", self.rtol)
 
     def second(self, call: int) -> None:
         """Second derivatives along a direction: on tapes, compiled, and differences of the first."""
@@ -365,5 +366,7 @@ CHECKS: tuple[tuple[str, tuple, int], ...] = (
     ("gradients", (1, "numpy"), 4),
     ("differences", (0,), 2),
     ("tangents", (1,), 6),
+    ("tangents", (0, 0), 6),
+    ("tangents", (0, 2, "numpy"), 6),
     ("second", (0,), 8),
 )  # name, arguments, and one in how many programs is checked so

@@ -133,10 +133,12 @@ def forward_jacobian(
 
     def jacobians(i: int) -> tuple[Any, ...]:
         shape = traced.outs[i].shape
-        if i not in by_out:
-            return tuple([_zeros(traced.outs[i].dtype, (*shape, *x.shape)) for x in wrt])
+        dtype = _type(traced.outs[i]).dtype
         found = []
         for x, start in zip(wrt, _starts(wrt), strict=True):
+            if i not in by_out or x.dtype.is_bool:
+                found.append(_zeros(x.dtype if dtype.is_bool or x.dtype.is_bool else dtype, (*shape, *x.shape)))
+                continue
             part = _rows(by_out[i], start, _count(x))
             if shape:
                 part = F.transpose(part, axes=(*range(-len(shape), 0), -part.ndim))

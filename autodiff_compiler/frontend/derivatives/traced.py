@@ -199,6 +199,8 @@ def traced_call(
             if is_tensor(x) and variable_of(x).is_own(region.start)
         }
     kept = [(obj, held) for obj, held in after if not _is_put_back(ctx, obj, held, originals, ends)]
+    order = {key: n for n, key in enumerate(originals)}  # of a Tensor that is given twice the last place counts
+    kept.sort(key=lambda change: order.get(id(change[0]), -1))
     changes = [(obj, obj.as_value(held)) for obj, held in kept]
     left = [x.value for _, held in changes for x in flatten(held) if variable_of(x).is_own(region.start)]
     part = result if select is None else select(result)

@@ -83,7 +83,7 @@ def python_of_module(module: Module) -> PythonSource:
     results = tuple([Out(i) for i in range(len(entry.outs))])
     arguments = ", ".join(repr(a.type) for a in entry.args)
     bare = replace(module, inputs=(), outputs=())  # states are arguments and results like others
-    return _Text(entry.name, arguments, bare, Ends(len(entry.args), results)).source()
+    return _Text(entry.name, arguments, bare, Ends(len(entry.args), results, sites=None)).source()
 
 
 @dataclass
@@ -98,8 +98,8 @@ class Ends:
     attributes: Sequence[tuple[Any, str, Any]] = ()
     #: where each argument stands in what the user gives: its position, then keys of containers
     paths: Sequence[tuple[Any, ...]] = ()
-    #: what the notes before exceptions are about
-    sites: Mapping[Any, Any] = field(default_factory=dict)
+    #: what the notes before exceptions are about; None: nothing is written back
+    sites: Mapping[Any, Any] | None = field(default_factory=dict)
     #: the lists, dicts and sets from outside that are changed
     containers: Sequence[tuple[Any, bool, Any]] = ()
 
@@ -260,6 +260,8 @@ class _Text:
 
     def _noted(self, inputs: list[ast.expr], states: str, commit: Commit) -> list[tuple[ast.expr, int]]:
         """What a note before an exception says is written, with the numbers of the operands that are written."""
+        if self.ends.sites is None:
+            return []
         if commit.states is not None:
             names = commit.states
             return [(subscript(load(states), ast.Constant(value=n)), i) for i, n in enumerate(names)]

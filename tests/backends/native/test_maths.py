@@ -253,3 +253,11 @@ def test_tanh_of_scalars_at_the_ends_of_its_pieces(type):
     x = np.array([e for e in ends if e < end], dtype)
     x = np.concatenate([x, np.nextafter(x, dtype(0)), np.nextafter(x, dtype(99)), -x])
     assert page.errors("tanh", page.compiled("tanh", 1, single=single)(x), x).max() < 0.7
+
+
+def test_the_page_is_current():
+    written = page.PAGE.read_text("utf-8")
+    assert page.is_current(written)
+    for old, new in (("| exp |", "| expo |"), ("ULP", "units"), ("| exp | 0", "| exp | x")):
+        assert old in written
+        assert not page.is_current(written.replace(old, new, 1))

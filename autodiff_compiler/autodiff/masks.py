@@ -11,7 +11,7 @@ Where a mask is false no derivative rule upstream may run: an infinite derivativ
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -27,7 +27,19 @@ from ..primitives.control import COUNT, If, Scan
 from .accumulate import zeros_like
 from .activity import holds_floats
 
-__all__ = ["MASK", "MaskedRuns", "Masks", "any_of", "either", "finest", "joined", "one_mask", "or_zeros", "spread"]
+__all__ = [
+    "MASK",
+    "MaskedRuns",
+    "Masks",
+    "any_of",
+    "either",
+    "finest",
+    "joined",
+    "masks_of_arms",
+    "one_mask",
+    "or_zeros",
+    "spread",
+]
 
 MASK = tensor(bool_, ())
 #: The masks of several cotangents.
@@ -121,7 +133,8 @@ class MaskedRuns:
         del self._open[run.mask]
         block = run.ops.block
         read = free_values(block)
-        if all(x in run.given or self._keeps_zeros(x, block) for x in read):
+        effects = any(op.defn.effect > Effect.READ for op in ops_of(block))
+        if not effects and all(x in run.given or self._keeps_zeros(x, block) for x in read):
             del self._by_block[block]
             splice(block, self._builder.block, {})
             self._builder.numbers |= run.ops.numbers
@@ -169,6 +182,24 @@ def either(gs: Iterable[Value | None], masks: Masks) -> Value | None:
                 return None
             found[mask] = None
     return functools.reduce(lambda p, q: F.logical_or(p, q), [any_of(trace.builder, mask) for mask in found])
+
+
+def masks_of_arms(
+    condition: Value, given: Mapping[Value, Sequence[bool | Value]]
+) -> tuple[dict[Value, Value], list[Value]]:
+    """The masks of what one arm of an `if` gives, and the values whose masks its arms must yield.
+
+    `given` says for each value what both arms give: True, False or a mask.
+    """
+    known, told = {}, []
+    for v, (then, other) in given.items():
+        if then is True and other is True:
+            continue
+        if isinstance(then, bool) and isinstance(other, bool):
+            known[v] = condition if then else F.logical_not(condition)
+        else:
+            told.append(v)
+    return known, told
 
 
 def joined(builder: Builder, p: Value, q: Value) -> Value:
