@@ -10,6 +10,7 @@ import numpy as np
 from ..ir.primitive import call
 from ..ir.types import dim_product
 from ..primitives.family import as_tensor, require
+from ..surface.table import public
 from . import array, basic, indexing
 from .operation import constant, operation
 
@@ -31,7 +32,7 @@ _operation("Flatten", constant(basic.flatten))
 _operation("IdentityN", constant(lambda x: tuple([call.mul(part, 1) for part in x])))
 _operation("DataFormatDimMap", lambda src_format="NHWC", dst_format="NCHW": _places_of_dims(src_format, dst_format))
 _operation("DataFormatVecPermute", lambda src_format="NHWC", dst_format="NCHW": _reordered(src_format, dst_format))
-_operation("Meshgrid", lambda indexing="xy": lambda inputs: array.meshgrid(*inputs, indexing=indexing))
+_operation("Meshgrid", lambda indexing="xy": lambda inputs: public.meshgrid(*inputs, indexing=indexing))
 _operation("MirrorPad", lambda mode="REFLECT": lambda x, paddings: call.mirror_pad(x, paddings, mode))
 _operation("MoveTo", constant(lambda input, to="CPU", blocking=True: _same_device(input, to)))
 _operation("Pack", lambda axis=0: lambda tensors: call.stack(tensors, axis))
@@ -48,7 +49,7 @@ _operation(
 _operation("ReverseV2", lambda axis: lambda x: call.flip(x, axis))
 _operation("Roll", lambda shifts, dims=None: lambda x: call.roll(x, shifts, dims))
 _operation("Shape", constant(basic.shape))
-_operation("Size", constant(array.size))
+_operation("Size", constant(public.size))
 _operation("Split", lambda axis=0, output_num=1: lambda x: _equal_parts(x, axis, output_num))
 _operation("SplitV", lambda size_splits, split_dim, num_split: lambda x: _parts(x, size_splits, split_dim, num_split))
 _operation("Squeeze", lambda axis=(): lambda x: call.squeeze(x, None if axis == () else axis))
@@ -122,7 +123,7 @@ def _pad_of_pairs(mode: str, contiguous: bool) -> Callable[..., Any]:
         if not contiguous:  # all that go before, then all that go after
             half = len(widths) // 2
             widths = [w for pair in zip(widths[:half], widths[half:], strict=True) for w in pair]
-        return array.pad(x, widths, "replicate" if mode == "edge" else mode, value)
+        return public.pad(x, widths, "replicate" if mode == "edge" else mode, value)
 
     return run
 
@@ -133,7 +134,7 @@ def _parts(x: Any, sizes: Any, axis: int, count: int) -> Any:
     sizes, whole = list(sizes), as_tensor(x).shape[axis]
     if -1 in sizes:
         sizes[sizes.index(-1)] = whole - sum(sizes) - 1
-    return array.split(x, sizes, axis)
+    return public.split(x, sizes, axis)
 
 
 def _equal_parts(x: Any, axis: int, count: int) -> Any:
@@ -153,39 +154,39 @@ def _slices(x: Any, axis: int, count: int | None) -> Any:
 
 # ------------------------------------------------------------------------------------------------ creation
 _operation("Eye", constant(lambda n, m, dtype: call.eye(n, m, dtype)))
-_operation("Fill", constant(array.fill))
+_operation("Fill", constant(public.fill))
 _operation("FillDiagonal", lambda fill_value, wrap=False: lambda x: call.fill_diagonal(x, fill_value, wrap))
 _operation("FillV2", constant(lambda shape, value: call.full(shape, value, as_tensor(value).dtype)))
-_operation("Fills", constant(array.fills))
+_operation("Fills", constant(public.fills))
 _operation("LinSpace", constant(lambda start, stop, num: call.linspace(start, stop, num)))
-_operation("OneHot", lambda axis=-1: lambda x, depth, on, off: basic.one_hot(x, depth, on, off, axis))
+_operation("OneHot", lambda axis=-1: lambda x, depth, on, off: public.one_hot(x, depth, on, off, axis))
 _operation("Ones", constant(lambda shape, dtype: call.ones(shape, dtype)))
 _operation("OnesLike", constant(lambda x: call.ones_like(x)))
 _operation("Range", lambda maxlen=1000000: lambda start, end, step: array.range(start, end, step, maxlen))
 _operation(
-    "TrilIndices", lambda row, col, offset=0, dtype="int32": lambda: array.tril_indices(row, col, offset, dtype=dtype)
+    "TrilIndices", lambda row, col, offset=0, dtype="int32": lambda: public.tril_indices(row, col, offset, dtype=dtype)
 )
 _operation(
-    "TriuIndices", lambda row, col, offset=0, dtype="int32": lambda: array.triu_indices(row, col, offset, dtype=dtype)
+    "TriuIndices", lambda row, col, offset=0, dtype="int32": lambda: public.triu_indices(row, col, offset, dtype=dtype)
 )
 _operation("Zeros", constant(lambda shape, dtype: call.zeros(shape, dtype)))
 _operation("ZerosLike", constant(lambda x: call.zeros_like(x)))
 
 # ------------------------------------------------------------------------------------------------ reading
-_operation("Bucketize", lambda boundaries: lambda x: call.cast(indexing.bucketize(x, boundaries, right=True), "int32"))
+_operation("Bucketize", lambda boundaries: lambda x: call.cast(public.bucketize(x, boundaries, right=True), "int32"))
 _operation("DiagPart", constant(lambda x: _diagonal_of_pairs(x)))
 _operation("EmbeddingLookup", constant(lambda params, indices, offset: _embedding_rows(params, indices, offset)))
 _operation("Gather", lambda batch_dims=0: lambda x, index, axis: call.gather(x, index, axis, batch_dims))
-_operation("GatherD", constant(indexing.gather_d))
-_operation("GatherNd", constant(indexing.gather_nd))
+_operation("GatherD", constant(public.gather_d))
+_operation("GatherNd", constant(public.gather_nd))
 _operation("GatherV2", constant(lambda x, index, axis: call.gather(x, index, axis, 0)))
 _operation("InvertPermutation", constant(lambda x: _inverse_permutation(x)))
 _operation(
     "LowerBound", lambda out_type="int32": lambda x, values: call.cast(indexing.searchsorted(x, values), out_type)
 )
 _operation("MaskedFill", constant(lambda x, mask, value: call.masked_fill(x, mask, value)))
-_operation("MaskedSelect", constant(indexing.masked_select))
-_operation("NonZero", constant(indexing.nonzero))
+_operation("MaskedSelect", constant(public.masked_select))
+_operation("NonZero", constant(public.nonzero))
 _operation(
     "SearchSorted",
     lambda dtype="int64", right=False: (
@@ -194,7 +195,7 @@ _operation(
 )
 _operation("NthElement", lambda reverse=False: lambda x, n: _nth(x, n, reverse))
 _operation("Select", constant(lambda condition, x, y: call.where(condition, x, y)))
-_operation("Slice", constant(indexing.slice))
+_operation("Slice", constant(public.slice))
 _operation("Sort", lambda axis=-1, descending=False: lambda x: indexing.sort(x, axis, descending))
 _operation(
     "StridedSlice",
@@ -209,7 +210,7 @@ _operation("Unique", constant(indexing.unique))
 _operation(
     "UniqueConsecutive",
     lambda return_inverse=False, return_counts=False, dim=None: (
-        lambda x: indexing.unique_consecutive(x, return_inverse, return_counts, dim)
+        lambda x: public.unique_consecutive(x, return_inverse, return_counts, dim)
     ),
 )
 _operation("UniqueWithPad", constant(indexing.unique_with_pad))
@@ -246,28 +247,28 @@ def _nth(x: Any, n: int, reverse: bool) -> Any:
 _operation(
     "IndexAdd", lambda axis, use_lock=True, check_index_bound=True: lambda x, i, y: call.index_add(x, i, y, axis)
 )
-_operation("IndexFill", constant(indexing.index_fill))
+_operation("IndexFill", constant(public.index_fill))
 _operation("InplaceAdd", lambda indices: lambda x, v: indexing.inplace_add(x, v, indices))
 _operation("InplaceSub", lambda indices: lambda x, v: indexing.inplace_sub(x, v, indices))
 _operation("IndexPut", lambda accumulate=0: lambda x1, x2, indices: call.index_put(x1, indices, x2, bool(accumulate)))
-_operation("InplaceUpdate", lambda indices: lambda x, v: indexing.inplace_update(x, v, indices))
-_operation("InplaceUpdateV2", constant(lambda x, indices, v: indexing.inplace_update(x, v, indices)))
+_operation("InplaceUpdate", lambda indices: lambda x, v: public.inplace_update(x, v, indices))
+_operation("InplaceUpdateV2", constant(lambda x, indices, v: public.inplace_update(x, v, indices)))
 _operation("MaskedScatter", constant(lambda x, mask, updates: call.masked_scatter(x, mask, updates)))
-_operation("ScatterAddWithAxis", lambda axis=0: lambda x, i, u: indexing.tensor_scatter_elements(x, i, u, axis, "add"))
-_operation("ScatterNd", constant(indexing.scatter_nd))
-_operation("TensorScatterAdd", constant(indexing.tensor_scatter_add))
-_operation("TensorScatterDiv", constant(indexing.tensor_scatter_div))
+_operation("ScatterAddWithAxis", lambda axis=0: lambda x, i, u: public.tensor_scatter_elements(x, i, u, axis, "add"))
+_operation("ScatterNd", constant(public.scatter_nd))
+_operation("TensorScatterAdd", constant(public.tensor_scatter_add))
+_operation("TensorScatterDiv", constant(public.tensor_scatter_div))
 _operation(
     "TensorScatterElements",
-    lambda axis=0, reduction="none": lambda x, i, u: indexing.tensor_scatter_elements(x, i, u, axis, reduction),
+    lambda axis=0, reduction="none": lambda x, i, u: public.tensor_scatter_elements(x, i, u, axis, reduction),
 )
-_operation("TensorScatterMax", constant(indexing.tensor_scatter_max))
-_operation("TensorScatterMin", constant(indexing.tensor_scatter_min))
-_operation("TensorScatterMul", constant(indexing.tensor_scatter_mul))
-_operation("TensorScatterSub", constant(indexing.tensor_scatter_sub))
-_operation("TensorScatterUpdate", constant(indexing.tensor_scatter_update))
-_operation("UnsortedSegmentMax", constant(indexing.unsorted_segment_max))
-_operation("UnsortedSegmentMin", constant(indexing.unsorted_segment_min))
-_operation("UnsortedSegmentProd", constant(indexing.unsorted_segment_prod))
-_operation("UnsortedSegmentSum", constant(indexing.unsorted_segment_sum))
+_operation("TensorScatterMax", constant(public.tensor_scatter_max))
+_operation("TensorScatterMin", constant(public.tensor_scatter_min))
+_operation("TensorScatterMul", constant(public.tensor_scatter_mul))
+_operation("TensorScatterSub", constant(public.tensor_scatter_sub))
+_operation("TensorScatterUpdate", constant(public.tensor_scatter_update))
+_operation("UnsortedSegmentMax", constant(public.unsorted_segment_max))
+_operation("UnsortedSegmentMin", constant(public.unsorted_segment_min))
+_operation("UnsortedSegmentProd", constant(public.unsorted_segment_prod))
+_operation("UnsortedSegmentSum", constant(public.unsorted_segment_sum))
 _operation("UnravelIndex", constant(_unraveled))

@@ -1,0 +1,136 @@
+"""`Row`: a public function that has no body of its own, and what is made of it."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import inspect
+import operator
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..dtypes import dtype_of
+from ..ir.primitive import METHODS, OPERATORS, call, trace
+from ..primitives.family import all_if_none, as_tensor
+from ..runtime.tensor import Tensor
+from ..source import in_library
+
+__all__ = ["Row", "function", "names_of", "renamed"]
+
+
+class Row(NamedTuple):
+    """A public function that only calls one of `call`.
+
+    `signature` is the head of a ``def``: without annotations for Tensors and where a default tells the type.
+    `calls` is the expression that it returns, over its parameters, `call` and the conversions of `_GLOBALS`; by default
+    the function of `call` of the same name with the same arguments.  `doc` is the docstring, by default that of what it
+    calls; its examples know `ops` and `Tensor`.  `also` are its other names, separated by spaces.  `mint` are its names
+    there, or the signature of mint's own function, which differs in the names of parameters.
+    """
+
+    signature: str
+    doc: str = ""
+    calls: str = ""
+    also: str = ""
+    mint: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.signature.partition("(")[0]
+
+    @property
+    def expression(self) -> str:
+        """What it returns."""
+        return self.calls or f"call.{self.name}({', '.join(_passed(self.signature))})"
+
+
+def renamed(row: Row, signature: str) -> Row:
+    """The row of a function that is the same by other names of its parameters, in the same order."""
+    names = dict(zip(_parameters(row.signature), _parameters(signature), strict=True))
+    tree = ast.parse(row.expression, mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = names.get(node.id, node.id)
+    return Row(signature, row.doc.partition(">>>")[0], ast.unparse(tree))
+
+
+def names_of(row: Row) -> list[str]:
+    """All names of the function."""
+    return [row.name, *row.also.split()]
+
+
+def _arguments(signature: str) -> ast.arguments:
+    head = signature.partition(" -> ")[0]
+    return ast.parse(f"def {head}: pass").body[0].args  # type: ignore[attr-defined, no-any-return]
+
+
+def _parameters(signature: str) -> list[str]:
+    given = _arguments(signature)
+    return [p.arg for p in given.args + given.kwonlyargs]
+
+
+def _passed(signature: str) -> list[str]:
+    """The parameters of a signature as a call with the same ones passes them on."""
+    given = _arguments(signature)
+    rest = [f"*{given.vararg.arg}"] if given.vararg else []
+    return [*(p.arg for p in given.args), *rest, *(f"{p.arg}={p.arg}" for p in given.kwonlyargs)]
+
+
+#: What an expression may name; `axes` says that None and an empty tuple mean all axes.
+_GLOBALS: dict[str, Any] = {
+    "call": call,
+    "axes": all_if_none,
+    "as_tensor": as_tensor,
+    "dtype_of": dtype_of,
+    "trace": trace,
+    "Tensor": Tensor,
+}
+#: Two Tensors in eager mode go to Python's operator, which has a fast path.
+_OF_TENSORS = """\
+    if trace.builder is None and isinstance({a}, Tensor) and isinstance({b}, Tensor):
+        return {sign}({a}, {b})
+"""
+
+
+def function(row: Row, module: str) -> Callable[..., Any]:
+    """The function of a row, as if it were written in a module of this name."""
+    space = _spaces.setdefault(module, {**_GLOBALS, "__name__": module})
+    text = f"def {row.signature.partition(' -> ')[0]}:\n{_fast_path(row, space)}    return {row.expression}\n"
+    made: dict[str, Any] = {}
+    exec(
+        compile(text, in_library(f"surface/{row.name}"), "exec", __future__.annotations.compiler_flag, True),
+        space,
+        made,
+    )
+    result = made[row.name]
+    result.__doc__ = _docstring(row.doc) if row.doc else getattr(call, _target(row)).__doc__
+    return result
+
+
+def _docstring(doc: str) -> str:
+    """The text, its examples with the import that they need."""
+    said, prompt, examples = inspect.cleandoc(doc).partition(">>>")
+    return f"{said}>>> from autodiff_compiler import Tensor, ops\n>>>{examples}" if prompt else said.rstrip()
+
+
+_spaces: dict[str, dict[str, Any]] = {}
+
+
+def _target(row: Row) -> str:
+    """The name of the function of `call` that a row calls."""
+    found = re.search(r"call\.(\w+)\(", row.expression)
+    assert found is not None
+    return found[1]
+
+
+def _fast_path(row: Row, space: dict[str, Any]) -> str:
+    parameters = _passed(row.signature)
+    if len(parameters) != 2 or row.expression != f"call.{_target(row)}({', '.join(parameters)})":
+        return ""
+    public = getattr(call, _target(row))
+    slot = next((s for s in OPERATORS if METHODS.get(f"__{s}__") is public), None)
+    if slot is None:
+        return ""
+    space[f"operator_{slot}"] = getattr(operator, f"__{slot}__")
+    return _OF_TENSORS.format(a=parameters[0], b=parameters[1], sign=f"operator_{slot}")
