@@ -111,7 +111,7 @@ def _move(running: Any, x: Any, share: Any) -> None:
     if isinstance(running, Parameter):
         assign(running, running * (1 - share) + x * share)
     elif isinstance(running, Tensor):
-        running[...] = running * (1 - share) + x * share  # type: ignore[index]
+        running[...] = running * (1 - share) + x * share
     else:
         raise TypeError(f"batch_norm in training moves Parameters or Tensors, not a {type(running).__name__}")
 

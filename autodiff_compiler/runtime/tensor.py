@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
@@ -57,7 +57,13 @@ def no_single(shape: tuple[Any, ...]) -> ValueError:
     return ValueError(f"only a tensor of one element is a number; this one has the shape {list(shape)}")
 
 
-class Tensor:
+if TYPE_CHECKING:
+    from .tensor_methods import Methods
+else:
+    Methods = object  # primitives give Tensors their methods when the package is imported
+
+
+class Tensor(Methods):
     """A dense array of any rank whose operations can be differentiated and compiled.
 
     `input_data` is a number, a (nested) list or tuple of numbers, an ndarray, a NumPy scalar or a Tensor; it is copied.
@@ -317,7 +323,7 @@ class Tensor:
     def __iter__(self) -> Iterator[Tensor]:
         if self._data.ndim == 0:
             raise TypeError(NO_ELEMENTS)
-        return (self[i] for i in range(len(self._data)))  # type: ignore[index]  # attached by `eager`
+        return (self[i] for i in range(len(self._data)))
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError(NO_DELETION.format(type(self).__name__))

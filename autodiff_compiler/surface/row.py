@@ -7,10 +7,10 @@ import ast
 import inspect
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..dtypes import dtype_of
+from ..dtypes import DType, dtype_of
 from ..ir.primitive import METHODS, OPERATORS, call, trace
 from ..primitives.family import all_if_none, as_tensor
 from ..runtime.tensor import Tensor
@@ -77,13 +77,16 @@ def _passed(signature: str) -> list[str]:
     return [*(p.arg for p in given.args), *rest, *(f"{p.arg}={p.arg}" for p in given.kwonlyargs)]
 
 
-#: What an expression may name; `axes` says that None and an empty tuple mean all axes.
+#: What expressions and annotations may name; `axes` says that None and an empty tuple mean all axes.
 _GLOBALS: dict[str, Any] = {
     "call": call,
     "axes": all_if_none,
     "as_tensor": as_tensor,
     "dtype_of": dtype_of,
     "trace": trace,
+    "Callable": Callable,
+    "DType": DType,
+    "Sequence": Sequence,
     "Tensor": Tensor,
 }
 #: Two Tensors in eager mode go to Python's operator, which has a fast path.
@@ -103,7 +106,7 @@ def function(row: Row, module: str) -> Callable[..., Any]:
         space,
         made,
     )
-    result = made[row.name]
+    result: Callable[..., Any] = made[row.name]
     result.__doc__ = _docstring(row.doc) if row.doc else getattr(call, _target(row)).__doc__
     return result
 
