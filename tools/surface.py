@@ -1,9 +1,9 @@
 """Prints the public surface, one line per name: where it is, its signature, what a wrong call says, its docstring.
 
-    python tools/surface.py > before.txt        # at one commit; again at another, and `diff` shows what changed
+    python tools/surface.py > before.txt    # at one commit; again at another, and `diff` shows what changed
 
-Modules and functions are those that `dir` of a public module shows, methods those that a class has itself. A wrong call gives an argument
-that no function has.
+Modules and functions are those that `dir` of a public module shows, methods those that a class has itself. A wrong call
+gives an argument that no function has.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 PACKAGE = "autodiff_compiler"
 MODULES = (
-    "", "amp", "common", "common.initializer", "context", "dataset", "experimental", "hal", "log", "mint", "mint.linalg", "mint.nn",
-    "mint.nn.functional", "mint.special", "nn", "numpy", "numpy.fft", "ops", "ops.composite", "ops.functional",
+    "", "amp", "common", "common.initializer", "context", "dataset", "experimental", "hal", "log",
+    "mint", "mint.linalg", "mint.nn", "mint.nn.functional", "mint.special", "nn", "numpy", "numpy.fft", "ops", "ops.composite", "ops.functional",
     "ops.operations", "ops.primitive", "optim", "profiling", "testing", "train",
 )  # fmt: skip
 _WRONG = "no_such_argument"

@@ -146,7 +146,7 @@ class MultiheadAttention(Cell):
 
     def _projected(self, query: Any, key: Any, value: Any) -> Any:
         if self.in_proj_weight is None:
-            weights = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
+            weights: Any = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
         else:
             weights = ops.chunk(self.in_proj_weight, 3, 0)
         biases: Sequence[Any] = (None, None, None) if self.in_proj_bias is None else ops.chunk(self.in_proj_bias, 3, 0)

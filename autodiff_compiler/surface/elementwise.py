@@ -155,7 +155,8 @@ ROWS = (
     Row("addcmul(input, tensor1, tensor2, value=1)", doc="input + value * tensor1 * tensor2."),
     Row("addcdiv(input, tensor1, tensor2, value=1)", doc="input + value * tensor1 / tensor2."),
     Row("isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False)", mint="isclose",
-        doc="Whether |input - other| <= atol + rtol * |other|; equal infinities are close, nans only with `equal_nan`."),
+        doc="Whether |input - other| <= atol + rtol * |other|; equal infinities are close, nans only with "
+        "`equal_nan`."),
     Row("clamp(input, min=None, max=None)", also="clip", mint="clamp clip", doc="""
     Elements below `min` and above `max` replaced by these; at a bound the whole cotangent goes to the element.
 
@@ -166,7 +167,8 @@ ROWS = (
     """),
     Row("nan_to_num(input, nan: float | None = None, posinf: float | None = None, neginf: float | None = None)",
         mint="nan_to_num",
-        doc="nan replaced by `nan` (0) and infinities by `posinf` and `neginf` (the greatest and smallest finite number)."),
+        doc="nan replaced by `nan` (0) and infinities by `posinf` and `neginf` (the greatest and smallest finite "
+        "number)."),
     Row("tensor_div(x, y)", calls="call.div(x, y)"),
     Row("isnan_ext(tensor)", calls="call.isnan(tensor)", doc="Which elements are nan."),
     Row("approximate_equal(x, y, tolerance=1e-05)", doc="""

@@ -37,7 +37,8 @@ ROWS = (
     >>> ops.slice(Tensor([[1, 2, 3], [4, 5, 6]]), (0, 1), (-1, 2)).tolist()
     [[2, 3], [5, 6]]
     """),
-    Row("strided_slice(input_x, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0)", doc="""
+    Row("strided_slice(input_x, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], begin_mask=0, "
+        "end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0)", doc="""
     ``input_x[begin:end:strides]`` for the first dimensions; bit i of a mask changes the meaning of entry i.
 
     Begin and end masks leave the bound open, the ellipsis mask stands for `...`, the new-axis mask for None, and the
@@ -60,10 +61,12 @@ ROWS = (
     On demand also the position of every element among them and how often each was repeated.
     """),
     Row("argsort(input, axis=-1, descending=False)",
-        doc="The positions (int32) that sort the elements along an axis; equal elements keep their order, nan is greatest."),
+        doc="The positions (int32) that sort the elements along an axis; equal elements keep their order, nan is "
+        "greatest."),
     Row("msort(input)", doc="The elements sorted along the first axis."),
     Row("bucketize(input, boundaries, *, right=False)", calls="call.bucketize(input, boundaries, right)",
-        doc="The bucket (int32) of each element between ascending boundaries; with `right` a boundary is in the next one."),
+        doc="The bucket (int32) of each element between ascending boundaries; with `right` a boundary is in the "
+        "next one."),
     Row("bincount(input, weights=None, minlength=0)", mint="bincount", doc="""
     How often (float32) each of the numbers 0, 1, ... occurs, or the sum of its weights.
 
@@ -80,7 +83,8 @@ ROWS = (
     [7, 2, 8]
     """),
     Row("tensor_scatter_add(input_x, indices, updates)",
-        doc="The tensor with `updates` added at the indices in the last dimension of `indices`; repeated positions add up."),
+        doc="The tensor with `updates` added at the indices in the last dimension of `indices`; repeated positions "
+        "add up."),
     Row("tensor_scatter_sub(input_x, indices, updates)",
         doc="The tensor with `updates` subtracted at the indices in the last dimension of `indices`."),
     Row("tensor_scatter_mul(input_x, indices, updates)",
@@ -118,7 +122,8 @@ ROWS = (
     Row("slice_scatter(input, src, axis=0, start: int | None = None, end: int | None = None, step=1)",
         doc="The tensor with the slice start:end:step along an axis replaced by `src`."),
     Row("inplace_update(x, v, indices)",
-        doc="The tensor with the rows at the given positions replaced by those of `v`: a new tensor, despite the name."),
+        doc="The tensor with the rows at the given positions replaced by those of `v`: a new tensor, despite the "
+        "name."),
     Row("unsorted_segment_sum(input_x, segment_ids, num_segments: int)", doc="""
     Sums of the rows with one segment id, 0 where there is none; rows with negative ids do not count.
 

@@ -91,7 +91,8 @@ ROWS = (
     The gradient of eigenvectors, and the second derivative of eigenvalues, is inf or nan where eigenvalues coincide.
     """),
     Row("eigvalsh(x)", doc="Eigenvalues of the symmetric part of x, in ascending order."),
-    Row("svd(input, full_matrices=False, compute_uv=True)", calls="call.decomposed(input, full_matrices, compute_uv)", doc="""
+    Row("svd(input, full_matrices=False, compute_uv=True)",
+        calls="call.decomposed(input, full_matrices, compute_uv)", doc="""
     s, u, v with input = u @ diag(s) @ v.T, in MindSpore's order; s alone without `compute_uv`.
 
     The gradient of singular vectors is inf or nan where singular values coincide; the vectors that only full matrices

@@ -19,7 +19,8 @@ ROWS = (
     Row("hardsigmoid(input)"),
     Row("hardswish(input)"),
     Row("gelu(input, approximate='none')",
-        doc='x times the standard normal distribution function at x, or (``approximate="tanh"``) its approximation by tanh.'),
+        doc='x times the standard normal distribution function at x, or (``approximate="tanh"``) its approximation '
+        'by tanh.'),
     Row("elu(input_x, alpha=1.0)",
         doc="x where it is positive, else alpha * (exp(x) - 1); its derivative at 0 is alpha."),
     Row("celu(x, alpha=1.0)", doc="x where it is positive, else alpha * (exp(x / alpha) - 1)."),
@@ -44,16 +45,23 @@ ROWS = (
     [[[1.0], [2.0]]]
     """),
     Row("conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1)",
-        calls="call.transposed_convolution(input, weight, bias, stride, 'pad', padding, output_padding, dilation, groups, 1)",
+        calls="call.transposed_convolution(input, weight, bias, stride, 'pad', padding, output_padding, dilation, "
+        "groups, 1)",
         doc="Transpose of a convolution over the last dimension; see `conv_transpose2d`."),
     Row("conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1)",
-        calls="call.transposed_convolution(input, weight, bias, stride, 'pad', padding, output_padding, dilation, groups, 2)",
-        doc="Transpose of a convolution over 2 dimensions, with a weight [channels, channels of the result / groups, ...]."),
-    Row("conv3d_transpose(inputs, weight, pad_mode='valid', padding=0, stride=1, dilation=1, group=1, output_padding=0)",
-        calls="call.transposed_convolution(inputs, weight, None, stride, pad_mode, padding, output_padding, dilation, group, 3)",
-        doc="Transpose of a convolution over 3 dimensions, with a weight [channels, channels of the result / group, ...]."),
+        calls="call.transposed_convolution(input, weight, bias, stride, 'pad', padding, output_padding, dilation, "
+        "groups, 2)",
+        doc="Transpose of a convolution over 2 dimensions, with a weight [channels, channels of the result / "
+        "groups, ...]."),
+    Row("conv3d_transpose(inputs, weight, pad_mode='valid', padding=0, stride=1, dilation=1, group=1, "
+        "output_padding=0)",
+        calls="call.transposed_convolution(inputs, weight, None, stride, pad_mode, padding, output_padding, "
+        "dilation, group, 3)",
+        doc="Transpose of a convolution over 3 dimensions, with a weight [channels, channels of the result / group, "
+        "...]."),
     Row("max_pool2d(x, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False)",
-        calls="call.max_pooling(x, kernel_size, stride, 'pad', padding, dilation, ceil_mode, return_indices, 2)", doc="""
+        calls="call.max_pooling(x, kernel_size, stride, 'pad', padding, dilation, ceil_mode, return_indices, 2)",
+        doc="""
     The greatest element of every window over the last 2 dimensions, with `return_indices` also its position.
 
     Windows lie side by side by default.  The whole gradient goes to the first of several greatest elements.
@@ -70,11 +78,15 @@ ROWS = (
     Row("avg_pool1d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True)",
         calls="call.avg_pooling(input_x, kernel_size, stride, 'pad', padding, ceil_mode, count_include_pad, None, 1)",
         doc="The mean of every window over the last dimension; padding counts as zeros with `count_include_pad`."),
-    Row("avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0)",
-        calls="call.avg_pooling(input_x, kernel_size, stride, 'pad', padding, ceil_mode, count_include_pad, divisor_override, 2)",
+    Row("avg_pool2d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, "
+        "divisor_override=0)",
+        calls="call.avg_pooling(input_x, kernel_size, stride, 'pad', padding, ceil_mode, count_include_pad, "
+        "divisor_override, 2)",
         doc="The mean of every window over the last 2 dimensions; `divisor_override` replaces the number of elements."),
-    Row("avg_pool3d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=0)",
-        calls="call.avg_pooling(input_x, kernel_size, stride, 'pad', padding, ceil_mode, count_include_pad, divisor_override, 3)",
+    Row("avg_pool3d(input_x, kernel_size=1, stride=1, padding=0, ceil_mode=False, count_include_pad=True, "
+        "divisor_override=0)",
+        calls="call.avg_pooling(input_x, kernel_size, stride, 'pad', padding, ceil_mode, count_include_pad, "
+        "divisor_override, 3)",
         doc="The mean of every window over the last 3 dimensions; `divisor_override` replaces the number of elements."),
     Row("adaptive_avg_pool1d(input, output_size)", calls="call.adaptive_avg_pooling(input, output_size, 1)",
         doc="Means of `output_size` nearly equal parts of the last dimension."),
@@ -86,17 +98,21 @@ ROWS = (
         doc="Greatest elements of `output_size` nearly equal parts of the last dimension."),
     Row("adaptive_max_pool2d(input, output_size, return_indices=False)",
         calls="call.adaptive_max_pooling(input, output_size, return_indices, 2)",
-        doc="Greatest elements of nearly equal parts of the last 2 dimensions, with `return_indices` also their positions."),
+        doc="Greatest elements of nearly equal parts of the last 2 dimensions, with `return_indices` also their "
+        "positions."),
     Row("adaptive_max_pool3d(input, output_size, return_indices=False)",
         calls="call.adaptive_max_pooling(input, output_size, return_indices, 3)",
-        doc="Greatest elements of nearly equal parts of the last 3 dimensions, with `return_indices` also their positions."),
+        doc="Greatest elements of nearly equal parts of the last 3 dimensions, with `return_indices` also their "
+        "positions."),
     Row("layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05)",
-        doc="Standardized over the last dimensions, which are `normalized_shape`; times weight plus bias of that shape."),
+        doc="Standardized over the last dimensions, which are `normalized_shape`; times weight plus bias of that "
+        "shape."),
     Row("group_norm(input, num_groups: int, weight=None, bias=None, eps=1e-05)",
         doc="Standardized over groups of neighbouring channels; times weight plus bias per channel."),
     Row("rms_norm(x, gamma, epsilon=1e-06) -> tuple[Tensor, Tensor]",
         doc="Divided by the root of the mean square over the last dimensions, times gamma; and the root's reciprocal."),
-    Row("interpolate(input, size=None, scale_factor=None, mode='nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None)",
+    Row("interpolate(input, size=None, scale_factor=None, mode='nearest', align_corners: bool | None = None, "
+        "recompute_scale_factor: bool | None = None)",
         also="upsample", doc="""
     [batch, channels, ...] resized over its spatial dimensions to `size`, or by `scale_factor`.
 
@@ -124,7 +140,8 @@ ROWS = (
     Row("binary_cross_entropy(logits, labels, weight=None, reduction='mean')",
         doc="Cross entropy of probabilities against labels from 0 to 1; finite at 0 and 1."),
     Row("binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction='mean')",
-        doc="Binary cross entropy of sigmoid(input), without overflow; `pos_weight` multiplies the part of the positives."),
+        doc="Binary cross entropy of sigmoid(input), without overflow; `pos_weight` multiplies the part of the "
+        "positives."),
     Row("kl_div(logits, labels, reduction='mean')",
         doc='labels * (log(labels) - logits); reduction "batchmean" divides the sum by the first dimension.'),
     Row("gaussian_nll_loss(x, target, var, full=False, eps=1e-06, reduction='mean')",
@@ -142,7 +159,8 @@ ROWS = (
         doc="1 - cosine where the target is 1, max(0, cosine - margin) where it is -1."),
     Row("margin_ranking_loss(input1, input2, target, margin=0.0, reduction='mean')",
         doc="max(0, margin - target * (input1 - input2))."),
-    Row("triplet_margin_loss(anchor, positive, negative, margin=1.0, p: float = 2, eps=1e-06, swap=False, reduction='mean')",
+    Row("triplet_margin_loss(anchor, positive, negative, margin=1.0, p: float = 2, eps=1e-06, swap=False, "
+        "reduction='mean')",
         doc="max(0, margin + distance to the positive - distance to the negative)."),
     Row("multilabel_margin_loss(input, target, reduction='mean')", doc="""
     The sum of max(0, 1 - input[label] + input[other]) over the labels before the first -1 and all other classes.

@@ -69,18 +69,21 @@ ROWS = (
         doc="The smallest element so far along an axis, and its index (int64): of several the last."),
     Row("logcumsumexp(input, axis: int)",
         doc="Logarithm of the running sum of exp(input) along an axis, without overflow."),
-    Row("diff(x, n=1, axis=-1, prepend=None, append=None)", mint="diff(input, n=1, dim=-1, prepend=None, append=None)", doc="""
+    Row("diff(x, n=1, axis=-1, prepend=None, append=None)",
+        mint="diff(input, n=1, dim=-1, prepend=None, append=None)", doc="""
     Differences of neighbours along an axis, n times; of bools whether they differ.
 
     `prepend` and `append` are Tensors that extend x along the axis first.
     """),
-    Row("prod(input, axis=None, keep_dims=False, dtype=None)", calls="call.prod(input, axes(axis), keep_dims, dtype)", doc="""
+    Row("prod(input, axis=None, keep_dims=False, dtype=None)",
+        calls="call.prod(input, axes(axis), keep_dims, dtype)", doc="""
     Product over axes (all by default); smaller integers and bools are multiplied as int64.
 
     >>> ops.prod(Tensor([1.0, 2.0, 4.0])).item()
     8.0
     """),
-    Row("logsumexp(input, dim, keepdim=False)", calls="call.logsumexp(input, axes(dim), keepdim)", mint="logsumexp", doc="""
+    Row("logsumexp(input, dim, keepdim=False)",
+        calls="call.logsumexp(input, axes(dim), keepdim)", mint="logsumexp", doc="""
     log(sum(exp(input))) over dimensions (all for an empty tuple), without overflow.
 
     >>> ops.logsumexp(Tensor([1000.0, 1000.0]), 0)

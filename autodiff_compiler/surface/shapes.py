@@ -130,7 +130,8 @@ ROWS = (
         doc="At most `chunks` neighbouring parts along an axis, all of one size but the last, which may be smaller."),
     Row("tensor_split(input, indices_or_sections, axis=0) -> tuple[Tensor, ...]",
         calls="tuple(call.tensor_split(input, indices_or_sections, axis))",
-        doc="Neighbouring parts along an axis: a number of them as equal as possible, or cut before the given positions."),
+        doc="Neighbouring parts along an axis: a number of them as equal as possible, or cut before the given "
+        "positions."),
     Row("hsplit(input, indices_or_sections) -> tuple[Tensor, ...]",
         calls="tuple(call.hsplit(input, indices_or_sections))",
         doc="`tensor_split` along the second dimension, of a vector along its only one."),
@@ -165,7 +166,8 @@ ROWS = (
     [2, 1, 2, 3, 2, 1]
     """),
     Row("mirror_pad(input_x, paddings, mode: str)",
-        doc='The tensor mirrored by pairs of widths, one for every dimension from the first on; "REFLECT" or "SYMMETRIC".'),
+        doc='The tensor mirrored by pairs of widths, one for every dimension from the first on; "REFLECT" or '
+        '"SYMMETRIC".'),
     Row("unfold(input, kernel_size, dilation=1, padding=0, stride=1)", doc="""
     The windows of images [N, C, H, W] as columns [N, C * kernel places, windows].
 

@@ -44,10 +44,12 @@ ROWS = (
     """),
     Row("max_unpool2d(x, indices, kernel_size, stride=None, padding=0, output_size=None)",
         calls="call.max_unpooling(x, indices, kernel_size, stride, padding, output_size, 2)",
-        doc="Zeros with the elements of x where `max_pool2d` found them; `output_size` chooses one of the possible sizes."),
+        doc="Zeros with the elements of x where `max_pool2d` found them; `output_size` chooses one of the possible "
+        "sizes."),
     Row("max_unpool3d(x, indices, kernel_size, stride=None, padding=0, output_size=None)",
         calls="call.max_unpooling(x, indices, kernel_size, stride, padding, output_size, 3)",
-        doc="Zeros with the elements of x where `max_pool3d` found them; `output_size` chooses one of the possible sizes."),
+        doc="Zeros with the elements of x where `max_pool3d` found them; `output_size` chooses one of the possible "
+        "sizes."),
     Row("crop_and_resize(image, boxes, box_indices, crop_size, method='bilinear', extrapolation_value=0.0)", doc="""
     Parts of images [batch, height, width, channels], each resized to `crop_size`: [boxes, ..., ..., channels].
 
@@ -62,19 +64,22 @@ ROWS = (
     >>> ops.iou(Tensor([[0.0, 0.0, 1.0, 1.0]]), Tensor([[0.0, 0.0, 1.0, 3.0]])).tolist()
     [[0.5]]
     """),
-    Row("bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0))", doc="""
+    Row("bounding_box_encode(anchor_box, groundtruth_box, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0))",
+        doc="""
     How anchors [boxes, 4] must be moved to become other boxes: (dx, dy, dw, dh) minus `means`, divided by `stds`.
 
     Moves of the centres are in widths and heights, those of the sizes are logarithms of factors.
     """),
-    Row("bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0), wh_ratio_clip=0.016)", doc="""
+    Row("bounding_box_decode(anchor_box, deltas, max_shape, means=(0.0, 0.0, 0.0, 0.0), stds=(1.0, 1.0, 1.0, 1.0), "
+        "wh_ratio_clip=0.016)", doc="""
     Anchors [boxes, 4] moved by `deltas`, as `bounding_box_encode` makes them, and cut off at an image's borders.
 
     `max_shape` is (height, width) of the image; no size grows or shrinks by a factor beyond 1 / `wh_ratio_clip`.
     """),
     Row("check_valid(bboxes, img_metas)",
         doc="Which boxes (x0, y0, x1, y1) lie in an image of the sizes (height, width), each times the third number."),
-    Row("deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=None, dilations=(1, 1, 1, 1), groups=1, deformable_groups=1, modulated=True)", doc="""
+    Row("deformable_conv2d(x, weight, offsets, kernel_size, strides, padding, bias=None, dilations=(1, 1, 1, 1), "
+        "groups=1, deformable_groups=1, modulated=True)", doc="""
     Convolution of [batch, channels, height, width] whose taps read at positions moved by `offsets`, times a mask.
 
     `offsets` [batch, 3 * deformable_groups * taps, ...] holds all moves to the right, all moves down and all masks;
