@@ -163,27 +163,9 @@ def _grid_sampler(
 
 
 _MAKERS: dict[str, Callable[..., _Function]] = {
-    "AffineGrid": lambda align_corners=False: lambda theta, size: public.affine_grid(theta, size, align_corners),
-    "BatchToSpace": lambda block_size, crops: lambda x: public.batch_to_space_nd(x, (block_size, block_size), crops),
-    "BatchToSpaceND": lambda block_shape, crops: lambda x: public.batch_to_space_nd(x, block_shape, crops),
-    "BoundingBoxDecode": lambda max_shape, means=(0.0,) * 4, stds=(1.0,) * 4, wh_ratio_clip=0.016: (
-        lambda anchor, deltas: public.bounding_box_decode(anchor, deltas, max_shape, means, stds, wh_ratio_clip)
-    ),
-    "BoundingBoxEncode": lambda means=(0.0,) * 4, stds=(1.0,) * 4: (
-        lambda anchor, truth: public.bounding_box_encode(anchor, truth, means, stds)
-    ),
-    "ChannelShuffle": lambda group: lambda x: public.channel_shuffle(x, group),
-    "CheckValid": lambda: lambda bboxes, img_metas: public.check_valid(bboxes, img_metas),
-    "Col2Im": lambda kernel_size, dilation=1, padding=0, stride=1: (
-        lambda x, output_size: public.col2im(x, output_size, kernel_size, dilation, padding, stride)
-    ),
-    "CropAndResize": lambda method="bilinear", extrapolation_value=0.0: (
-        lambda x, boxes, index, size: public.crop_and_resize(x, boxes, index, size, method, extrapolation_value)
-    ),
     "DepthToSpace": _depth_to_space,
     "GridSampler2D": _grid_sampler,
     "GridSampler3D": _grid_sampler,
-    "IOU": lambda mode="iou": lambda anchor_boxes, gt_boxes: public.iou(anchor_boxes, gt_boxes, mode),
     "Im2Col": _im2col,
     "ResizeBicubic": lambda align_corners=False, half_pixel_centers=False: _bicubic(align_corners, half_pixel_centers),
     "ResizeBilinear": _of_size(_bilinear),
@@ -191,20 +173,6 @@ _MAKERS: dict[str, Callable[..., _Function]] = {
     "ResizeLinear1D": _linear1d,
     "ResizeNearestNeighbor": _of_size(_nearest_neighbour),
     "ResizeNearestNeighborV2": _nearest_neighbour,
-    "UpsampleNearest3D": lambda: (
-        lambda x, output_size=None, scales=None: public.interpolate(
-            x, output_size, None if scales is None else tuple(scales), "nearest"
-        )
-    ),
-    "UpsampleTrilinear3D": lambda align_corners=False: (
-        lambda x, output_size=None, scales=None: public.interpolate(
-            x, output_size, None if scales is None else tuple(scales), "trilinear", align_corners
-        )
-    ),
-    "SpaceToBatch": lambda block_size, paddings: (
-        lambda x: public.space_to_batch_nd(x, (block_size, block_size), paddings)
-    ),
-    "SpaceToBatchND": lambda block_shape, paddings: lambda x: public.space_to_batch_nd(x, block_shape, paddings),
     "SpaceToDepth": _space_to_depth,
 }
 for _name, _make in _MAKERS.items():

@@ -11,7 +11,7 @@ from ..ir.primitive import call
 from ..primitives.family import as_tensor
 from ..primitives.window import per_dimension
 from ..surface.table import public
-from . import nn_func, sequence
+from . import nn_func
 from .operation import constant, operation
 from .state import assign, compiled_from_source
 
@@ -20,10 +20,7 @@ __all__: list[str] = []
 _Function = Callable[..., Any]
 
 #: Classes without constants that apply what `ops` has under another name.
-_SAME = {
-    "FastGeLU": "fast_gelu", "FastGelu": "fast_gelu", "HSigmoid": "hardsigmoid", "HSwish": "hardswish", "Mish": "mish",
-    "PReLU": "prelu", "ReLU": "relu", "ReLU6": "relu6", "SeLU": "selu", "Softplus": "softplus", "Softsign": "softsign",
-}  # fmt: skip
+_SAME = {"ReLU": "relu"}
 
 
 def _channels_first(data_format: str, name: str, dimensions: int = 2) -> None:
@@ -302,76 +299,26 @@ def _sigmoid_cross_entropy(logits: Any, label: Any) -> Any:
 
 #: Classes with constants.
 _MAKERS: dict[str, Callable[..., _Function]] = {
-    "AdaptiveAvgPool2D": lambda output_size: lambda x: public.adaptive_avg_pool2d(x, output_size),
-    "AdaptiveAvgPool3D": lambda output_size: lambda x: public.adaptive_avg_pool3d(x, output_size),
-    "AdaptiveMaxPool2D": lambda output_size: lambda x: public.adaptive_max_pool2d(x, output_size, True),
-    "AdaptiveMaxPool3D": lambda: lambda x, output_size: public.adaptive_max_pool3d(x, output_size, True),
     "AvgPool": _avg_pool,
     "AvgPool3D": _avg_pool3d,
-    "BCEWithLogitsLoss": lambda reduction="mean": (
-        lambda predict, target, weight=None, pos_weight=None: public.binary_cross_entropy_with_logits(
-            predict, target, weight, pos_weight, reduction
-        )
-    ),
     "BatchNorm": _batch_norm,
     "BiasAdd": _bias_add,
-    "BinaryCrossEntropy": lambda reduction="mean": (
-        lambda logits, labels, weight=None: public.binary_cross_entropy(logits, labels, weight, reduction)
-    ),
-    "CTCGreedyDecoder": lambda merge_repeated=True: (
-        lambda inputs, sequence_length: sequence.ctc_greedy_decoder(inputs, sequence_length, merge_repeated)
-    ),
-    "CTCLossV2": lambda blank=0, reduction="none", zero_infinity=False: (
-        lambda log_probs, targets, input_lengths, target_lengths: sequence.ctc_loss(
-            log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
-        )
-    ),
-    "CeLU": lambda alpha=1.0: lambda x: call.celu(x, alpha),
     "Conv2D": _convolution("Conv2D", 2),
     "Conv2DBackpropInput": _conv2d_transpose,
     "Conv2DTranspose": _conv2d_transpose,
     "Conv3D": _convolution("Conv3D", 3),
     "Conv3DTranspose": _conv3d_transpose,
-    "Dense": lambda: lambda x, w, b=None: public.dense(x, w, b),
     "DepthwiseConv2dNative": _depthwise,
-    "Elu": lambda alpha=1.0: lambda x: call.elu(x, alpha),
-    "GLU": lambda axis=-1: lambda x: call.glu(x, axis),
-    "GeLU": lambda: lambda x: call.gelu(x, "tanh"),
-    "Gelu": lambda: lambda x: call.gelu(x, "tanh"),
-    "HShrink": lambda lambd=0.5: lambda input_x: call.hardshrink(input_x, lambd),
-    "KLDivLoss": lambda reduction="mean": lambda logits, labels: public.kl_div(logits, labels, reduction),
-    "LRN": lambda depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS": (
-        lambda x: nn_func.lrn(x, depth_radius, bias, alpha, beta, norm_region)
-    ),
     "LayerNorm": _layer_norm,
-    "LogSoftmax": lambda axis=-1: lambda logits: call.log_softmax(logits, axis),
-    "LogSoftmaxExt": lambda: lambda x, dim=-1: call.log_softmax(x, dim),
     "MaxPool": _max_pool,
     "MaxPool3D": _max_pool3d,
     "MaxPoolWithArgmaxV2": _max_pool_with_argmax,
     "MaxUnpool2D": _max_unpool(public.max_unpool2d, 2),
     "MaxUnpool3D": _max_unpool(public.max_unpool3d, 3),
-    "MultiMarginLoss": lambda p=1, margin=1.0, reduction="mean": (
-        lambda inputs, target, weight=None: public.multi_margin_loss(inputs, target, p, margin, weight, reduction)
-    ),
     "NLLLoss": _nll_loss,
-    "RmsNorm": lambda epsilon=1e-6: lambda x, gamma: public.rms_norm(x, gamma, epsilon),
     "SigmoidCrossEntropyWithLogits": lambda: _sigmoid_cross_entropy,
-    "SmoothL1Loss": lambda beta=1.0, reduction="none": (
-        lambda logits, labels: public.smooth_l1_loss(logits, labels, beta, reduction)
-    ),
-    "SoftMarginLoss": lambda reduction="mean": (
-        lambda logits, labels: public.soft_margin_loss(logits, labels, reduction)
-    ),
-    "SoftShrink": lambda lambd=0.5: lambda input_x: call.softshrink(input_x, lambd),
-    "Softmax": lambda axis=-1: lambda logits: nn_func.softmax(logits, axis),
     "SoftmaxCrossEntropyWithLogits": lambda: _softmax_cross_entropy,
     "SparseSoftmaxCrossEntropyWithLogits": _sparse_softmax_cross_entropy,
-    "TripletMarginLoss": lambda p=2, swap=False, eps=1e-6, reduction="mean": (
-        lambda x, positive, negative, margin: public.triplet_margin_loss(
-            x, positive, negative, margin, p, eps, swap, reduction
-        )
-    ),
 }
 
 _MAKERS |= {name: constant(getattr(call, function)) for name, function in _SAME.items()}

@@ -17,7 +17,7 @@ ROWS = (
     [[[11.0]]]
     """),
     Row("inner(input, other)", doc="Sum of products over the last dimensions of both; a number scales."),
-    Row("outer(input, vec2)", also="ger", mint="outer", doc="""
+    Row("outer(input, vec2)", op="Ger", also="ger", mint="outer", doc="""
     Products of every element of `input` and every element of `vec2`: a matrix.
 
     >>> ops.outer(Tensor([1, 2]), Tensor([3, 4])).tolist()
@@ -71,10 +71,10 @@ ROWS = (
     """),
     Row("matrix_power(input, n: int)",
         doc="A square matrix times itself, n times; of its inverse for negative n, the identity for 0."),
-    Row("expm(input)", also="matrix_exp", doc="The matrix exponential of square matrices."),
-    Row("det(input)", also="matrix_determinant",
+    Row("expm(input)", op="MatrixExp", also="matrix_exp", doc="The matrix exponential of square matrices."),
+    Row("det(input)", op="MatrixDeterminant", also="matrix_determinant",
         doc="Determinants of square matrices; the derivative is defined where they are singular too, its own is not."),
-    Row("slogdet(input) -> tuple[Tensor, Tensor]", also="log_matrix_determinant",
+    Row("slogdet(input) -> tuple[Tensor, Tensor]", op="LogMatrixDeterminant", also="log_matrix_determinant",
         doc="Signs of determinants and logarithms of their absolute values."),
     Row("logdet(input)", doc="Logarithms of determinants: nan where one is negative, -inf where it is 0."),
     Row("cholesky(input_x, upper=False)", doc="""
@@ -99,12 +99,12 @@ ROWS = (
     have carry none (NotDifferentiableError).
     """),
     Row("svdvals(input)", doc="Singular values in descending order."),
-    Row("lu_solve(b, LU_data, LU_pivots)", doc="""
+    Row("lu_solve(b, LU_data, LU_pivots)", op="LuSolve", doc="""
     x with a @ x = b, from a's LU decomposition: both triangles in one matrix, and row exchanges counted from 1.
 
     IndexError: a pivot that is no row.  A singular a gives inf or nan.
     """),
-    Row("orgqr(input, input2)",
+    Row("orgqr(input, input2)", op="Orgqr",
         doc="The first columns of q, as many as `input` has, from what `geqrf` packed: reflections and their factors."),
     Row("ormqr(input, tau, other, left=True, transpose=False)",
         doc="q @ other (q.T with `transpose`, or other @ q unless `left`), from what `geqrf` packed."),
@@ -131,7 +131,7 @@ ROWS = (
     >>> ops.matrix_set_diag(Tensor([[1, 2], [3, 4]]), Tensor([7, 8])).tolist()
     [[7, 2], [3, 8]]
     """),
-    Row("matrix_band_part(x, lower: int, upper: int)", doc="""
+    Row("matrix_band_part(x, lower: int, upper: int)", op="MatrixBandPart", doc="""
     Zeros but for so many diagonals below and above the main one; a negative number keeps all on its side.
 
     >>> ops.matrix_band_part(Tensor([[1, 2], [3, 4]]), 0, -1).tolist()

@@ -8,7 +8,7 @@ __all__ = ["ROWS"]
 
 # fmt: off
 ROWS = (
-    Row("sum(input, dim=None, keepdim=False, *, dtype=None)", calls="call.sum(input, axes(dim), dtype, keepdim)",
+    Row("sum(input, dim=None, keepdim=False, *, dtype=None)", calls="call.sum(input, all_if_none(dim), dtype, keepdim)",
         mint="sum", doc="""
     Sum over dimensions (all by default); smaller integers and bools are summed as int64.
 
@@ -16,31 +16,31 @@ ROWS = (
     [4.0, 6.0]
     """),
     Row("amax(input, axis=None, keepdims=False, *, initial=None, where=None)",
-        calls="call.amax(input, axes(axis), keepdims, initial=initial, where=where)", doc="""
+        calls="call.amax(input, all_if_none(axis), keepdims, initial=initial, where=where)", doc="""
     Greatest element over axes (all by default) where `where` holds, or `initial` if that is greater.
 
     Ties share the cotangent evenly.  ValueError for `where` without `initial`.
     """),
     Row("amin(input, axis=None, keepdims=False, *, initial=None, where=None)",
-        calls="call.amin(input, axes(axis), keepdims, initial=initial, where=where)", doc="""
+        calls="call.amin(input, all_if_none(axis), keepdims, initial=initial, where=where)", doc="""
     Smallest element over axes (all by default) where `where` holds, or `initial` if that is smaller.
 
     Ties share the cotangent evenly.  ValueError for `where` without `initial`.
     """),
-    Row("reduce_mean(x, axis=())", calls="call.mean(x, axes(axis))", doc="""
+    Row("reduce_mean(x, axis=())", calls="call.mean(x, all_if_none(axis))", doc="""
     Mean over axes, all for an empty tuple.
 
     >>> ops.reduce_mean(Tensor([[1.0, 3.0], [5.0, 7.0]]), 0).tolist()
     [3.0, 5.0]
     """),
-    Row("reduce_max(x, axis=())", calls="call.max(x, axes(axis))",
+    Row("reduce_max(x, axis=())", calls="call.max(x, all_if_none(axis))",
         doc="Greatest element over axes, all for an empty tuple; ties share the cotangent evenly."),
-    Row("reduce_min(x, axis=())", calls="call.min(x, axes(axis))",
+    Row("reduce_min(x, axis=())", calls="call.min(x, all_if_none(axis))",
         doc="Smallest element over axes, all for an empty tuple; ties share the cotangent evenly."),
-    Row("all(input, axis=None, keep_dims=False)", calls="call.all(input, axes(axis), keep_dims)",
+    Row("all(input, axis=None, keep_dims=False)", calls="call.all(input, all_if_none(axis), keep_dims)",
         mint="all(input, dim=None, keepdim=False)",
         doc="Whether every element over the axes (all by default) holds; numbers hold where they are not zero."),
-    Row("any(input, axis=None, keep_dims=False)", calls="call.any(input, axes(axis), keep_dims)",
+    Row("any(input, axis=None, keep_dims=False)", calls="call.any(input, all_if_none(axis), keep_dims)",
         mint="any(input, dim=None, keepdim=False)",
         doc="Whether any element over the axes (all by default) holds; numbers hold where they are not zero."),
     Row("argmax(input, dim=None, keepdim=False)", mint="argmax", doc="""
@@ -76,14 +76,14 @@ ROWS = (
     `prepend` and `append` are Tensors that extend x along the axis first.
     """),
     Row("prod(input, axis=None, keep_dims=False, dtype=None)",
-        calls="call.prod(input, axes(axis), keep_dims, dtype)", doc="""
+        calls="call.prod(input, all_if_none(axis), keep_dims, dtype)", doc="""
     Product over axes (all by default); smaller integers and bools are multiplied as int64.
 
     >>> ops.prod(Tensor([1.0, 2.0, 4.0])).item()
     8.0
     """),
     Row("logsumexp(input, dim, keepdim=False)",
-        calls="call.logsumexp(input, axes(dim), keepdim)", mint="logsumexp", doc="""
+        calls="call.logsumexp(input, all_if_none(dim), keepdim)", mint="logsumexp", doc="""
     log(sum(exp(input))) over dimensions (all for an empty tuple), without overflow.
 
     >>> ops.logsumexp(Tensor([1000.0, 1000.0]), 0)
@@ -104,18 +104,18 @@ ROWS = (
     Row("matrix_norm(A, ord='fro', axis=(-2, -1), keepdims=False, *, dtype=None)",
         calls="call.matrix_norm(A, ord, axis, keepdims, dtype)",
         doc='Norm of matrices, which lie in two axes: "fro", "nuc", inf, -inf, 1, -1, 2, -2.'),
-    Row("var(input, axis=None, ddof=0, keepdims=False)", calls="call.var(input, axes(axis), ddof, keepdims)", doc="""
+    Row("var(input, axis=None, ddof=0, keepdims=False)", calls="call.var(input, all_if_none(axis), ddof, keepdims)", doc="""
     Mean squared deviation from the mean over axes (all by default), divided by the count less `ddof`.
 
     >>> ops.var(Tensor([1.0, 3.0])).item()
     1.0
     """),
-    Row("std(input, axis=None, ddof=0, keepdims=False)", calls="call.std(input, axes(axis), ddof, keepdims)",
+    Row("std(input, axis=None, ddof=0, keepdims=False)", calls="call.std(input, all_if_none(axis), ddof, keepdims)",
         doc="Square root of `var`; where all numbers are equal its derivative is 0."),
     Row("var_mean(input, axis=None, ddof=0, keepdims=False) -> tuple[Tensor, Tensor]",
-        calls="call.var_mean(input, axes(axis), ddof, keepdims)", doc="`var` and `mean` at once."),
+        calls="call.var_mean(input, all_if_none(axis), ddof, keepdims)", doc="`var` and `mean` at once."),
     Row("std_mean(input, axis=None, ddof=0, keepdims=False) -> tuple[Tensor, Tensor]",
-        calls="call.std_mean(input, axes(axis), ddof, keepdims)", doc="`std` and `mean` at once."),
+        calls="call.std_mean(input, all_if_none(axis), ddof, keepdims)", doc="`std` and `mean` at once."),
     Row("median(input, axis=-1, keepdims=False) -> tuple[Tensor, Tensor]", doc="""
     The median along an axis and its index (int64); of two middle elements the lower, nan if there is one.
 
@@ -125,13 +125,13 @@ ROWS = (
     Row("nanmedian(input, axis=-1, keepdims=False) -> tuple[Tensor, Tensor]",
         doc="The `median` of the elements that are not nan, and its index."),
     Row("nansum(input, axis=None, keepdims=False, *, dtype=None)",
-        calls="call.nansum(input, axes(axis), keepdims, dtype=dtype)",
+        calls="call.nansum(input, all_if_none(axis), keepdims, dtype=dtype)",
         doc="Sum over axes (all by default) of the elements that are not nan."),
     Row("nanmean(input, axis=None, keepdims=False, *, dtype=None)",
-        calls="call.nanmean(input, axes(axis), keepdims, dtype=dtype)",
+        calls="call.nanmean(input, all_if_none(axis), keepdims, dtype=dtype)",
         doc="Mean over axes (all by default) of the elements that are not nan; nan where there is none."),
     Row("count_nonzero(x, axis=(), keep_dims=False, dtype='int32')",
-        calls="call.count_nonzero(x, axes(axis), keep_dims, dtype)",
+        calls="call.count_nonzero(x, all_if_none(axis), keep_dims, dtype)",
         doc="How many elements over axes (all for an empty tuple) differ from 0."),
     Row("cov(input, *, correction=1, fweights=None, aweights=None)",
         calls="call.cov(input, correction, fweights, aweights)", doc="""

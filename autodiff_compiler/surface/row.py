@@ -1,4 +1,4 @@
-"""`Row`: a public function that has no body of its own, and what is made of it."""
+"""`Row` and `Operator`: public functions and operator classes that have no body of their own, and what is made of them."""
 
 from __future__ import annotations
 import __future__
@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..dtypes import DType, dtype_of
+from ..dtypes import DType, dtype_of, float32, float64, int32, int64
 from ..ir.primitive import METHODS, OPERATORS, call, trace
 from ..primitives.family import all_if_none, as_tensor
 from ..runtime.tensor import Tensor
 from ..source import in_library
 
-__all__ = ["Row", "function", "names_of", "renamed"]
+__all__ = ["Operator", "Row", "documented", "function", "maker", "names_of", "renamed"]
 
 
 class Row(NamedTuple):
@@ -26,7 +26,8 @@ class Row(NamedTuple):
     `calls` is the expression that it returns, over its parameters, `call` and the conversions of `_GLOBALS`; by default
     the function of `call` of the same name with the same arguments.  `doc` is the docstring, by default that of what it
     calls; its examples know `ops` and `Tensor`.  `also` are its other names, separated by spaces.  `mint` are its names
-    there, or the signature of mint's own function, which differs in the names of parameters.
+    there, or the signature of mint's own function, which differs in the names of parameters.  `op` are the operator
+    classes without constants that apply it.
     """
 
     signature: str
@@ -34,6 +35,7 @@ class Row(NamedTuple):
     calls: str = ""
     also: str = ""
     mint: str = ""
+    op: str = ""
 
     @property
     def name(self) -> str:
@@ -43,6 +45,42 @@ class Row(NamedTuple):
     def expression(self) -> str:
         """What it returns."""
         return self.calls or f"call.{self.name}({', '.join(_passed(self.signature))})"
+
+
+class Operator(NamedTuple):
+    """A public operator class that only calls a function.
+
+    `signature` is a call of its constructor and then of the object, ``Cholesky(upper=False)(input_x)``; `calls` is the
+    expression that the object returns, over both, `call`, `ops` and the conversions.  A class without constants may have
+    the function itself: ``Diag()`` and ``ops.diag``.  `doc` is by default that of the function.
+    """
+
+    signature: str
+    calls: str
+    doc: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.signature.partition("(")[0]
+
+
+def maker(row: Operator, ops: Any) -> Callable[..., Callable[..., Any]]:
+    """The function from constants to what an operator computes; `ops` has the functions that it may call."""
+    head, _, operands = row.signature.partition(")(")
+    inner = f"    def {row.name}({operands}:\n        return {row.calls}\n    return {row.name}\n"
+    text = f"def {head}):\n{inner}" if operands else f"def {row.name}():\n    return {row.calls}\n"
+    made: dict[str, Any] = {}
+    space = _spaces.setdefault("operators", {**_GLOBALS, "__name__": "autodiff_compiler.ops.operations", "ops": ops})
+    exec(compile(text, in_library(f"surface/{row.name}"), "exec", dont_inherit=True), space, made)
+    return made[row.name]  # type: ignore[no-any-return]
+
+
+def documented(row: Operator, ops: Any) -> str:
+    """The docstring of an operator class: how it is called, and what that gives."""
+    found = re.match(r"(ops|call)\.(\w+)", row.calls)
+    said = row.doc or (getattr({"ops": ops, "call": call}[found[1]], found[2]).__doc__ if found else "") or ""
+    first = inspect.cleandoc(said).partition("\n\n")[0]
+    return f"``{row.signature}``: {first}"
 
 
 def renamed(row: Row, signature: str) -> Row:
@@ -77,12 +115,16 @@ def _passed(signature: str) -> list[str]:
     return [*(p.arg for p in given.args), *rest, *(f"{p.arg}={p.arg}" for p in given.kwonlyargs)]
 
 
-#: What expressions and annotations may name; `axes` says that None and an empty tuple mean all axes.
+#: What expressions and annotations may name.
 _GLOBALS: dict[str, Any] = {
     "call": call,
-    "axes": all_if_none,
+    "all_if_none": all_if_none,
     "as_tensor": as_tensor,
     "dtype_of": dtype_of,
+    "float32": float32,
+    "float64": float64,
+    "int32": int32,
+    "int64": int64,
     "trace": trace,
     "Callable": Callable,
     "DType": DType,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import creation, elementwise, indexing, matrices, neural, reductions, shapes, special, vision
-from .row import Row, function, names_of, renamed
+from . import creation, elementwise, indexing, matrices, neural, operators, reductions, shapes, special, vision
+from .row import Operator, Row, function, names_of, renamed
 
-__all__ = ["MINT", "ROWS", "of_mint", "public"]
+__all__ = ["MINT", "OPERATORS", "ROWS", "of_mint", "public"]
 
 _SUBJECTS = (elementwise, special, reductions, shapes, creation, indexing, matrices, neural, vision)
 
@@ -23,6 +23,10 @@ for _row in {row.signature: row for row in ROWS.values()}.values():
         MINT[_row.mint.partition("(")[0]] = _row
     else:
         MINT |= dict.fromkeys(_row.mint.split(), _row)
+
+#: The rows of operator classes by name: their own, or that of the function which a class without constants applies.
+OPERATORS: dict[str, Operator | Row] = {row.name: row for row in operators.OPERATORS}
+OPERATORS |= {name: row for row in ROWS.values() for name in row.op.split()}
 
 
 class _Public:

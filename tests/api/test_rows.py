@@ -30,7 +30,7 @@ def test_examples_of_rows_run(name: str) -> None:
 
 def test_a_row_makes_a_function_as_if_it_were_written() -> None:
     row = Row(
-        "total(input, dim=None, keepdim=False, *, dtype=None)", "The sum.", "call.sum(input, axes(dim), dtype, keepdim)"
+        "total(input, dim=None, keepdim=False, *, dtype=None)", "The sum.", "call.sum(input, all_if_none(dim), dtype, keepdim)"
     )
     total = function(row, "some.module")
     assert str(inspect.signature(total)) == "(input, dim=None, keepdim=False, *, dtype=None)"
@@ -51,8 +51,8 @@ def test_by_default_a_row_calls_its_own_name_with_its_own_parameters() -> None:
 
 
 def test_renamed_parameters_are_renamed_in_what_is_called() -> None:
-    row = Row("all(input, axis=None, keep_dims=False)", calls="call.all(input, axes(axis), keep_dims)")
-    assert renamed(row, "all(input, dim=None, keepdim=False)").calls == "call.all(input, axes(dim), keepdim)"
+    row = Row("all(input, axis=None, keep_dims=False)", calls="call.all(input, all_if_none(axis), keep_dims)")
+    assert renamed(row, "all(input, dim=None, keepdim=False)").calls == "call.all(input, all_if_none(dim), keepdim)"
 
 
 @pytest.mark.parametrize("name", sorted(ROWS))
