@@ -19,13 +19,12 @@ from autodiff_compiler.ops.primitive import Primitive as Primitive
 from autodiff_compiler.ops.primitive import PrimitiveWithCheck as PrimitiveWithCheck
 from autodiff_compiler.ops.primitive import PrimitiveWithInfer as PrimitiveWithInfer
 from autodiff_compiler.ops.user_functions import PyFunc as PyFunc
-from autodiff_compiler.ops.matrices import addn as accumulate_n
+from autodiff_compiler.ops.math import addn as accumulate_n
 from autodiff_compiler.ops.aliases import adaptive_avg_pool2d_ext as adaptive_avg_pool2d_ext
 from autodiff_compiler.ops.aliases import add_ext as add_ext
 from autodiff_compiler.ops.linalg import addbmm as addbmm
-from autodiff_compiler.ops.matrices import addn as addn
+from autodiff_compiler.ops.math import addn as addn
 from autodiff_compiler.primitives.arithmetic import allclose as allclose
-from autodiff_compiler.ops.math import aminmax as aminmax
 from autodiff_compiler.primitives.summaries import argmax_with_value as argmax_with_value
 from autodiff_compiler.primitives.summaries import argmin_with_value as argmin_with_value
 from autodiff_compiler.ops.python_values import array_to_scalar as array_to_scalar
@@ -56,8 +55,6 @@ from autodiff_compiler.ops.in_place import clamp_ as clamp_
 from autodiff_compiler.primitives.conversion import clone as clone
 from autodiff_compiler.transforms.host import constexpr as constexpr
 from autodiff_compiler.ops.nn_func import cross_entropy as cross_entropy
-from autodiff_compiler.ops.sequence import ctc_greedy_decoder as ctc_greedy_decoder
-from autodiff_compiler.ops.sequence import ctc_loss as ctc_loss
 from autodiff_compiler.transforms.custom import custom_vjp as custom_vjp
 from autodiff_compiler.ops.python_values import deepcopy as deepcopy
 from autodiff_compiler.ops.aliases import depend as depend
@@ -74,11 +71,10 @@ from autodiff_compiler.ops.random import dropout as dropout
 from autodiff_compiler.ops.random import dropout1d as dropout1d
 from autodiff_compiler.ops.random import dropout2d as dropout2d
 from autodiff_compiler.ops.random import dropout3d as dropout3d
-from autodiff_compiler.ops.array import dsplit as dsplit
 from autodiff_compiler.ops.aliases import dtype as dtype
 from autodiff_compiler.ops.aliases import dyn_shape as dyn_shape
 from autodiff_compiler.ops.nn_func import embedding as embedding
-from autodiff_compiler.ops.special import eps as eps
+from autodiff_compiler.ops.math import eps as eps
 from autodiff_compiler.ops.in_place import erfinv_ as erfinv_
 from autodiff_compiler.ops.array import expand_as as expand_as
 from autodiff_compiler.ops.in_place import exponential_ as exponential_
@@ -103,7 +99,7 @@ from autodiff_compiler.ops.state import inplace_index_add as inplace_index_add
 from autodiff_compiler.ops.in_place import inplace_sigmoid as inplace_sigmoid
 from autodiff_compiler.ops.indexing import inplace_sub as inplace_sub
 from autodiff_compiler.primitives.normalization import instance_norm as instance_norm
-from autodiff_compiler.ops.matrices import intopk as intopk
+from autodiff_compiler.ops.math import intopk as intopk
 from autodiff_compiler.ops.python_values import is_ as is_
 from autodiff_compiler.ops.math import is_complex as is_complex
 from autodiff_compiler.primitives.conversion import is_contiguous as is_contiguous
@@ -254,7 +250,6 @@ from autodiff_compiler.ops.indexing import unique_with_pad as unique_with_pad
 from autodiff_compiler.transforms.grad import value_and_grad as value_and_grad
 from autodiff_compiler.transforms.vjp import vjp as vjp
 from autodiff_compiler.transforms.vmap import vmap as vmap
-from autodiff_compiler.ops.array import vsplit as vsplit
 from autodiff_compiler.ops.in_place import zero_ as zero_
 
 class ACos(Operation):
@@ -264,7 +259,7 @@ class Abs(Operation):
     """Absolute value of every element; its derivative at 0 is 0."""
     def __init__(self) -> None: ...
 class AccumulateNV2(Operation):
-    """The sum of several tensors of one shape."""
+    """``AccumulateNV2()``: The sum of several tensors of one shape."""
     def __init__(self) -> None: ...
 class Acosh(Operation):
     """Inverse hyperbolic cosine of every element: nan below 1, where the derivative is inf."""
@@ -276,16 +271,16 @@ class AdamWeightDecay(Operation):
     """One step of Adam without bias correction: ``p -= lr * (m / (sqrt(v) + epsilon) + decay * p)``."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class AdaptiveAvgPool2D(Operation):
-    """``AdaptiveAvgPool2D(output_size)(x)``: means of nearly equal parts of the last 2 dimensions."""
+    """``AdaptiveAvgPool2D(output_size)(x)``: Means of `output_size` nearly equal parts of the last 2 dimensions; None keeps a size."""
     def __init__(self, output_size: Any) -> None: ...
 class AdaptiveAvgPool3D(Operation):
-    """``AdaptiveAvgPool3D(output_size)(x)``: means of nearly equal parts of the last 3 dimensions."""
+    """``AdaptiveAvgPool3D(output_size)(x)``: Means of `output_size` nearly equal parts of the last 3 dimensions; None keeps a size."""
     def __init__(self, output_size: Any) -> None: ...
 class AdaptiveMaxPool2D(Operation):
-    """``AdaptiveMaxPool2D(output_size)(x)``: greatest elements of nearly equal parts, and their positions."""
+    """``AdaptiveMaxPool2D(output_size)(x)``: Greatest elements of nearly equal parts of the last 2 dimensions, with `return_indices` also their positions."""
     def __init__(self, output_size: Any) -> None: ...
 class AdaptiveMaxPool3D(Operation):
-    """``AdaptiveMaxPool3D()(x, output_size)``: greatest elements of nearly equal parts, and their positions."""
+    """``AdaptiveMaxPool3D()(x, output_size)``: Greatest elements of nearly equal parts of the last 3 dimensions, with `return_indices` also their positions."""
     def __init__(self) -> None: ...
 class Add(Operation):
     """``Add()(x, y)``: the sum of two tensors, which broadcast and are promoted to their common dtype."""
@@ -294,13 +289,13 @@ class AddN(Operation):
     """``AddN()(tensors)``: the sum of several tensors of one shape."""
     def __init__(self) -> None: ...
 class Addcdiv(Operation):
-    """x + value * tensor1 / tensor2."""
+    """input + value * tensor1 / tensor2."""
     def __init__(self) -> None: ...
 class Addcmul(Operation):
-    """x + value * tensor1 * tensor2."""
+    """input + value * tensor1 * tensor2."""
     def __init__(self) -> None: ...
 class AffineGrid(Operation):
-    """``AffineGrid(align_corners=False)(theta, size)``: coordinates for grid sampling; see `ops.affine_grid`."""
+    """``AffineGrid(align_corners=False)(theta, size)``: Coordinates for `grid_sample`: a grid of `size` mapped by theta [batch, n, n + 1]."""
     def __init__(self, align_corners: bool = False) -> None: ...
 class Angle(Operation):
     """0 for numbers from 0 on, pi for negative ones; nan stays. Its derivative is 0."""
@@ -357,7 +352,7 @@ class ApplyRMSProp(Operation):
     """One step of RMSProp: ``s = decay * s + (1 - decay) * g**2``; ``m = momentum * m + lr * g / sqrt(s + epsilon)``."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ApproximateEqual(Operation):
-    """``ApproximateEqual(tolerance=1e-5)(x, y)``: whether |x - y| < tolerance."""
+    """``ApproximateEqual(tolerance=1e-05)(x, y)``: Whether |x - y| < tolerance."""
     def __init__(self, tolerance: Any = 1e-05) -> None: ...
 class ArgMaxWithValue(Operation):
     """``ArgMaxWithValue(axis=0, keep_dims=False)(x)``: the index (int32) of the greatest element, and that element."""
@@ -402,10 +397,10 @@ class AvgPool3D(Operation):
     """``AvgPool3D(kernel_size=1, strides=1, ...)(x)``: `AvgPool` over the last 3 dimensions."""
     def __init__(self, kernel_size: Any = 1, strides: Any = 1, pad_mode: str = 'valid', pad: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int = 0, data_format: str = 'NCDHW') -> None: ...
 class BCEWithLogitsLoss(Operation):
-    """``BCEWithLogitsLoss(reduction="mean")(logits, target, weight=None, pos_weight=None)``: binary cross entropy."""
+    """``BCEWithLogitsLoss(reduction='mean')(predict, target, weight=None, pos_weight=None)``: Binary cross entropy of sigmoid(input), without overflow; `pos_weight` multiplies the part of the positives."""
     def __init__(self, reduction: str = 'mean') -> None: ...
 class BartlettWindow(Operation):
-    """``BartlettWindow(periodic=True, dtype=float32)(n)``: a triangular window."""
+    """``BartlettWindow(periodic=True, dtype=float32)(n)``: A triangular window, float32 by default; see NumPy's `bartlett`."""
     def __init__(self, periodic: bool = True, dtype: Any = ...) -> None: ...
 class BatchMatMul(Operation):
     """``BatchMatMul(transpose_a=False, transpose_b=False)(x, y)``: matrix products of batches, as `MatMul`."""
@@ -414,10 +409,10 @@ class BatchNorm(Operation):
     """``BatchNorm(is_training=False, ...)(x, scale, bias, mean, variance)``: normalization per channel."""
     def __init__(self, is_training: bool = False, epsilon: float = 1e-05, momentum: float = 0.1, data_format: str = 'NCHW') -> None: ...
 class BatchToSpace(Operation):
-    """``BatchToSpace(block_size, crops)(x)``: `BatchToSpaceND` with square blocks of 2 dimensions."""
+    """``BatchToSpace(block_size, crops)(x)``: The inverse of `space_to_batch_nd`: the batch gathered to blocks, the borders of the result cropped."""
     def __init__(self, block_size: Any, crops: Any) -> None: ...
 class BatchToSpaceND(Operation):
-    """``BatchToSpaceND(block_shape, crops)(x)``: the inverse of `SpaceToBatchND`, its borders cropped."""
+    """``BatchToSpaceND(block_shape, crops)(x)``: The inverse of `space_to_batch_nd`: the batch gathered to blocks, the borders of the result cropped."""
     def __init__(self, block_shape: Any, crops: Any) -> None: ...
 class Bernoulli(Operation):
     """``Bernoulli(seed=-1, offset=0)(x, p)``: 1 with probability p, else 0, in the shape and dtype of x."""
@@ -462,7 +457,7 @@ class BiasAdd(Operation):
     """``BiasAdd(data_format="NCHW")(x, bias)``: x [batch, channels, ...] plus one number per channel."""
     def __init__(self, data_format: str = 'NCHW') -> None: ...
 class BinaryCrossEntropy(Operation):
-    """``BinaryCrossEntropy(reduction="mean")(probabilities, labels, weight=None)``: see `ops.binary_cross_entropy`."""
+    """``BinaryCrossEntropy(reduction='mean')(logits, labels, weight=None)``: Cross entropy of probabilities against labels from 0 to 1; finite at 0 and 1."""
     def __init__(self, reduction: str = 'mean') -> None: ...
 class Bincount(Operation):
     """``Bincount()(array, size, weights)``: the sums of the weights per number 0 ... size - 1."""
@@ -477,13 +472,13 @@ class BitwiseXor(Operation):
     """Bits set in exactly one of two integers; of bools `logical_xor`."""
     def __init__(self) -> None: ...
 class BlackmanWindow(Operation):
-    """``BlackmanWindow(periodic=True, dtype=float32)(n)``: a Blackman window."""
+    """``BlackmanWindow(periodic=True, dtype=float32)(n)``: A Blackman window, float32 by default; see NumPy's `blackman`."""
     def __init__(self, periodic: bool = True, dtype: Any = ...) -> None: ...
 class BoundingBoxDecode(Operation):
-    """``BoundingBoxDecode(max_shape, ...)(anchor_box, deltas)``: see `ops.bounding_box_decode`."""
+    """``BoundingBoxDecode(max_shape, means=(0.0,) * 4, stds=(1.0,) * 4, wh_ratio_clip=0.016)(anchor, deltas)``: Anchors [boxes, 4] moved by `deltas`, as `bounding_box_encode` makes them, and cut off at an image's borders."""
     def __init__(self, max_shape: Any, means: Any = (0.0, 0.0, 0.0, 0.0), stds: Any = (1.0, 1.0, 1.0, 1.0), wh_ratio_clip: Any = 0.016) -> None: ...
 class BoundingBoxEncode(Operation):
-    """``BoundingBoxEncode(means, stds)(anchor_box, groundtruth_box)``: see `ops.bounding_box_encode`."""
+    """``BoundingBoxEncode(means=(0.0,) * 4, stds=(1.0,) * 4)(anchor, truth)``: How anchors [boxes, 4] must be moved to become other boxes: (dx, dy, dw, dh) minus `means`, divided by `stds`."""
     def __init__(self, means: Any = (0.0, 0.0, 0.0, 0.0), stds: Any = (1.0, 1.0, 1.0, 1.0)) -> None: ...
 class BroadcastTo(Operation):
     """``BroadcastTo(shape)(x)``: the tensor broadcast to a shape; -1 keeps a size."""
@@ -492,10 +487,10 @@ class Bucketize(Operation):
     """``Bucketize(boundaries)(x)``: the bucket (int32) of each element; a boundary is in the bucket after it."""
     def __init__(self, boundaries: Any) -> None: ...
 class CTCGreedyDecoder(Operation):
-    """``CTCGreedyDecoder(merge_repeated=True)(inputs, sequence_length)``: see `ops.ctc_greedy_decoder`."""
+    """``CTCGreedyDecoder(merge_repeated=True)(inputs, sequence_length)``: The likeliest class at every time without the blank, which is the last class; eager code only."""
     def __init__(self, merge_repeated: bool = True) -> None: ...
 class CTCLossV2(Operation):
-    """``CTCLossV2(blank=0, reduction="none", zero_infinity=False)(...)``: see `ops.ctc_loss`."""
+    """``CTCLossV2(blank=0, reduction='none', zero_infinity=False)(log_probs, targets, input_lengths, target_lengths)``: -log of the sum of the probabilities of all alignments, and the logarithms of the sums over their beginnings."""
     def __init__(self, blank: Any = 0, reduction: str = 'none', zero_infinity: bool = False) -> None: ...
 class Cast(Operation):
     """``Cast()(x, dtype)``: the same numbers in another dtype."""
@@ -504,7 +499,7 @@ class Cauchy(Operation):
     """``Cauchy(size, median=0.0, sigma=1.0)()``: random numbers of the Cauchy distribution."""
     def __init__(self, size: Any, median: Any = 0.0, sigma: Any = 1.0) -> None: ...
 class Cdist(Operation):
-    """``Cdist(p=2.0)(x1, x2)``: distances of order p between all points of two sets."""
+    """``Cdist(p=2.0)(x, y)``: Distances [..., n, m] of order p between the points x1 [..., n, d] and x2 [..., m, d]; p is from 0 to inf."""
     def __init__(self, p: Any = 2.0) -> None: ...
 class CeLU(Operation):
     """``CeLU(alpha=1.0)(x)``: x where it is positive, else alpha * (exp(x / alpha) - 1)."""
@@ -516,19 +511,19 @@ class ChannelShuffle(Operation):
     """``ChannelShuffle(group)(x)``: [..., channels, height, width] with the channels of all groups interleaved."""
     def __init__(self, group: Any) -> None: ...
 class CheckValid(Operation):
-    """``CheckValid()(bboxes, img_metas)``: which boxes lie in an image."""
+    """``CheckValid()(bboxes, img_metas)``: Which boxes (x0, y0, x1, y1) lie in an image of the sizes (height, width), each times the third number."""
     def __init__(self) -> None: ...
 class Cholesky(Operation):
-    """``Cholesky(upper=False)(x)``: lower triangular L with L @ L.T = x, or L.T; see `ops.cholesky`."""
+    """``Cholesky(upper=False)(input_x)``: Lower triangular L with L @ L.T = input_x, or L.T if `upper`; LinAlgError if it is not positive definite."""
     def __init__(self, upper: bool = False) -> None: ...
 class CholeskyInverse(Operation):
-    """``CholeskyInverse(upper=False)(x)``: the inverse of a, from its Cholesky factor x."""
+    """``CholeskyInverse(upper=False)(x)``: The inverse of a, from its Cholesky factor."""
     def __init__(self, upper: bool = False) -> None: ...
 class CholeskySolve(Operation):
-    """``CholeskySolve(upper=False)(x1, x2)``: x with a @ x = x1, from the Cholesky factor x2 of a."""
+    """``CholeskySolve(upper=False)(x1, x2)``: x with a @ x = input, from the Cholesky factor `input2` of a."""
     def __init__(self, upper: bool = False) -> None: ...
 class Col2Im(Operation):
-    """``Col2Im(kernel_size, dilation=1, padding=0, stride=1)(x, output_size)``: images as sums of their windows."""
+    """``Col2Im(kernel_size, dilation=1, padding=0, stride=1)(x, output_size)``: Images [N, C, H, W] as the sum of their windows, given as [N, C, kernel places, windows]."""
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None: ...
 class Concat(Operation):
     """``Concat(axis=0)(tensors)``: tensors joined along an existing dimension."""
@@ -564,7 +559,7 @@ class CountNonZero(Operation):
     """``CountNonZero(dims=None)(x)``: how many elements over axes differ from 0 (int64)."""
     def __init__(self, dims: Any = None) -> None: ...
 class CropAndResize(Operation):
-    """``CropAndResize(...)(image, boxes, box_indices, crop_size)``: see `ops.crop_and_resize`."""
+    """``CropAndResize(method='bilinear', extrapolation_value=0.0)(x, boxes, index, size)``: Parts of images [batch, height, width, channels], each resized to `crop_size`: [boxes, ..., ..., channels]."""
     def __init__(self, method: str = 'bilinear', extrapolation_value: Any = 0.0) -> None: ...
 class Cross(Operation):
     """``Cross(dim=-65530)(x1, x2)``: cross products along a dimension of size 3, by default the first one that has it."""
@@ -576,16 +571,16 @@ class CumSum(Operation):
     """``CumSum(exclusive=False, reverse=False)(x, axis)``: the running sum along an axis."""
     def __init__(self, exclusive: bool = False, reverse: bool = False) -> None: ...
 class Cummax(Operation):
-    """``Cummax(axis)(x)``: the running maximum along an axis, and its positions."""
+    """``Cummax(axis)(x)``: The greatest element so far along an axis, and its index (int64): of several the last."""
     def __init__(self, axis: Any) -> None: ...
 class Cummin(Operation):
-    """``Cummin(axis)(x)``: the running minimum along an axis, and its positions."""
+    """``Cummin(axis)(x)``: The smallest element so far along an axis, and its index (int64): of several the last."""
     def __init__(self, axis: Any) -> None: ...
 class CumulativeLogsumexp(Operation):
     """``CumulativeLogsumexp(exclusive=False, reverse=False)(x, axis)``: log of the running sum of exp(x)."""
     def __init__(self, exclusive: bool = False, reverse: bool = False) -> None: ...
 class DType(Operation):
-    """The dtype of a tensor."""
+    """``DType()``: The dtype of a tensor."""
     def __init__(self) -> None: ...
 class DataFormatDimMap(Operation):
     """``DataFormatDimMap(src_format="NHWC", dst_format="NCHW")(x)``: dimension numbers of one layout in another."""
@@ -597,7 +592,7 @@ class Dense(Operation):
     """``Dense()(x, weight, bias=None)``: x @ weight.T + bias, along the last dimension."""
     def __init__(self) -> None: ...
 class Depend(Operation):
-    """The value. Effects need no such help to keep their order: it is that of the program."""
+    """``Depend()``: The value. Effects need no such help to keep their order: it is that of the program."""
     def __init__(self) -> None: ...
 class DepthToSpace(Operation):
     """``DepthToSpace(block_size)(x)``: channels [N, C, H, W] moved into blocks of the image."""
@@ -606,7 +601,7 @@ class DepthwiseConv2dNative(Operation):
     """``DepthwiseConv2dNative(channel_multiplier, kernel_size, ...)(x, weight)``: every channel by filters of its own."""
     def __init__(self, channel_multiplier: int, kernel_size: Any, mode: int = 3, pad_mode: str = 'valid', pad: Any = 0, stride: Any = 1, dilation: Any = 1, group: int = 1) -> None: ...
 class Diag(Operation):
-    """A tensor of twice the dimensions with `input` where both halves of the index agree, and zeros elsewhere."""
+    """``Diag()``: A tensor of twice the dimensions with `input` where both halves of the index agree, and zeros elsewhere."""
     def __init__(self) -> None: ...
 class DiagPart(Operation):
     """``DiagPart()(x)``: the diagonal ``x[i, j, ..., i, j, ...]`` of a tensor of shape [*sizes, *sizes]."""
@@ -615,7 +610,7 @@ class Digamma(Operation):
     """Derivative of `lgamma` for every element; it has poles at 0, -1, -2, ..."""
     def __init__(self) -> None: ...
 class Div(Operation):
-    """True quotient of two tensors; integers become float32 first, a zero divisor gives inf or nan."""
+    """True quotient; integers become float32 first."""
     def __init__(self) -> None: ...
 class DivNoNan(Operation):
     """``DivNoNan()(x, y)``: x / y, and 0 where y is 0."""
@@ -630,10 +625,10 @@ class Dropout3D(Operation):
     """``Dropout3D(keep_prob=0.5)(x)``: dropout of whole channels [N, C, D, H, W], and the mask (bools)."""
     def __init__(self, keep_prob: Any = 0.5) -> None: ...
 class DynamicShape(Operation):
-    """``DynamicShape(dtype="int64")(x)``: the shape as a tensor."""
+    """``DynamicShape(dtype='int64')(x)``: the shape as a tensor."""
     def __init__(self, dtype: str = 'int64') -> None: ...
 class Einsum(Operation):
-    """``Einsum(equation)(tensors)``: sums of products over named dimensions, as `ops.einsum`."""
+    """``Einsum(equation)(inputs)``: sums of products over named dimensions, as `ops.einsum`."""
     def __init__(self, equation: Any) -> None: ...
 class Elu(Operation):
     """``Elu(alpha=1.0)(x)``: x where it is positive, else alpha * (exp(x) - 1)."""
@@ -642,7 +637,7 @@ class EmbeddingLookup(Operation):
     """``EmbeddingLookup()(params, indices, offset)``: rows by index - offset; zeros where that is out of range."""
     def __init__(self) -> None: ...
 class Eps(Operation):
-    """The distance from 1 to the next float of x's dtype, in x's shape. DTypeError: no floats."""
+    """``Eps()``: The distance from 1 to the next float of x's dtype, in x's shape. DTypeError: no floats."""
     def __init__(self) -> None: ...
 class Equal(Operation):
     """Whether two elements are equal (nan is not)."""
@@ -696,7 +691,7 @@ class Fills(Operation):
     """`value` in the shape and dtype of x."""
     def __init__(self) -> None: ...
 class Flatten(Operation):
-    """The dimensions from `start_dim` to `end_dim` made one; a tensor with less than two stays in one dimension."""
+    """``Flatten()``: The dimensions from `start_dim` to `end_dim` made one; a tensor with less than two stays in one dimension."""
     def __init__(self) -> None: ...
 class FloatStatus(Operation):
     """``FloatStatus()(x)``: 1 if any element is infinite or nan, else 0: float32 [1]."""
@@ -735,7 +730,7 @@ class GatherNd(Operation):
     """The elements (or slices) at the indices in the last dimension of `indices`."""
     def __init__(self) -> None: ...
 class GatherV2(Operation):
-    """``GatherV2()(x, indices, axis)``: slices along an axis; the shape of `indices` replaces the axis."""
+    """``GatherV2()(x, index, axis)``: slices along an axis; the shape of `indices` replaces the axis."""
     def __init__(self) -> None: ...
 class Gcd(Operation):
     """Greatest common divisor of two integers, never negative; of zeros it is 0."""
@@ -747,10 +742,10 @@ class Gelu(Operation):
     """``Gelu()(x)``: the approximation of gelu by tanh."""
     def __init__(self) -> None: ...
 class Geqrf(Operation):
-    """Packed QR: r and, below the diagonal, the vectors of the Householder reflections that make q; and their factors."""
+    """``Geqrf()``: Packed QR: r and, below the diagonal, the vectors of the Householder reflections that make q; and their factors."""
     def __init__(self) -> None: ...
 class Ger(Operation):
-    """Products of every element of a and every element of b, both flat: [i, j] is a[i] * b[j]."""
+    """Products of every element of `input` and every element of `vec2`: a matrix."""
     def __init__(self) -> None: ...
 class Greater(Operation):
     """Whether x > y, element by element."""
@@ -765,7 +760,7 @@ class GridSampler3D(Operation):
     """``GridSampler3D(...)(x, grid)``: x [N, C, D, H, W] sampled at coordinates; see `ops.grid_sample`."""
     def __init__(self, interpolation_mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool = False) -> None: ...
 class HShrink(Operation):
-    """``HShrink(lambd=0.5)(x)``: x, but 0 from -lambd to lambd."""
+    """``HShrink(lambd=0.5)(input_x)``: x, but 0 from -lambd to lambd."""
     def __init__(self, lambd: Any = 0.5) -> None: ...
 class HSigmoid(Operation):
     """(x + 3) / 6 between 0 and 1; its derivative at -3 and 3 is 0."""
@@ -774,10 +769,10 @@ class HSwish(Operation):
     """x * hardsigmoid(x); its derivative at -3 is 0, at 3 it is 1."""
     def __init__(self) -> None: ...
 class HammingWindow(Operation):
-    """``HammingWindow(periodic=True, alpha=0.54, beta=0.46, dtype=float32)(n)``: a Hamming window."""
+    """``HammingWindow(periodic=True, alpha=0.54, beta=0.46, dtype=float32)(n)``: alpha - beta cos(2 pi i / n): with these coefficients a Hamming window, float32 by default."""
     def __init__(self, periodic: bool = True, alpha: Any = 0.54, beta: Any = 0.46, dtype: Any = ...) -> None: ...
 class Heaviside(Operation):
-    """0 below 0, 1 above, `values` at 0; nan stays. Its derivative for x is 0."""
+    """0 for negative elements, 1 for positive ones, `values` for zeros."""
     def __init__(self) -> None: ...
 class Histogram(Operation):
     """``Histogram(bins=100, min=0.0, max=0.0)(x)``: how many numbers lie in each bin (int32)."""
@@ -786,7 +781,7 @@ class Hypot(Operation):
     """sqrt(x*x + y*y), without overflow; at (0, 0), where it has none, all its derivatives count as 0."""
     def __init__(self) -> None: ...
 class IOU(Operation):
-    """``IOU(mode="iou")(anchor_boxes, gt_boxes)``: overlaps of boxes; see `ops.iou`."""
+    """``IOU(mode='iou')(anchor_boxes, gt_boxes)``: Overlaps [gt boxes, anchor boxes] of boxes (x0, y0, x1, y1), whose last elements belong to them."""
     def __init__(self, mode: str = 'iou') -> None: ...
 class Identity(Operation):
     """``Identity()(x)``: a new tensor with the elements of x."""
@@ -807,10 +802,10 @@ class Imag(Operation):
     """Zeros: all numbers are real."""
     def __init__(self) -> None: ...
 class InTopK(Operation):
-    """``InTopK(k)(x1, x2)``: whether the class x2 of each row of x1 is among its k greatest."""
+    """``InTopK(k)(x1, x2)``: Whether the class x2 of each row of x1 is among its k greatest: fewer than k are greater."""
     def __init__(self, k: Any) -> None: ...
 class IndexAdd(Operation):
-    """``IndexAdd(axis, ...)(x, indices, y)``: x with the slices of y added along an axis."""
+    """``IndexAdd(axis, use_lock=True, check_index_bound=True)(x, i, y)``: x with the slices of y added along an axis."""
     def __init__(self, axis: Any, use_lock: bool = True, check_index_bound: bool = True) -> None: ...
 class IndexFill(Operation):
     """The tensor with the slices at the positions in `index` along an axis filled with one value."""
@@ -819,19 +814,19 @@ class IndexPut(Operation):
     """``IndexPut(accumulate=0)(x1, x2, indices)``: x1 with ``x1[indices]`` replaced by x2, or raised by it."""
     def __init__(self, accumulate: Any = 0) -> None: ...
 class InplaceAdd(Operation):
-    """``InplaceAdd(indices)(x, v)``: a new tensor, x with v added to the rows at `indices`."""
+    """``InplaceAdd(indices)(x, v)``: The tensor with `v` added to the rows at the given positions: a new tensor, despite the name."""
     def __init__(self, indices: Any) -> None: ...
 class InplaceIndexAdd(Operation):
     """Adds the slices of `updates` to a Parameter at the given positions along an axis."""
     def __init__(self, axis: int) -> None: ...
 class InplaceSub(Operation):
-    """``InplaceSub(indices)(x, v)``: a new tensor, x with v subtracted from the rows at `indices`."""
+    """``InplaceSub(indices)(x, v)``: The tensor with `v` subtracted from the rows at the given positions: a new tensor, despite the name."""
     def __init__(self, indices: Any) -> None: ...
 class InplaceUpdate(Operation):
-    """``InplaceUpdate(indices)(x, v)``: a new tensor, x with the rows at `indices` replaced by v."""
+    """``InplaceUpdate(indices)(x, v)``: The tensor with the rows at the given positions replaced by those of `v`: a new tensor, despite the name."""
     def __init__(self, indices: Any) -> None: ...
 class InplaceUpdateV2(Operation):
-    """``InplaceUpdateV2()(x, indices, v)``: a new tensor, x with the rows at `indices` replaced by v."""
+    """``InplaceUpdateV2()(x, indices, v)``: The tensor with the rows at the given positions replaced by those of `v`: a new tensor, despite the name."""
     def __init__(self) -> None: ...
 class Inv(Operation):
     """1 / x for every element: inf at 0."""
@@ -843,7 +838,7 @@ class InvertPermutation(Operation):
     """``InvertPermutation()(x)``: the inverse of a permutation of 0 ... n - 1."""
     def __init__(self) -> None: ...
 class IsClose(Operation):
-    """``IsClose(rtol=1e-5, atol=1e-8, equal_nan=False)(x, y)``: whether |x - y| <= atol + rtol * |y|."""
+    """``IsClose(rtol=1e-05, atol=1e-08, equal_nan=False)(x, y)``: whether |x - y| <= atol + rtol * |y|."""
     def __init__(self, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> None: ...
 class IsFinite(Operation):
     """Whether each element is finite: neither infinite nor nan."""
@@ -855,7 +850,7 @@ class IsNan(Operation):
     """Whether each element is nan."""
     def __init__(self) -> None: ...
 class KLDivLoss(Operation):
-    """``KLDivLoss(reduction="mean")(logits, labels)``: labels * (log(labels) - logits)."""
+    """``KLDivLoss(reduction='mean')(logits, labels)``: labels * (log(labels) - logits); reduction "batchmean" divides the sum by the first dimension."""
     def __init__(self, reduction: str = 'mean') -> None: ...
 class L2Loss(Operation):
     """``L2Loss()(x)``: half the sum of squares of all elements."""
@@ -864,7 +859,7 @@ class L2Normalize(Operation):
     """``L2Normalize(axis=0, epsilon=1e-4)(x)``: x / sqrt(max(sum of squares along axes, epsilon))."""
     def __init__(self, axis: Any = 0, epsilon: float = 0.0001) -> None: ...
 class LRN(Operation):
-    """``LRN(...)(x)``: local response normalization over neighbouring channels; see `ops.lrn`."""
+    """``LRN(depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region='ACROSS_CHANNELS')(x)``: Local response normalization over 2 depth_radius + 1 neighbouring channels."""
     def __init__(self, depth_radius: Any = 5, bias: Any = 1.0, alpha: Any = 1.0, beta: Any = 0.5, norm_region: str = 'ACROSS_CHANNELS') -> None: ...
 class LayerNorm(Operation):
     """``LayerNorm(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)(x, gamma, beta)``: y, mean, variance."""
@@ -876,10 +871,10 @@ class LeftShift(Operation):
     """Bits of an integer moved up; 0 once the shift reaches the width."""
     def __init__(self) -> None: ...
 class Lerp(Operation):
-    """x + weight * (end - x), element by element."""
+    """input + weight * (end - input), element by element."""
     def __init__(self) -> None: ...
 class LerpScalar(Operation):
-    """x + weight * (end - x), element by element."""
+    """input + weight * (end - input), element by element."""
     def __init__(self) -> None: ...
 class Less(Operation):
     """Whether x < y, element by element."""
@@ -906,13 +901,13 @@ class LogNormalReverse(Operation):
     """``LogNormalReverse(mean=1.0, std=2.0)(x)``: random numbers whose logarithms are normal, in the shape of x."""
     def __init__(self, mean: Any = 1.0, std: Any = 2.0) -> None: ...
 class LogSoftmax(Operation):
-    """``LogSoftmax(axis=-1)(x)``: the logarithm of softmax along an axis, without overflow."""
+    """``LogSoftmax(axis=-1)(logits)``: the logarithm of softmax along an axis, without overflow."""
     def __init__(self, axis: Any = -1) -> None: ...
 class LogSoftmaxExt(Operation):
     """``LogSoftmaxExt()(x, dim=-1)``: the logarithm of softmax along a dimension."""
     def __init__(self) -> None: ...
 class LogSpace(Operation):
-    """``LogSpace(steps=10, base=10, dtype=float32)(start, end)``: `base` to the powers of equidistant numbers."""
+    """``LogSpace(steps=10, base=10, dtype=float32)(start, end)``: `base` to the powers of `linspace(start, end, steps)`; float32 by default."""
     def __init__(self, steps: Any = 10, base: Any = 10, dtype: Any = ...) -> None: ...
 class LogicalAnd(Operation):
     """Whether both bools hold; numbers hold where they are not zero."""
@@ -930,10 +925,10 @@ class Logit(Operation):
     """``Logit(eps=-1.0)(x)``: log(x / (1 - x)); with eps >= 0 elements are first clamped to eps ... 1 - eps."""
     def __init__(self, eps: Any = -1.0) -> None: ...
 class LowerBound(Operation):
-    """``LowerBound(out_type="int32")(sorted_x, values)``: how many elements of sorted rows are less than each value."""
+    """``LowerBound(out_type='int32')(x, values)``: how many elements of sorted rows are less than each value."""
     def __init__(self, out_type: str = 'int32') -> None: ...
 class LpNorm(Operation):
-    """``LpNorm(axis, p=2, keep_dims=False, ...)(x)``: the p-norm of the vectors along axes."""
+    """``LpNorm(axis, p=2, keep_dims=False, epsilon=1e-12)(x)``: the p-norm of the vectors along axes."""
     def __init__(self, axis: Any, p: Any = 2, keep_dims: bool = False, epsilon: Any = 1e-12) -> None: ...
 class Lstsq(Operation):
     """``Lstsq(fast=True, l2_regularizer=0.0)(x, a)``: least squares, see `ops.lstsq`; ValueError for a regularizer."""
@@ -942,7 +937,7 @@ class LuSolve(Operation):
     """x with a @ x = b, from a's LU decomposition: both triangles in one matrix, and row exchanges counted from 1."""
     def __init__(self) -> None: ...
 class LuUnpack(Operation):
-    """``LuUnpack(unpack_data=True, unpack_pivots=True)(data, pivots)``: p, l, u; see `ops.lu_unpack`."""
+    """``LuUnpack(unpack_data=True, unpack_pivots=True)(data, pivots)``: p, l, u with a = p @ l @ u, from a's LU decomposition and its row exchanges, counted from 1."""
     def __init__(self, unpack_data: bool = True, unpack_pivots: bool = True) -> None: ...
 class MaskedFill(Operation):
     """``MaskedFill()(x, mask, value)``: x with `value` where the mask holds."""
@@ -963,10 +958,10 @@ class MatrixDeterminant(Operation):
     """Determinants of square matrices; the derivative is defined where they are singular too, its own is not."""
     def __init__(self) -> None: ...
 class MatrixDiagPartV3(Operation):
-    """``MatrixDiagPartV3(align="RIGHT_LEFT")(x, k, padding_value)``: see `ops.matrix_diag_part`."""
+    """``MatrixDiagPartV3(align='RIGHT_LEFT')(x, k, padding_value)``: The diagonals k, or k[0] to k[1], of matrices; several as rows of one length, filled up with `padding_value`."""
     def __init__(self, align: str = 'RIGHT_LEFT') -> None: ...
 class MatrixDiagV3(Operation):
-    """``MatrixDiagV3(align="RIGHT_LEFT")(x, k, num_rows, num_cols, padding_value)``: see `ops.matrix_diag`."""
+    """``MatrixDiagV3(align='RIGHT_LEFT')(x, k, num_rows, num_cols, padding_value)``: Matrices with the given diagonals k, or k[0] to k[1], and `padding_value` elsewhere."""
     def __init__(self, align: str = 'RIGHT_LEFT') -> None: ...
 class MatrixExp(Operation):
     """The matrix exponential of square matrices."""
@@ -975,13 +970,13 @@ class MatrixInverse(Operation):
     """``MatrixInverse(adjoint=False)(x)``: the inverse of square matrices, or of their transposes."""
     def __init__(self, adjoint: bool = False) -> None: ...
 class MatrixPower(Operation):
-    """``MatrixPower(n)(x)``: a square matrix times itself, n times; of its inverse for negative n."""
+    """``MatrixPower(n)(x)``: A square matrix times itself, n times; of its inverse for negative n, the identity for 0."""
     def __init__(self, n: Any) -> None: ...
 class MatrixSetDiagV3(Operation):
-    """``MatrixSetDiagV3(align="RIGHT_LEFT")(x, diagonal, k)``: see `ops.matrix_set_diag`."""
+    """``MatrixSetDiagV3(align='RIGHT_LEFT')(x, diagonal, k)``: Matrices with other numbers in the diagonals k, or k[0] to k[1]."""
     def __init__(self, align: str = 'RIGHT_LEFT') -> None: ...
 class MatrixSolve(Operation):
-    """``MatrixSolve(adjoint=False)(matrix, rhs)``: x with matrix @ x = rhs, or matrix.T @ x = rhs."""
+    """``MatrixSolve(adjoint=False)(matrix, rhs)``: x with matrix @ x = rhs, or matrix.T @ x = rhs if `adjoint`."""
     def __init__(self, adjoint: bool = False) -> None: ...
 class MatrixTriangularSolve(Operation):
     """``MatrixTriangularSolve(lower=True, adjoint=False)(matrix, rhs)``: x with matrix @ x = rhs for one triangle."""
@@ -1008,13 +1003,13 @@ class Median(Operation):
     """``Median(global_median=False, axis=0, keep_dims=False, ignore_nan=False)(x)``: the lower median and its index."""
     def __init__(self, global_median: bool = False, axis: int = 0, keep_dims: bool = False, ignore_nan: bool = False) -> None: ...
 class Meshgrid(Operation):
-    """``Meshgrid(indexing="xy")(vectors)``: the coordinates of a grid over vectors, one tensor for each."""
+    """``Meshgrid(indexing='xy')(inputs)``: The coordinates of a grid over vectors, one tensor for each; "xy" exchanges the first two dimensions of "ij"."""
     def __init__(self, indexing: str = 'xy') -> None: ...
 class Minimum(Operation):
     """``Minimum()(x, y)``: the smaller element of two tensors; nan if either is, at a tie the cotangent is halved."""
     def __init__(self) -> None: ...
 class MirrorPad(Operation):
-    """``MirrorPad(mode="REFLECT")(x, paddings)``: x mirrored by one pair of widths per dimension."""
+    """``MirrorPad(mode='REFLECT')(x, paddings)``: x mirrored by one pair of widths per dimension."""
     def __init__(self, mode: str = 'REFLECT') -> None: ...
 class Mish(Operation):
     """x * tanh(softplus(x))."""
@@ -1032,7 +1027,7 @@ class MulNoNan(Operation):
     """``MulNoNan()(x, y)``: x * y, and 0 where y is 0, whatever x is."""
     def __init__(self) -> None: ...
 class MultiMarginLoss(Operation):
-    """``MultiMarginLoss(p=1, margin=1.0, reduction="mean")(x, target, weight=None)``: see `ops.multi_margin_loss`."""
+    """``MultiMarginLoss(p=1, margin=1.0, reduction='mean')(inputs, target, weight=None)``: The mean over the other classes of max(0, margin - input[target] + input[class]) ** p."""
     def __init__(self, p: Any = 1, margin: Any = 1.0, reduction: str = 'mean') -> None: ...
 class Multinomial(Operation):
     """``Multinomial(seed=0, seed2=0, dtype=int32)(weights, n)``: positions drawn in proportion to weights."""
@@ -1041,13 +1036,13 @@ class MultinomialWithReplacement(Operation):
     """``MultinomialWithReplacement(numsamples, replacement=False)(weights, seed, offset)``: positions (int64)."""
     def __init__(self, numsamples: int, replacement: bool = False) -> None: ...
 class Mvlgamma(Operation):
-    """``Mvlgamma(p)(x)``: the logarithm of the multivariate gamma function of dimension p."""
+    """``Mvlgamma(p)(x)``: Logarithm of the multivariate gamma function of dimension p, for elements above (p - 1) / 2."""
     def __init__(self, p: Any) -> None: ...
 class NLLLoss(Operation):
     """``NLLLoss(reduction="mean", ignore_index=-100)(logits, labels, weight)``: the loss, and the sum of the weights."""
     def __init__(self, reduction: str = 'mean', ignore_index: int = -100) -> None: ...
 class NanToNum(Operation):
-    """``NanToNum(nan=None, posinf=None, neginf=None)(x)``: nan and infinities replaced; see `ops.nan_to_num`."""
+    """``NanToNum(nan=None, posinf=None, neginf=None)(x)``: nan replaced by `nan` (0) and infinities by `posinf` and `neginf` (the greatest and smallest finite number)."""
     def __init__(self, nan: Any = None, posinf: Any = None, neginf: Any = None) -> None: ...
 class Neg(Operation):
     """The negative of every element."""
@@ -1080,10 +1075,10 @@ class Orgqr(Operation):
     """The first columns of q, as many as `input` has, from what `geqrf` packed: reflections and their factors."""
     def __init__(self) -> None: ...
 class Ormqr(Operation):
-    """``Ormqr(left=True, transpose=False)(x, tau, other)``: q @ other from packed reflections; see `ops.ormqr`."""
+    """``Ormqr(left=True, transpose=False)(x, tau, other)``: q @ other (q.T with `transpose`, or other @ q unless `left`), from what `geqrf` packed."""
     def __init__(self, left: bool = True, transpose: bool = False) -> None: ...
 class PReLU(Operation):
-    """x where it is positive, else weight * x; one weight per channel (axis 1), or one for all."""
+    """x where it is positive, else weight * x (at 0 too); one weight per channel (axis 1), or one for all."""
     def __init__(self) -> None: ...
 class Pack(Operation):
     """``Pack(axis=0)(tensors)``: MindSpore's older name of `Stack`."""
@@ -1095,31 +1090,31 @@ class PadV3(Operation):
     """``PadV3(mode="constant", paddings_contiguous=True)(x, paddings, value=None)``: see `ops.pad`."""
     def __init__(self, mode: str = 'constant', paddings_contiguous: bool = True) -> None: ...
 class Padding(Operation):
-    """``Padding(pad_dim_size=8)(x)``: zeros behind the last dimension, of size 1, up to `pad_dim_size`."""
+    """``Padding(pad_dim_size=8)(x)``: The tensor, whose last dimension has the size 1, with zeros behind up to `pad_dim_size`."""
     def __init__(self, pad_dim_size: Any = 8) -> None: ...
 class ParallelConcat(Operation):
-    """``ParallelConcat()(tensors)``: tensors joined along the first dimension."""
+    """``ParallelConcat()(values)``: tensors joined along the first dimension."""
     def __init__(self) -> None: ...
 class Pdist(Operation):
-    """``Pdist(p=2.0)(x)``: distances of order p between the points of a set."""
+    """``Pdist(p=2.0)(x)``: Distances of order p between the points i < j of [..., n, d], in the order (0, 1), (0, 2), ..., (1, 2), ..."""
     def __init__(self, p: Any = 2.0) -> None: ...
 class Poisson(Operation):
     """``Poisson(seed=0, seed2=0)(shape, mean)``: random numbers (int32) of Poisson distributions."""
     def __init__(self, seed: int = 0, seed2: int = 0) -> None: ...
 class Polygamma(Operation):
-    """``Polygamma()(a, x)``: the derivative of order a of the digamma function."""
+    """``Polygamma()(a, x)``: The n-th derivative of `digamma`, n >= 0."""
     def __init__(self) -> None: ...
 class PopulationCount(Operation):
     """How many bits are set in each integer (uint8); a negative one counts as its two's complement."""
     def __init__(self) -> None: ...
 class Pow(Operation):
-    """Power; x**0 is 1 everywhere, a negative number to a fractional power is nan."""
+    """`input` to the power of `exponent`, element by element."""
     def __init__(self) -> None: ...
 class Print(Operation):
-    """Prints values, also in compiled code: a line for each, and Tensors with their shape and dtype."""
+    """``Print()``: Prints values, also in compiled code: a line for each, and Tensors with their shape and dtype."""
     def __init__(self) -> None: ...
 class Qr(Operation):
-    """``Qr(full_matrices=False)(x)``: q, r with x = q @ r; q is square with `full_matrices`."""
+    """``Qr(full_matrices=False)(x)``: q, r with input = q @ r: orthonormal columns and an upper triangular r; q is square if `mode` is "complete"."""
     def __init__(self, full_matrices: bool = False) -> None: ...
 class RandomCategorical(Operation):
     """``RandomCategorical(dtype=int64)(logits, num_sample, seed=0)``: positions drawn by logarithms of weights."""
@@ -1143,10 +1138,10 @@ class RandpermV2(Operation):
     """``RandpermV2(seed=0, offset=0, dtype=int64)(n)``: 0 ... n - 1 in a random order."""
     def __init__(self, seed: Any = 0, offset: Any = 0, dtype: Any = ...) -> None: ...
 class Range(Operation):
-    """``Range(maxlen=1000000)(start, end, step)``: the numbers from start up to before end."""
+    """``Range(maxlen=1000000)(start, end, step)``: The numbers from start up to before end; ValueError for more than `maxlen` of them."""
     def __init__(self, maxlen: Any = 1000000) -> None: ...
 class Rank(Operation):
-    """The number of dimensions."""
+    """``Rank()``: The number of dimensions."""
     def __init__(self) -> None: ...
 class ReLU(Operation):
     """``ReLU()(x)``: max(x, 0) for every element; its derivative at 0 is 0."""
@@ -1188,7 +1183,7 @@ class ReduceSum(Operation):
     """``ReduceSum(keep_dims=False, skip_mode=False)(x, axis=())``: the sum over axes; integers keep their dtype."""
     def __init__(self, keep_dims: bool = False, skip_mode: bool = False) -> None: ...
 class Renorm(Operation):
-    """``Renorm(p, dim, maxnorm)(x)``: slices whose norm of order p exceeds `maxnorm` scaled down to it."""
+    """``Renorm(p, dim, maxnorm)(x)``: Slices along an axis whose norm of order p exceeds `maxnorm` scaled down to it."""
     def __init__(self, p: Any, dim: Any, maxnorm: Any) -> None: ...
 class Reshape(Operation):
     """``Reshape()(x, shape)``: the same elements in row-major order under another shape; one size may be -1."""
@@ -1221,16 +1216,16 @@ class RightShift(Operation):
     """Bits of an integer moved down, copying the sign."""
     def __init__(self) -> None: ...
 class Rint(Operation):
-    """``Rint()(x)``: the integer nearest to each element, halves to the even one, in the dtype of x."""
+    """``Rint()(input_x)``: the integer nearest to each element, halves to the even one, in the dtype of x."""
     def __init__(self) -> None: ...
 class RmsNorm(Operation):
-    """``RmsNorm(epsilon=1e-6)(x, gamma)``: x / root mean square * gamma, and the reciprocal of the root."""
+    """``RmsNorm(epsilon=1e-06)(x, gamma)``: Divided by the root of the mean square over the last dimensions, times gamma; and the root's reciprocal."""
     def __init__(self, epsilon: Any = 1e-06) -> None: ...
 class Roll(Operation):
     """``Roll(shifts, dims=None)(x)``: the elements shifted cyclically along dimensions."""
     def __init__(self, shifts: Any, dims: Any = None) -> None: ...
 class Round(Operation):
-    """``Round()(x, decimals=0)``: the nearest number with so many decimals, halves to the even one."""
+    """``Round()(input_x, decimals=0)``: the nearest number with so many decimals, halves to the even one."""
     def __init__(self) -> None: ...
 class Rsqrt(Operation):
     """1 / sqrt(x) for every element: inf at 0, nan below."""
@@ -1239,13 +1234,13 @@ class SGD(Operation):
     """One step of stochastic gradient descent: ``v = momentum * v + (1 - dampening) * g``; ``p -= lr * v``."""
     def __init__(self, dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> None: ...
 class ScalarCast(Operation):
-    """A number as another kind of number: a float, an int or a bool, as the dtype `input_y` is."""
+    """``ScalarCast()``: A number as another kind of number: a float, an int or a bool, as the dtype `input_y` is."""
     def __init__(self) -> None: ...
 class ScalarToArray(Operation):
-    """A number as a tensor without dimensions: float32, int64 or bool."""
+    """``ScalarToArray()``: A number as a tensor without dimensions: float32, int64 or bool."""
     def __init__(self) -> None: ...
 class ScalarToTensor(Operation):
-    """A number as a tensor without dimensions."""
+    """``ScalarToTensor()``: A number as a tensor without dimensions."""
     def __init__(self) -> None: ...
 class Scan(Operation):
     """``carry, y = loop_func(carry, x)`` for every x of `xs`, from `init` on: the last carry, and a list of the y."""
@@ -1254,7 +1249,7 @@ class ScatterAdd(Operation):
     """Adds `updates` to the rows of a Parameter at the given positions, repeatedly if repeated."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterAddWithAxis(Operation):
-    """``ScatterAddWithAxis(axis=0)(x, indices, updates)``: x with updates added at positions along an axis."""
+    """``ScatterAddWithAxis(axis=0)(x, i, u)``: The tensor with elements replaced by `updates`, or with reduction "add" raised by them, along an axis."""
     def __init__(self, axis: Any = 0) -> None: ...
 class ScatterDiv(Operation):
     """Divides the rows of a Parameter (of floats) at the given positions by `updates`."""
@@ -1305,7 +1300,7 @@ class SeLU(Operation):
     """elu with the two constants for which activations keep mean 0 and variance 1; at 0 the left derivative."""
     def __init__(self) -> None: ...
 class SearchSorted(Operation):
-    """``SearchSorted(dtype="int64", right=False)(sequence, values)``: where values belong in ascending sequences."""
+    """``SearchSorted(dtype='int64', right=False)(sequence, values)``: where values belong in ascending sequences."""
     def __init__(self, dtype: str = 'int64', right: bool = False) -> None: ...
 class SegmentMax(Operation):
     """``SegmentMax()(x, segment_ids)``: greatest rows by segment; ids never decrease. Eager code only."""
@@ -1326,7 +1321,7 @@ class Select(Operation):
     """``Select()(condition, x, y)``: the elements of x where the condition holds, else those of y."""
     def __init__(self) -> None: ...
 class Shape(Operation):
-    """The sizes of the dimensions."""
+    """``Shape()``: The sizes of the dimensions."""
     def __init__(self) -> None: ...
 class Sigmoid(Operation):
     """1 / (1 + exp(-x)), with full relative precision; results below the smallest normal number may become 0."""
@@ -1353,13 +1348,13 @@ class Slice(Operation):
     """`size` elements of every dimension from `begin` on, which may be known only at run time; -1 takes the rest."""
     def __init__(self) -> None: ...
 class SmoothL1Loss(Operation):
-    """``SmoothL1Loss(beta=1.0, reduction="none")(logits, labels)``: see `ops.smooth_l1_loss`."""
+    """``SmoothL1Loss(beta=1.0, reduction='none')(logits, labels)``: Half the squared difference over beta up to beta, beyond it the absolute difference less beta / 2."""
     def __init__(self, beta: Any = 1.0, reduction: str = 'none') -> None: ...
 class SoftMarginLoss(Operation):
-    """``SoftMarginLoss(reduction="mean")(logits, labels)``: log(1 + exp(-labels * logits))."""
+    """``SoftMarginLoss(reduction='mean')(logits, labels)``: log(1 + exp(-target * input)) for targets 1 and -1."""
     def __init__(self, reduction: str = 'mean') -> None: ...
 class SoftShrink(Operation):
-    """``SoftShrink(lambd=0.5)(x)``: x moved by lambd towards 0; 0 from -lambd to lambd."""
+    """``SoftShrink(lambd=0.5)(input_x)``: x moved by lambd towards 0; 0 from -lambd to lambd."""
     def __init__(self, lambd: Any = 0.5) -> None: ...
 class Softmax(Operation):
     """``Softmax(axis=-1)(x)``: exp(x) divided by its sum along an axis, without overflow."""
@@ -1368,7 +1363,7 @@ class SoftmaxCrossEntropyWithLogits(Operation):
     """``SoftmaxCrossEntropyWithLogits()(logits, labels)``: the loss of each row, and its gradient by the logits."""
     def __init__(self) -> None: ...
 class Softplus(Operation):
-    """log(1 + exp(x)) for every element, without overflow."""
+    """log(1 + exp(beta x)) / beta without overflow; x itself where beta x exceeds the threshold."""
     def __init__(self) -> None: ...
 class Softsign(Operation):
     """x / (1 + abs(x))."""
@@ -1377,10 +1372,10 @@ class Sort(Operation):
     """``Sort(axis=-1, descending=False)(x)``: the elements sorted along an axis, and their positions (int32)."""
     def __init__(self, axis: Any = -1, descending: bool = False) -> None: ...
 class SpaceToBatch(Operation):
-    """``SpaceToBatch(block_size, paddings)(x)``: `SpaceToBatchND` with square blocks of 2 dimensions."""
+    """``SpaceToBatch(block_size, paddings)(x)``: Blocks of the last dimensions, padded with zeros first, spread over the batch."""
     def __init__(self, block_size: Any, paddings: Any) -> None: ...
 class SpaceToBatchND(Operation):
-    """``SpaceToBatchND(block_shape, paddings)(x)``: blocks of padded dimensions spread over the batch."""
+    """``SpaceToBatchND(block_shape, paddings)(x)``: Blocks of the last dimensions, padded with zeros first, spread over the batch."""
     def __init__(self, block_shape: Any, paddings: Any) -> None: ...
 class SpaceToDepth(Operation):
     """``SpaceToDepth(block_size)(x)``: blocks of images [N, C, H, W] moved into the channels."""
@@ -1404,7 +1399,7 @@ class Sqrt(Operation):
     """Square root of every element: nan below 0; its derivative at 0 is inf."""
     def __init__(self) -> None: ...
 class Square(Operation):
-    """The square of every element."""
+    """``Square()``: The square of every element."""
     def __init__(self) -> None: ...
 class SquareSumAll(Operation):
     """``SquareSumAll()(x, y)``: the sums of squares of two tensors, as a pair."""
@@ -1425,7 +1420,7 @@ class StandardNormal(Operation):
     """``StandardNormal(seed=0, seed2=0)(shape)``: random numbers (float32) of the standard normal distribution."""
     def __init__(self, seed: int = 0, seed2: int = 0) -> None: ...
 class StopGradient(Operation):
-    """The same value; no derivative passes through it, at any order. What is no number has none and stays as it is."""
+    """``StopGradient()``: The same value; no derivative passes through it, at any order. What is no number has none and stays as it is."""
     def __init__(self) -> None: ...
 class StridedSlice(Operation):
     """``StridedSlice(...)(x, begin, end, strides)``: ``x[begin:end:strides]`` for the first dimensions."""
@@ -1452,7 +1447,7 @@ class TensorScatterDiv(Operation):
     """The tensor divided by `updates` at the indices in the last dimension of `indices`; floats only."""
     def __init__(self) -> None: ...
 class TensorScatterElements(Operation):
-    """``TensorScatterElements(axis=0, reduction="none")(x, indices, updates)``: see `ops.tensor_scatter_elements`."""
+    """``TensorScatterElements(axis=0, reduction='none')(x, i, u)``: The tensor with elements replaced by `updates`, or with reduction "add" raised by them, along an axis."""
     def __init__(self, axis: Any = 0, reduction: str = 'none') -> None: ...
 class TensorScatterMax(Operation):
     """The greater of the tensor and `updates` at the indices in `indices`; equal ones share the cotangent."""
@@ -1470,7 +1465,7 @@ class TensorScatterUpdate(Operation):
     """The tensor with the elements (or slices) at the indices in the last dimension of `indices` replaced."""
     def __init__(self) -> None: ...
 class TensorShape(Operation):
-    """The shape as a tensor (int64)."""
+    """``TensorShape()``: The shape as a tensor (int64)."""
     def __init__(self) -> None: ...
 class Tile(Operation):
     """``Tile()(x, multiples)``: the whole tensor repeated along its dimensions."""
@@ -1479,7 +1474,7 @@ class TopK(Operation):
     """``TopK(sorted=True)(x, k)``: the k greatest elements along the last dimension, and their positions (int32)."""
     def __init__(self, sorted: bool = True) -> None: ...
 class Trace(Operation):
-    """Sum along a diagonal of two axes; smaller integers and bools are summed as int64, as in `sum`."""
+    """``Trace()``: Sum along a diagonal of two axes; smaller integers and bools are summed as int64, as in `sum`."""
     def __init__(self) -> None: ...
 class Transpose(Operation):
     """``Transpose()(x, order)``: the dimensions in another order."""
@@ -1497,22 +1492,22 @@ class Tril(Operation):
     """``Tril(diagonal=0)(x)``: the elements of matrices on and below a diagonal, zeros above."""
     def __init__(self, diagonal: Any = 0) -> None: ...
 class TrilIndices(Operation):
-    """``TrilIndices(row, col, offset=0, dtype="int32")()``: the indices [2, n] on and below a diagonal of a matrix."""
+    """``TrilIndices(row, col, offset=0, dtype='int32')()``: The indices [2, n] on and below a diagonal of a matrix, row by row; int64 by default."""
     def __init__(self, row: Any, col: Any, offset: Any = 0, dtype: str = 'int32') -> None: ...
 class TripletMarginLoss(Operation):
-    """``TripletMarginLoss(p=2, swap=False, ...)(x, positive, negative, margin)``: see `ops.triplet_margin_loss`."""
+    """``TripletMarginLoss(p=2, swap=False, eps=1e-06, reduction='mean')(x, positive, negative, margin)``: max(0, margin + distance to the positive - distance to the negative)."""
     def __init__(self, p: Any = 2, swap: bool = False, eps: Any = 1e-06, reduction: str = 'mean') -> None: ...
 class Triu(Operation):
     """``Triu(diagonal=0)(x)``: the elements of matrices on and above a diagonal, zeros below."""
     def __init__(self, diagonal: Any = 0) -> None: ...
 class TriuIndices(Operation):
-    """``TriuIndices(row, col, offset=0, dtype="int32")()``: the indices [2, n] on and above a diagonal of a matrix."""
+    """``TriuIndices(row, col, offset=0, dtype='int32')()``: The indices [2, n] on and above a diagonal of a matrix, row by row; int64 by default."""
     def __init__(self, row: Any, col: Any, offset: Any = 0, dtype: str = 'int32') -> None: ...
 class Trunc(Operation):
     """Each element rounded towards 0; its derivative is 0."""
     def __init__(self) -> None: ...
 class TruncateDiv(Operation):
-    """Quotient rounded towards 0; integers keep their dtype."""
+    """``TruncateDiv()``: Quotient rounded towards 0; integers keep their dtype."""
     def __init__(self) -> None: ...
 class TruncateMod(Operation):
     """Remainder of the quotient rounded towards 0, with the sign of the dividend; an integer modulo zero gives 0."""
@@ -1521,7 +1516,7 @@ class TruncatedNormal(Operation):
     """``TruncatedNormal(dtype=float32, seed=0, seed2=0)(shape)``: standard normal numbers between -2 and 2."""
     def __init__(self, dtype: Any = ..., seed: int = 0, seed2: int = 0) -> None: ...
 class TupleToArray(Operation):
-    """Numbers as a tensor of one dimension: float32 if one is a float, else int64 or bool."""
+    """``TupleToArray()``: Numbers as a tensor of one dimension: float32 if one is a float, else int64 or bool."""
     def __init__(self) -> None: ...
 class UniformInt(Operation):
     """``UniformInt(seed=0, seed2=0)(shape, minval, maxval)``: random integers (int32) from minval to maxval - 1."""
@@ -1530,13 +1525,13 @@ class UniformReal(Operation):
     """``UniformReal(seed=0, seed2=0)(shape)``: random numbers (float32) of [0, 1)."""
     def __init__(self, seed: int = 0, seed2: int = 0) -> None: ...
 class Unique(Operation):
-    """The distinct elements as they first appear, and the position of each element among them; eager code only."""
+    """``Unique()``: The distinct elements as they first appear, and the position of each element among them; eager code only."""
     def __init__(self) -> None: ...
 class UniqueConsecutive(Operation):
-    """``UniqueConsecutive(...)(x)``: the elements without repetitions of the one before; eager code only."""
+    """``UniqueConsecutive(return_inverse=False, return_counts=False, dim=None)(x)``: The elements (or slices along `dim`) without repetitions of the one before; eager code only."""
     def __init__(self, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> None: ...
 class UniqueWithPad(Operation):
-    """`unique` of a vector, padded with `pad_num` to its size; and the position of each element in it."""
+    """``UniqueWithPad()``: `unique` of a vector, padded with `pad_num` to its size; and the position of each element in it."""
     def __init__(self) -> None: ...
 class Unpack(Operation):
     """``Unpack(axis=0)(x)``: the slices along a dimension, MindSpore's older `Unstack`."""
@@ -1560,13 +1555,13 @@ class Unstack(Operation):
     """``Unstack(axis=0, num=None)(x)``: the slices along a dimension; ValueError if they are not `num`."""
     def __init__(self, axis: Any = 0, num: Any = None) -> None: ...
 class UpperBound(Operation):
-    """``UpperBound(out_type="int32")(sorted_x, values)``: how many elements of sorted rows are at most each value."""
+    """``UpperBound(out_type='int32')(x, values)``: how many elements of sorted rows are at most each value."""
     def __init__(self, out_type: str = 'int32') -> None: ...
 class UpsampleNearest3D(Operation):
-    """``UpsampleNearest3D()(x, output_size=None, scales=None)``: [N, C, D, H, W] resized to nearest elements."""
+    """``UpsampleNearest3D()(x, output_size=None, scales=None)``: [batch, channels, ...] resized over its spatial dimensions to `size`, or by `scale_factor`."""
     def __init__(self) -> None: ...
 class UpsampleTrilinear3D(Operation):
-    """``UpsampleTrilinear3D(align_corners=False)(x, output_size=None, scales=None)``: linear interpolation."""
+    """``UpsampleTrilinear3D(align_corners=False)(x, output_size=None, scales=None)``: [batch, channels, ...] resized over its spatial dimensions to `size`, or by `scale_factor`."""
     def __init__(self, align_corners: bool = False) -> None: ...
 class WhileLoop(Operation):
     """``val = loop_func(val)`` from `init_val` on, while ``cond_func(val)`` holds."""
@@ -1648,6 +1643,9 @@ def amax(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any =
     ...
 def amin(input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Tensor:
     """Smallest element over axes (all by default) where `where` holds, or `initial` if that is smaller."""
+    ...
+def aminmax(input: Any, *, axis: int | None = 0, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """Smallest and greatest element along an axis; ties share the cotangent evenly."""
     ...
 def angle(input: Any) -> Tensor:
     """0 for numbers from 0 on, pi for negative ones; nan stays. Its derivative is 0."""
@@ -1937,6 +1935,12 @@ def crop_and_resize(image: Any, boxes: Any, box_indices: Any, crop_size: Any, me
 def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
     """Cross product along a dimension of size 3, by default the first one that has it."""
     ...
+def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The likeliest class at every time without the blank, which is the last class; eager code only."""
+    ...
+def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = 'mean', zero_infinity: bool = False) -> tuple[Tensor, Tensor]:
+    """-log of the sum of the probabilities of all alignments, and the logarithms of the sums over their beginnings."""
+    ...
 def cummax(input: Any, axis: int) -> tuple[Tensor, Tensor]:
     """The greatest element so far along an axis, and its index (int64): of several the last."""
     ...
@@ -1981,6 +1985,9 @@ def digamma(input: Any) -> Tensor:
     ...
 def dist(input: Any, other: Any, p: float = 2) -> Tensor:
     """The norm of order p of all differences."""
+    ...
+def dsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """`tensor_split` along the third dimension."""
     ...
 def dstack(tensors: Sequence[Any]) -> Tensor:
     """Tensors joined along the third dimension."""
@@ -3025,6 +3032,9 @@ def view_as_complex(*args: Any, **kwargs: Any) -> Any:
     ...
 def view_as_real(*args: Any, **kwargs: Any) -> Any:
     """Refused with UnsupportedCallError: complex numbers are not supported."""
+    ...
+def vsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """`tensor_split` along the first dimension."""
     ...
 def vstack(inputs: Sequence[Any]) -> Tensor:
     """Tensors joined along the first dimension; vectors are rows."""

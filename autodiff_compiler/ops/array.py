@@ -13,22 +13,8 @@ from ..ir.primitive import call
 from ..primitives.family import as_tensor, require, static_int
 from ..primitives.rearrange import at_least
 from ..runtime.tensor import Tensor
-from ..surface.table import public
 
-__all__ = [
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "dsplit",
-    "expand_as",
-    "padding",
-    "range",
-    "sequence_mask",
-    "vsplit",
-]
-
-
-# ------------------------------------------------------------------------------------------------ other order
+__all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "expand_as", "padding", "range", "sequence_mask"]
 
 
 # ------------------------------------------------------------------------------------------------ repeated
@@ -37,19 +23,6 @@ __all__ = [
 def expand_as(input: Any, other: Any) -> Any:
     """The tensor broadcast to the shape of another."""
     return call.broadcast_to(input, other.shape)
-
-
-# ------------------------------------------------------------------------------------------------ parts
-
-
-def vsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
-    """`tensor_split` along the first dimension."""
-    return public.tensor_split(input, indices_or_sections, 0)
-
-
-def dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
-    """`tensor_split` along the third dimension."""
-    return public.tensor_split(input, indices_or_sections, 2)
 
 
 # ------------------------------------------------------------------------------------------------ joined

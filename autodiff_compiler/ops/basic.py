@@ -206,6 +206,3 @@ def flatten(input: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = 
     bounds_exist = -x.ndim <= start_dim < x.ndim and -x.ndim <= end_dim < x.ndim
     require(bounds_exist and first <= last, f"dimensions {start_dim} to {end_dim} do not exist in {x.ndim} dimensions")
     return call.reshape(x, (*x.shape[:first], -1, *x.shape[last + 1 :]))
-
-
-# ------------------------------------------------------------------------------------------------ creation

@@ -14,12 +14,9 @@ from . import (
     indexing,
     linalg,
     math,
-    matrices,
     nn_func,
     python_values,
     random,
-    sequence,
-    special,
     spectral,
     state,
     vision,
@@ -28,8 +25,8 @@ from . import (
 __all__ = ["NAMES", "functions"]
 
 _WRITTEN = (
-    *(aliases, array, basic, composite_functions, in_place, indexing, linalg, math, matrices, nn_func, python_values),
-    *(random, sequence, special, spectral, state, vision),
+    *(aliases, array, basic, composite_functions, in_place, indexing, linalg, math, nn_func, python_values),
+    *(random, spectral, state, vision),
 )
 _WHERE = {name: module for module in _WRITTEN for name in module.__all__}
 

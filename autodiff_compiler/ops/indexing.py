@@ -85,9 +85,6 @@ def searchsorted(
     return call.cast(found, "int32") if out_int32 else found
 
 
-# ------------------------------------------------------------------------------------------------ writing at places
-
-
 # ------------------------------------------------------------------------------------------------ writing along an axis
 
 
@@ -103,6 +100,3 @@ def inplace_sub(x: Any, v: Any, indices: Any) -> Any:
 
 def _rows(indices: Any) -> Any:
     return [indices] if isinstance(indices, int) else indices
-
-
-# ------------------------------------------------------------------------------------------------ by segments

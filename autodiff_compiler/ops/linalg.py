@@ -57,9 +57,6 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False) -> Any:
     return call.solve(call.matrix_transpose(as_tensor(matrix, "matrix")) if adjoint else matrix, rhs)
 
 
-# ------------------------------------------------------------------------------------------------ determinants
-
-
 # ------------------------------------------------------------------------------------------------ decompositions
 
 

@@ -17,9 +17,6 @@ __all__: list[str] = []
 
 _Function = Callable[..., Any]
 
-#: Classes without constants that apply what `ops` has under another name.
-_SAME = {"Square": "square", "Trace": "trace"}
-
 #: Classes without constants whose function is written here or has a name of its own.
 _FUNCTIONS: dict[str, _Function] = {
     "Bincount": lambda array, size, weights: _weighted_counts(array, size, weights),
@@ -194,7 +191,6 @@ _MAKERS: dict[str, Callable[..., _Function]] = {
     "Svd": _svd,
 }
 
-_MAKERS |= {name: constant(getattr(call, function)) for name, function in _SAME.items()}
 _MAKERS |= {name: constant(function) for name, function in _FUNCTIONS.items()}
 for _name, _make in _MAKERS.items():
     globals()[_name] = operation(_name, _make, __name__)

@@ -12,15 +12,12 @@ from ..primitives.family import as_tensor
 from ..primitives.window import per_dimension
 from ..surface.table import public
 from . import nn_func
-from .operation import constant, operation
+from .operation import operation
 from .state import assign, compiled_from_source
 
 __all__: list[str] = []
 
 _Function = Callable[..., Any]
-
-#: Classes without constants that apply what `ops` has under another name.
-_SAME = {"ReLU": "relu"}
 
 
 def _channels_first(data_format: str, name: str, dimensions: int = 2) -> None:
@@ -321,7 +318,6 @@ _MAKERS: dict[str, Callable[..., _Function]] = {
     "SparseSoftmaxCrossEntropyWithLogits": _sparse_softmax_cross_entropy,
 }
 
-_MAKERS |= {name: constant(getattr(call, function)) for name, function in _SAME.items()}
 for _name, _make in _MAKERS.items():
     globals()[_name] = operation(_name, _make, __name__)
 __all__ += _MAKERS

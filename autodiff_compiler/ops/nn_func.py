@@ -102,9 +102,6 @@ def _convolution(n: int) -> _Function:
 conv1d, conv2d, conv3d = (_convolution(n) for n in (1, 2, 3))
 
 
-# ------------------------------------------------------------------------------------------------ pooling
-
-
 # ------------------------------------------------------------------------------------------------ normalization
 @compiled_from_source
 def _move(running: Any, x: Any, share: Any) -> None:
@@ -160,9 +157,6 @@ def lrn(
     if norm_region != "ACROSS_CHANNELS":
         raise UnsupportedCallError(f"lrn knows no norm_region {norm_region!r}: it is ACROSS_CHANNELS")
     return call.local_response_norm(x, depth_radius, bias, alpha, beta)
-
-
-# ------------------------------------------------------------------------------------------------ resizing
 
 
 # ------------------------------------------------------------------------------------------------ losses

@@ -19,7 +19,6 @@ from . import (
     primitive,
     random_classes,
     segments,
-    special_classes,
     state_classes,
     update_classes,
     user_functions,
@@ -28,7 +27,7 @@ from .functions import functions
 from .operation import Operation, constant, operation
 
 _WRITTEN = (
-    *(array_classes, image_classes, math_classes, neural_classes, random_classes, segments, special_classes),
+    *(array_classes, image_classes, math_classes, neural_classes, random_classes, segments),
     *(state_classes, update_classes, user_functions),
 )
 _CLASSES: dict[str, Any] = {name: getattr(module, name) for module in _WRITTEN for name in module.__all__}

@@ -22,9 +22,6 @@ _LINES = {
     ),
     "Bernoulli": "``Bernoulli(seed=-1, offset=0)(x, p)``: 1 with probability p, else 0, in the shape and dtype of x.",
     "Bincount": "``Bincount()(array, size, weights)``: the sums of the weights per number 0 ... size - 1.",
-    "Bucketize": (
-        "``Bucketize(boundaries)(x)``: the bucket (int32) of each element; a boundary is in the bucket after it."
-    ),
     "Cauchy": "``Cauchy(size, median=0.0, sigma=1.0)()``: random numbers of the Cauchy distribution.",
     "ConfusionMatrix": (
         '``ConfusionMatrix(num_classes, dtype="int32")(labels, predictions, weights=None)``: counts [label, '
@@ -66,15 +63,10 @@ _LINES = {
         "``EmbeddingLookup()(params, indices, offset)``: rows by index - offset; zeros where that is out of range."
     ),
     "EuclideanNorm": "``EuclideanNorm(keep_dims=False)(x, axes)``: the root of the sum of squares over axes.",
-    "Expand": "``Expand()(x, shape)``: the tensor broadcast to a shape, new dimensions first; -1 keeps a size.",
-    "Eye": "``Eye()(n, m, dtype)``: an n x m matrix with ones on its main diagonal.",
-    "FillDiagonal": "``FillDiagonal(fill_value, wrap=False)(x)``: x with one number on its diagonal.",
-    "FillV2": "``FillV2()(shape, value)``: a tensor whose elements all are `value`.",
     "Gamma": (
         "``Gamma(seed=0, seed2=0)(shape, alpha, beta)``: random numbers of gamma distributions of shape "
         "alpha, rate beta."
     ),
-    "GatherV2": "``GatherV2()(x, indices, axis)``: slices along an axis; the shape of `indices` replaces the axis.",
     "GridSampler2D": "``GridSampler2D(...)(x, grid)``: x [N, C, H, W] sampled at coordinates; see `ops.grid_sample`.",
     "GridSampler3D": (
         "``GridSampler3D(...)(x, grid)``: x [N, C, D, H, W] sampled at coordinates; see `ops.grid_sample`."
@@ -83,14 +75,6 @@ _LINES = {
     "Im2Col": (
         "``Im2Col(ksizes, strides=1, dilations=1, pads=0)(x)``: the windows of images as [N, C, elements, windows]."
     ),
-    "IndexAdd": "``IndexAdd(axis, ...)(x, indices, y)``: x with the slices of y added along an axis.",
-    "IndexPut": "``IndexPut(accumulate=0)(x1, x2, indices)``: x1 with ``x1[indices]`` replaced by x2, or raised by it.",
-    "InplaceAdd": "``InplaceAdd(indices)(x, v)``: a new tensor, x with v added to the rows at `indices`.",
-    "InplaceSub": "``InplaceSub(indices)(x, v)``: a new tensor, x with v subtracted from the rows at `indices`.",
-    "InplaceUpdate": "``InplaceUpdate(indices)(x, v)``: a new tensor, x with the rows at `indices` replaced by v.",
-    "InplaceUpdateV2": (
-        "``InplaceUpdateV2()(x, indices, v)``: a new tensor, x with the rows at `indices` replaced by v."
-    ),
     "InvertPermutation": "``InvertPermutation()(x)``: the inverse of a permutation of 0 ... n - 1.",
     "L2Normalize": "``L2Normalize(axis=0, epsilon=1e-4)(x)``: x / sqrt(max(sum of squares along axes, epsilon)).",
     "LayerNorm": (
@@ -98,19 +82,11 @@ _LINES = {
         "y is x standardized over the dimensions from `begin_norm_axis` on, times gamma plus beta, which have the\n"
         "shape of x from `begin_params_axis` on.  ShapeError: another gamma or beta."
     ),
-    "LinSpace": "``LinSpace()(start, stop, num)``: `num` numbers from start to stop, both included.",
     "LogNormalReverse": (
         "``LogNormalReverse(mean=1.0, std=2.0)(x)``: random numbers whose logarithms are normal, in the shape of x."
     ),
-    "LowerBound": (
-        '``LowerBound(out_type="int32")(sorted_x, values)``: how many elements of sorted rows are less than each value.'
-    ),
     "Lstsq": (
         "``Lstsq(fast=True, l2_regularizer=0.0)(x, a)``: least squares, see `ops.lstsq`; ValueError for a regularizer."
-    ),
-    "MaskedFill": "``MaskedFill()(x, mask, value)``: x with `value` where the mask holds.",
-    "MaskedScatter": (
-        "``MaskedScatter()(x, mask, updates)``: x with the elements where the mask holds replaced, one after the other."
     ),
     "MatrixInverse": "``MatrixInverse(adjoint=False)(x)``: the inverse of square matrices, or of their transposes.",
     "MaxPool3D": "``MaxPool3D(kernel_size=1, strides=1, ...)(x)``: `MaxPool` over the last 3 dimensions.",
@@ -126,8 +102,6 @@ _LINES = {
     "Median": (
         "``Median(global_median=False, axis=0, keep_dims=False, ignore_nan=False)(x)``: the lower median and its index."
     ),
-    "Meshgrid": '``Meshgrid(indexing="xy")(vectors)``: the coordinates of a grid over vectors, one tensor for each.',
-    "MirrorPad": '``MirrorPad(mode="REFLECT")(x, paddings)``: x mirrored by one pair of widths per dimension.',
     "MoveTo": '``MoveTo()(x, to="CPU", blocking=True)``: x itself, as there is one device; ValueError for another.',
     "MulNoNan": "``MulNoNan()(x, y)``: x * y, and 0 where y is 0, whatever x is.",
     "Multinomial": (
@@ -143,13 +117,8 @@ _LINES = {
     "NthElement": (
         "``NthElement(reverse=False)(x, n)``: the n-th smallest (or greatest) element of the last dimension, from 0."
     ),
-    "Ones": "``Ones()(shape, dtype)``: a tensor of ones.",
-    "OnesLike": "``OnesLike()(x)``: ones of the shape and dtype of x.",
-    "Pack": "``Pack(axis=0)(tensors)``: MindSpore's older name of `Stack`.",
     "Pad": "``Pad(paddings)(x)``: zeros around x; one (before, after) pair of widths per dimension.",
     "PadV3": '``PadV3(mode="constant", paddings_contiguous=True)(x, paddings, value=None)``: see `ops.pad`.',
-    "Padding": "``Padding(pad_dim_size=8)(x)``: zeros behind the last dimension, of size 1, up to `pad_dim_size`.",
-    "ParallelConcat": "``ParallelConcat()(tensors)``: tensors joined along the first dimension.",
     "Poisson": "``Poisson(seed=0, seed2=0)(shape, mean)``: random numbers (int32) of Poisson distributions.",
     "RandomCategorical": (
         "``RandomCategorical(dtype=int64)(logits, num_sample, seed=0)``: positions drawn by logarithms of weights."
@@ -168,7 +137,6 @@ _LINES = {
         "``Randperm(max_length=1, pad=-1, dtype=int32)(n)``: 0 ... n - 1 in a random order, padded to a length."
     ),
     "RandpermV2": "``RandpermV2(seed=0, offset=0, dtype=int64)(n)``: 0 ... n - 1 in a random order.",
-    "Range": "``Range(maxlen=1000000)(start, end, step)``: the numbers from start up to before end.",
     "ReduceAll": "``ReduceAll(keep_dims=False)(x, axis=())``: whether all elements over axes are true.",
     "ReduceAny": "``ReduceAny(keep_dims=False)(x, axis=())``: whether any element over axes is true.",
     "ReduceMin": (
@@ -189,17 +157,6 @@ _LINES = {
     ),
     "ResizeNearestNeighborV2": (
         "``ResizeNearestNeighborV2(...)(x, size)``: images [N, C, H, W] resized to nearest elements."
-    ),
-    "ReverseSequence": (
-        "``ReverseSequence(seq_dim, batch_dim=0)(x, lengths)``: the first `lengths[b]` elements in reverse order."
-    ),
-    "ReverseV2": "``ReverseV2(axis)(x)``: the elements in reverse order along axes.",
-    "Roll": "``Roll(shifts, dims=None)(x)``: the elements shifted cyclically along dimensions.",
-    "ScatterAddWithAxis": (
-        "``ScatterAddWithAxis(axis=0)(x, indices, updates)``: x with updates added at positions along an axis."
-    ),
-    "SearchSorted": (
-        '``SearchSorted(dtype="int64", right=False)(sequence, values)``: where values belong in ascending sequences.'
     ),
     "SegmentMax": "``SegmentMax()(x, segment_ids)``: greatest rows by segment; ids never decrease.  Eager code only.",
     "SegmentMean": "``SegmentMean()(x, segment_ids)``: means of rows by segment; ids never decrease.  Eager code only.",
@@ -234,22 +191,8 @@ _LINES = {
         "``Svd(full_matrices=False, compute_uv=True)(x)``: s, u, v with x = u @ diag(s) @ v.T; s alone "
         "without `compute_uv`."
     ),
-    "TensorScatterElements": (
-        '``TensorScatterElements(axis=0, reduction="none")(x, indices, updates)``: see `ops.tensor_scatter_elements`.'
-    ),
-    "Tile": "``Tile()(x, multiples)``: the whole tensor repeated along its dimensions.",
-    "TransposeExtView": "``TransposeExtView()(x, dim0, dim1)``: two dimensions exchanged.",
-    "TransposeView": "``TransposeView()(x, order)``: the dimensions in another order.",
     "TridiagonalMatMul": (
         "``TridiagonalMatMul()(superdiag, maindiag, subdiag, rhs)``: tridiagonal matrices times `rhs`."
-    ),
-    "Tril": "``Tril(diagonal=0)(x)``: the elements of matrices on and below a diagonal, zeros above.",
-    "TrilIndices": (
-        '``TrilIndices(row, col, offset=0, dtype="int32")()``: the indices [2, n] on and below a diagonal of a matrix.'
-    ),
-    "Triu": "``Triu(diagonal=0)(x)``: the elements of matrices on and above a diagonal, zeros below.",
-    "TriuIndices": (
-        '``TriuIndices(row, col, offset=0, dtype="int32")()``: the indices [2, n] on and above a diagonal of a matrix.'
     ),
     "TruncatedNormal": (
         "``TruncatedNormal(dtype=float32, seed=0, seed2=0)(shape)``: standard normal numbers between -2 and 2."
@@ -258,16 +201,8 @@ _LINES = {
         "``UniformInt(seed=0, seed2=0)(shape, minval, maxval)``: random integers (int32) from minval to maxval - 1."
     ),
     "UniformReal": "``UniformReal(seed=0, seed2=0)(shape)``: random numbers (float32) of [0, 1).",
-    "UniqueConsecutive": (
-        "``UniqueConsecutive(...)(x)``: the elements without repetitions of the one before; eager code only."
-    ),
     "Unpack": "``Unpack(axis=0)(x)``: the slices along a dimension, MindSpore's older `Unstack`.",
     "Unstack": "``Unstack(axis=0, num=None)(x)``: the slices along a dimension; ValueError if they are not `num`.",
-    "UpperBound": (
-        '``UpperBound(out_type="int32")(sorted_x, values)``: how many elements of sorted rows are at most each value.'
-    ),
-    "Zeros": "``Zeros()(shape, dtype)``: a tensor of zeros.",
-    "ZerosLike": "``ZerosLike()(x)``: zeros of the shape and dtype of x.",
 }
 
 #: With an example.

@@ -15,9 +15,6 @@ from .state import compiled_from_source
 __all__ = ["fractional_max_pool2d", "fractional_max_pool3d"]
 
 
-# ------------------------------------------------------------------------------------------------ blocks
-
-
 # ------------------------------------------------------------------------------------------------ pooling
 
 
@@ -69,9 +66,3 @@ def _output_sizes(shape: tuple[int, ...], output_size: Any, output_ratio: Any, n
     if len(ratios) != n or not all(0 < r < 1 for r in ratios):
         raise ValueError(f"`output_ratio` must be one number or {n} between 0 and 1, not {output_ratio}")
     return tuple([int(d * r) for d, r in zip(shape[-n:], ratios, strict=True)])
-
-
-# ------------------------------------------------------------------------------------------------ boxes
-
-
-# ------------------------------------------------------------------------------------------------ convolution

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from . import epoch
 from .device_array import DeviceArray, is_of_device
 from .open_sizes import OpenSizes
 from .storage import SHARED, holders
+from .tensor_methods import Methods
 from .text import tensor_repr
 
 __all__ = [
@@ -55,12 +56,6 @@ def no_truth(shape: tuple[Any, ...]) -> AmbiguousTruthError:
 def no_single(shape: tuple[Any, ...]) -> ValueError:
     """The error for a Tensor of several elements, or none, where one number is needed."""
     return ValueError(f"only a tensor of one element is a number; this one has the shape {list(shape)}")
-
-
-if TYPE_CHECKING:
-    from .tensor_methods import Methods
-else:
-    Methods = object  # primitives give Tensors their methods when the package is imported
 
 
 class Tensor(Methods):

@@ -151,7 +151,8 @@ ROWS = (
     >>> ops.heaviside(Tensor([-3.0, 0.0, 2.0]), Tensor(0.5)).tolist()
     [0.0, 0.5, 1.0]
     """),
-    Row("lerp(input, end, weight)", op="Lerp LerpScalar", mint="lerp", doc="input + weight * (end - input), element by element."),
+    Row("lerp(input, end, weight)", op="Lerp LerpScalar", mint="lerp",
+        doc="input + weight * (end - input), element by element."),
     Row("addcmul(input, tensor1, tensor2, value=1)", op="Addcmul", doc="input + value * tensor1 * tensor2."),
     Row("addcdiv(input, tensor1, tensor2, value=1)", op="Addcdiv", doc="input + value * tensor1 / tensor2."),
     Row("isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False)", mint="isclose",

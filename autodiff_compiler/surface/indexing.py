@@ -15,9 +15,9 @@ ROWS = (
     >>> ops.gather_elements(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0, 0], [1, 0]])).tolist()
     [[1, 1], [4, 3]]
     """),
-    Row("gather_d(x, dim: int, index)", calls="call.gather_elements(x, dim, index)",
+    Row("gather_d(x, dim: int, index)", op="GatherD", calls="call.gather_elements(x, dim, index)",
         doc="The older name of `gather_elements`."),
-    Row("gather_nd(input_x, indices)", doc="""
+    Row("gather_nd(input_x, indices)", op="GatherNd", doc="""
     The elements (or slices) at the indices in the last dimension of `indices`.
 
     >>> ops.gather_nd(Tensor([[1, 2], [3, 4]]), Tensor([[0, 1], [1, 0]])).tolist()
@@ -31,7 +31,7 @@ ROWS = (
     """),
     Row("narrow(input, axis: int, start, length: int)", mint="narrow(input, dim: int, start: int, length: int)",
         doc="`length` elements along an axis from `start` on, which may be known only at run time."),
-    Row("slice(input_x, begin, size: Sequence[int])", doc="""
+    Row("slice(input_x, begin, size: Sequence[int])", op="Slice", doc="""
     `size` elements of every dimension from `begin` on, which may be known only at run time; -1 takes the rest.
 
     >>> ops.slice(Tensor([[1, 2, 3], [4, 5, 6]]), (0, 1), (-1, 2)).tolist()
@@ -44,9 +44,10 @@ ROWS = (
     Begin and end masks leave the bound open, the ellipsis mask stands for `...`, the new-axis mask for None, and the
     shrink-axis mask takes the one element at `begin`.
     """),
-    Row("masked_select(input, mask)", mint="masked_select",
+    Row("masked_select(input, mask)", op="MaskedSelect", mint="masked_select",
         doc="The elements where the mask holds, in one dimension; eager code only."),
-    Row("nonzero(input, *, as_tuple=False)", calls="call.nonzero(input, as_tuple)", mint="nonzero", doc="""
+    Row("nonzero(input, *, as_tuple=False)", op="NonZero",
+        calls="call.nonzero(input, as_tuple)", mint="nonzero", doc="""
     The indices (int64) of the nonzero elements, as rows or as a vector per dimension; eager code only.
 
     >>> ops.nonzero(Tensor([0.0, 2.0, 3.0])).tolist()
@@ -76,26 +77,26 @@ ROWS = (
     >>> ops.bincount(Tensor([0, 1, 1, 3])).tolist()
     [1.0, 2.0, 0.0, 1.0]
     """),
-    Row("tensor_scatter_update(input_x, indices, updates)", doc="""
+    Row("tensor_scatter_update(input_x, indices, updates)", op="TensorScatterUpdate", doc="""
     The tensor with the elements (or slices) at the indices in the last dimension of `indices` replaced.
 
     >>> ops.tensor_scatter_update(Tensor([1, 2, 3]), Tensor([[0], [2]]), Tensor([7, 8])).tolist()
     [7, 2, 8]
     """),
-    Row("tensor_scatter_add(input_x, indices, updates)",
+    Row("tensor_scatter_add(input_x, indices, updates)", op="TensorScatterAdd",
         doc="The tensor with `updates` added at the indices in the last dimension of `indices`; repeated positions "
         "add up."),
-    Row("tensor_scatter_sub(input_x, indices, updates)",
+    Row("tensor_scatter_sub(input_x, indices, updates)", op="TensorScatterSub",
         doc="The tensor with `updates` subtracted at the indices in the last dimension of `indices`."),
-    Row("tensor_scatter_mul(input_x, indices, updates)",
+    Row("tensor_scatter_mul(input_x, indices, updates)", op="TensorScatterMul",
         doc="The tensor multiplied by `updates` at the indices in the last dimension of `indices`."),
-    Row("tensor_scatter_div(input_x, indices, updates)",
+    Row("tensor_scatter_div(input_x, indices, updates)", op="TensorScatterDiv",
         doc="The tensor divided by `updates` at the indices in the last dimension of `indices`; floats only."),
-    Row("tensor_scatter_max(input_x, indices, updates)",
+    Row("tensor_scatter_max(input_x, indices, updates)", op="TensorScatterMax",
         doc="The greater of the tensor and `updates` at the indices in `indices`; equal ones share the cotangent."),
-    Row("tensor_scatter_min(input_x, indices, updates)",
+    Row("tensor_scatter_min(input_x, indices, updates)", op="TensorScatterMin",
         doc="The smaller of the tensor and `updates` at the indices in `indices`; equal ones share the cotangent."),
-    Row("scatter_nd(indices, updates, shape)", doc="""
+    Row("scatter_nd(indices, updates, shape)", op="ScatterNd", doc="""
     Zeros of a shape with `updates` added at the indices in the last dimension of `indices`.
 
     >>> ops.scatter_nd(Tensor([[1], [3], [1]]), Tensor([1.0, 2.0, 5.0]), (4,)).tolist()
@@ -115,7 +116,7 @@ ROWS = (
 
     `use_lock` and `check_index_bound` have no effect: additions do not race, and indices are always checked.
     """),
-    Row("index_fill(x, axis: int, index, value)",
+    Row("index_fill(x, axis: int, index, value)", op="IndexFill",
         doc="The tensor with the slices at the positions in `index` along an axis filled with one value."),
     Row("select_scatter(input, src, axis: int, index)",
         doc="The tensor with the slice at one position along an axis replaced by `src`."),
@@ -124,16 +125,16 @@ ROWS = (
     Row("inplace_update(x, v, indices)",
         doc="The tensor with the rows at the given positions replaced by those of `v`: a new tensor, despite the "
         "name."),
-    Row("unsorted_segment_sum(input_x, segment_ids, num_segments: int)", doc="""
+    Row("unsorted_segment_sum(input_x, segment_ids, num_segments: int)", op="UnsortedSegmentSum", doc="""
     Sums of the rows with one segment id, 0 where there is none; rows with negative ids do not count.
 
     >>> ops.unsorted_segment_sum(Tensor([1, 2, 3]), Tensor([1, 0, 1]), 2).tolist()
     [2, 4]
     """),
-    Row("unsorted_segment_prod(x, segment_ids, num_segments: int)",
+    Row("unsorted_segment_prod(x, segment_ids, num_segments: int)", op="UnsortedSegmentProd",
         doc="Products of the rows with one segment id, 1 where there is none; rows with negative ids do not count."),
-    Row("unsorted_segment_max(x, segment_ids, num_segments: int)",
+    Row("unsorted_segment_max(x, segment_ids, num_segments: int)", op="UnsortedSegmentMax",
         doc="Greatest of the rows with one segment id, the dtype's least number where there is none."),
-    Row("unsorted_segment_min(x, segment_ids, num_segments: int)",
+    Row("unsorted_segment_min(x, segment_ids, num_segments: int)", op="UnsortedSegmentMin",
         doc="Smallest of the rows with one segment id, the dtype's greatest number where there is none."),
 )

@@ -203,4 +203,23 @@ ROWS = (
     >>> [t.tolist() for t in ops.clip_by_global_norm((Tensor([3.0]), Tensor([4.0])), 1.0, use_norm=2.0)]
     [[1.5], [2.0]]
     """),
+    Row("ctc_loss(log_probs, targets, input_lengths, target_lengths, blank: int = 0, reduction='mean', "
+        "zero_infinity=False) -> tuple[Tensor, Tensor]", doc="""
+    -log of the sum of the probabilities of all alignments, and the logarithms of the sums over their beginnings.
+
+    `log_probs` [time, batch, classes] (or without batch), `targets` [batch, labels] or all labels one after the other.
+    Reduction "mean" divides by the lengths of the targets first.  Where no alignment exists the loss is inf, or 0 with
+    `zero_infinity`, and its derivative is 0.  IndexError: a label that is no class, an input longer than there is time.
+
+    >>> p = Tensor([[[0.5, 0.5]], [[0.5, 0.5]]])                  # three of four paths spell [1]
+    >>> round(ops.ctc_loss(p.log(), Tensor([[1]]), Tensor([2]), Tensor([1]))[0].exp().item(), 6)
+    1.333333
+    """),
+    Row("ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True) "
+        "-> tuple[Tensor, Tensor, Tensor, Tensor]", doc="""
+    The likeliest class at every time without the blank, which is the last class; eager code only.
+
+    Of [time, batch, classes]: places [labels, 2], classes and shape of a sparse matrix of the labels [batch, time], and
+    minus the sum of the greatest numbers [batch, 1].
+    """),
 )

@@ -104,7 +104,8 @@ ROWS = (
     Row("matrix_norm(A, ord='fro', axis=(-2, -1), keepdims=False, *, dtype=None)",
         calls="call.matrix_norm(A, ord, axis, keepdims, dtype)",
         doc='Norm of matrices, which lie in two axes: "fro", "nuc", inf, -inf, 1, -1, 2, -2.'),
-    Row("var(input, axis=None, ddof=0, keepdims=False)", calls="call.var(input, all_if_none(axis), ddof, keepdims)", doc="""
+    Row("var(input, axis=None, ddof=0, keepdims=False)",
+        calls="call.var(input, all_if_none(axis), ddof, keepdims)", doc="""
     Mean squared deviation from the mean over axes (all by default), divided by the count less `ddof`.
 
     >>> ops.var(Tensor([1.0, 3.0])).item()
@@ -154,4 +155,7 @@ ROWS = (
     >>> ops.trapz(Tensor([1.0, 2.0, 4.0]), Tensor([0.0, 1.0, 3.0])).item()
     7.5
     """),
+    Row("aminmax(input, *, axis: int | None = 0, keepdims=False) -> tuple[Tensor, Tensor]",
+        calls="tuple(call.aminmax(input, axis=axis, keepdims=keepdims))",
+        doc="Smallest and greatest element along an axis; ties share the cotangent evenly."),
 )

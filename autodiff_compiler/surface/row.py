@@ -1,4 +1,4 @@
-"""`Row` and `Operator`: public functions and operator classes that have no body of their own, and what is made of them."""
+"""`Row` and `Operator`: public functions and operator classes that have no body, and what is made of them."""
 
 from __future__ import annotations
 import __future__
@@ -50,9 +50,9 @@ class Row(NamedTuple):
 class Operator(NamedTuple):
     """A public operator class that only calls a function.
 
-    `signature` is a call of its constructor and then of the object, ``Cholesky(upper=False)(input_x)``; `calls` is the
-    expression that the object returns, over both, `call`, `ops` and the conversions.  A class without constants may have
-    the function itself: ``Diag()`` and ``ops.diag``.  `doc` is by default that of the function.
+    `signature` calls its constructor and then the object, ``Cholesky(upper=False)(input_x)``; `calls` is the expression
+    that the object returns, over the parameters of both, `call`, `ops` and the conversions.  A class without constants
+    may have the function itself: ``Diag()`` and ``ops.diag``.  `doc` is by default that of the function.
     """
 
     signature: str

@@ -100,7 +100,7 @@ ROWS = (
         doc="The same elements under the shape of another tensor."),
     Row("type_as(input, other)", doc="The same numbers in the dtype of another tensor."),
     Row("numel(input) -> int", calls="int(call.numel(input))", doc="How many elements there are."),
-    Row("size(input_x) -> int", calls="int(call.numel(input_x))", doc="How many elements there are."),
+    Row("size(input_x) -> int", op="Size", calls="int(call.numel(input_x))", doc="How many elements there are."),
     Row("tile(input, dims)", mint="tile", doc="""
     The whole tensor repeated `dims[i]` times along dimension i; missing dimensions come first.
 
@@ -132,6 +132,12 @@ ROWS = (
         calls="tuple(call.tensor_split(input, indices_or_sections, axis))",
         doc="Neighbouring parts along an axis: a number of them as equal as possible, or cut before the given "
         "positions."),
+    Row("vsplit(input, indices_or_sections) -> tuple[Tensor, ...]",
+        calls="tuple(call.tensor_split(input, indices_or_sections, 0))",
+        doc="`tensor_split` along the first dimension."),
+    Row("dsplit(input, indices_or_sections) -> tuple[Tensor, ...]",
+        calls="tuple(call.tensor_split(input, indices_or_sections, 2))",
+        doc="`tensor_split` along the third dimension."),
     Row("hsplit(input, indices_or_sections) -> tuple[Tensor, ...]",
         calls="tuple(call.hsplit(input, indices_or_sections))",
         doc="`tensor_split` along the second dimension, of a vector along its only one."),

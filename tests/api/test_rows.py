@@ -13,7 +13,8 @@ import pytest
 from autodiff_compiler import Tensor, mint, ops
 from autodiff_compiler.ir.primitive import call
 from autodiff_compiler.surface.row import Row, function, renamed
-from autodiff_compiler.surface.table import MINT, ROWS
+from autodiff_compiler.surface.table import MINT, OPERATORS, ROWS
+from tests.api import test_operator_classes, test_primitive_classes, test_special_classes
 
 EXAMPLES = sorted({row.name for row in ROWS.values() if ">>>" in row.doc})
 
@@ -30,7 +31,9 @@ def test_examples_of_rows_run(name: str) -> None:
 
 def test_a_row_makes_a_function_as_if_it_were_written() -> None:
     row = Row(
-        "total(input, dim=None, keepdim=False, *, dtype=None)", "The sum.", "call.sum(input, all_if_none(dim), dtype, keepdim)"
+        "total(input, dim=None, keepdim=False, *, dtype=None)",
+        "The sum.",
+        "call.sum(input, all_if_none(dim), dtype, keepdim)",
     )
     total = function(row, "some.module")
     assert str(inspect.signature(total)) == "(input, dim=None, keepdim=False, *, dtype=None)"
@@ -90,3 +93,12 @@ def test_two_tensors_go_to_the_operator() -> None:
 def test_a_name_that_is_nowhere_is_refused() -> None:
     with pytest.raises(AttributeError, match="no attribute 'sinn'"):
         ops.sinn
+
+
+def test_every_operator_class_of_a_row_has_a_case() -> None:
+    tested = {
+        case[0] for m in (test_operator_classes, test_primitive_classes, test_special_classes) for case in m.CASES
+    }
+    tested |= {case[0] for case in (*test_primitive_classes.DELEGATED, *test_operator_classes.DATA_SIZED)}
+    by_name = {"Geqrf", "Orgqr", "Ormqr", "Qr"}  # in tests of their own
+    assert OPERATORS.keys() - tested == by_name | test_special_classes.OTHERS
