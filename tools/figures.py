@@ -119,7 +119,7 @@ def _sets_a_name(node: ast.stmt) -> bool:
 
 
 def _words(tree: ast.AST) -> set[str]:
-    """The names and the texts of one word in a file."""
+    """The names and the texts of one word, or of a signature, in a file."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -129,7 +129,7 @@ def _words(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.FunctionDef | ast.alias):
             found.add(node.name)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)
+            found.add(node.value.partition("(")[0])  # a row of the surface begins with a signature
     return found
 
 

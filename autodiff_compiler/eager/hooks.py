@@ -110,4 +110,4 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     return hooks.add(hook)
 
 
-Tensor.register_hook = register_hook  # type: ignore[attr-defined]
+Tensor.register_hook = register_hook  # type: ignore[method-assign, assignment]

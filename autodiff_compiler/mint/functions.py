@@ -10,13 +10,57 @@ from ..dtypes import float32, int64
 from ..ops.state import compiled_from_source
 
 __all__ = [
-    "add", "addcdiv", "all", "allclose", "amax", "amin", "any", "argmin", "argsort", "bmm", "broadcast_to", "cat",
-    "chunk", "clone", "concat", "count_nonzero", "cummax", "cummin", "cumsum", "diag", "diff", "flatten", "frac",
-    "gather", "index_add", "index_select", "isnan", "max", "mean", "median", "meshgrid", "min", "mv", "nansum",
-    "narrow", "norm", "permute", "prod", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
-    "randperm", "repeat_interleave", "reshape", "scatter", "scatter_add", "select", "softmax", "sort", "split",
-    "sqrt", "squeeze", "stack", "std", "std_mean", "sub", "topk", "transpose", "var", "var_mean", "where", "zeros",
-]  # fmt: skip
+    "add",
+    "addcdiv",
+    "allclose",
+    "amax",
+    "amin",
+    "argmin",
+    "argsort",
+    "cat",
+    "clone",
+    "concat",
+    "count_nonzero",
+    "cummax",
+    "cummin",
+    "cumsum",
+    "diag",
+    "flatten",
+    "gather",
+    "index_add",
+    "max",
+    "mean",
+    "median",
+    "meshgrid",
+    "min",
+    "nansum",
+    "norm",
+    "permute",
+    "prod",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "repeat_interleave",
+    "reshape",
+    "scatter_add",
+    "select",
+    "softmax",
+    "sort",
+    "squeeze",
+    "std",
+    "std_mean",
+    "sub",
+    "topk",
+    "transpose",
+    "var",
+    "var_mean",
+    "where",
+    "zeros",
+]
 
 
 # ------------------------------------------------------------------------------------------------ arithmetic
@@ -39,34 +83,9 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
     return ops.addcdiv(input, tensor1, tensor2, value)
 
 
-def sqrt(input: Any) -> Any:
-    """The square root; nan of a negative number."""
-    return ops.sqrt(input)
-
-
-def frac(input: Any) -> Any:
-    """The fractional part of each element, with its sign."""
-    return ops.frac(input)
-
-
-def isnan(tensor: Any) -> Any:
-    """Whether each element is nan."""
-    return ops.isnan(tensor)
-
-
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Whether no element differs by more than atol + rtol * |other|."""
     return ops.allclose(input, other, rtol, atol, equal_nan)
-
-
-def bmm(input: Any, mat2: Any) -> Any:
-    """The products of the matrices of two batches."""
-    return ops.bmm(input, mat2)
-
-
-def mv(input: Any, vec: Any) -> Any:
-    """A matrix times a vector."""
-    return ops.mv(input, vec)
 
 
 # ------------------------------------------------------------------------------------------------ reductions
@@ -83,16 +102,6 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum over dimensions, or over all, in which nan counts as 0."""
     return ops.nansum(input, dim, keepdim, dtype=dtype)
-
-
-def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Whether all elements along a dimension, or all there are, are true."""
-    return ops.all(input, dim, keepdim)
-
-
-def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Whether some element along a dimension, or of all there are, is true."""
-    return ops.any(input, dim, keepdim)
 
 
 def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
@@ -226,29 +235,9 @@ def concat(tensors: Any, dim: int = 0) -> Any:
     return ops.cat(tensors, dim)
 
 
-def stack(tensors: Any, dim: int = 0) -> Any:
-    """Tensors of one shape joined along a new dimension."""
-    return ops.stack(tensors, dim)
-
-
-def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
-    """Parts of a size, or of several sizes, along a dimension."""
-    return ops.split(tensor, split_size_or_sections, dim)
-
-
-def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
-    """At most `chunks` parts along a dimension, all of one size but the last."""
-    return ops.chunk(input, chunks, dim)
-
-
 def reshape(input: Any, *shape: Any) -> Any:
     """The elements in another shape."""
     return ops.reshape(input, _one_or_several(shape))
-
-
-def broadcast_to(input: Any, shape: Any) -> Any:
-    """The elements repeated along dimensions of size 1, and along new ones in front."""
-    return ops.broadcast_to(input, shape)
 
 
 def permute(input: Any, *dims: Any) -> Any:
@@ -296,11 +285,6 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     return ops.diag_embed(input, diagonal)
 
 
-def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The n-th differences of neighbours along a dimension."""
-    return ops.diff(input, n, dim, prepend, append)
-
-
 def clone(input: Any) -> Any:
     """The same elements in a Tensor of its own."""
     return ops.clone(input)
@@ -319,29 +303,14 @@ def gather(input: Any, dim: int, index: Any) -> Any:
     return ops.gather_elements(input, dim, index)
 
 
-def index_select(input: Any, dim: int, index: Any) -> Any:
-    """The slices along a dimension at the positions in a vector."""
-    return ops.index_select(input, dim, index)
-
-
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
     """`input` with alpha * `source` added to the slices along a dimension at the positions in a vector."""
     return ops.index_add(input, index, source if _is_one(alpha) else ops.mul(source, alpha), dim)
 
 
-def narrow(input: Any, dim: int, start: int, length: int) -> Any:
-    """`length` elements along a dimension from `start` on."""
-    return ops.narrow(input, dim, start, length)
-
-
 def select(input: Any, dim: int, index: int) -> Any:
     """The slice at one position along a dimension, which disappears."""
     return ops.squeeze(ops.narrow(input, dim, index % input.shape[dim], 1), dim)
-
-
-def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """`input` with the elements of `src` (or a number) at the positions in `index` along a dimension."""
-    return ops.scatter(input, dim, index, src)
 
 
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from .. import ops
@@ -145,10 +146,10 @@ class MultiheadAttention(Cell):
 
     def _projected(self, query: Any, key: Any, value: Any) -> Any:
         if self.in_proj_weight is None:
-            weights = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
+            weights: Any = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
         else:
             weights = ops.chunk(self.in_proj_weight, 3, 0)
-        biases = (None, None, None) if self.in_proj_bias is None else ops.chunk(self.in_proj_bias, 3, 0)
+        biases: Sequence[Any] = (None, None, None) if self.in_proj_bias is None else ops.chunk(self.in_proj_bias, 3, 0)
         found = []
         for x, w, b in zip((query, key, value), weights, biases, strict=True):
             y = ops.matmul(x, ops.swapaxes(w, 0, 1))

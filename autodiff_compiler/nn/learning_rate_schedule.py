@@ -141,7 +141,8 @@ class PolynomialDecayLR(LearningRateSchedule):
 
     def construct(self, global_step: Any) -> Any:
         """The learning rate of a step."""
-        step, length = ops.cast(global_step, float32), float(self.decay_steps)
+        step = ops.cast(global_step, float32)
+        length: Any = float(self.decay_steps)
         if self.update_decay_steps:
             length = length * ops.maximum(ops.ceil(step / length), 1.0)
         rest = 1.0 - ops.minimum(step, length) / length

@@ -1,7 +1,7 @@
 """MindSpore's functional operations.
 
-The modules define those whose names or arguments are MindSpore's own. Every other primitive and composite that is not
-`internal` is here under its own name, also one that is registered later.
+`surface` has a row for each function that only calls a primitive; the modules define those that have a body. Every
+other primitive and composite that is not `internal` is here under its own name, also one that is registered later.
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ from typing import Any
 from . import composite as composite
 from . import functional as functional
 from . import operations, vocabulary
-from .vocabulary import *  # noqa: F403
-
-__all__: list[str] = []
-__all__ += vocabulary.__all__
-__all__ += vocabulary.others()
 
 __lacking__ = operations.lacking  # also in compiled code
 
 
 def __getattr__(name: str) -> Any:
-    return vocabulary.other(name)
+    if name == "__all__":
+        return vocabulary.names()
+    found = globals()[name] = vocabulary.named(name)
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *vocabulary.others()})
+    return sorted({*globals(), *vocabulary.names()})

@@ -11,39 +11,37 @@ from ..ir.primitive import METHODS, F, call
 from ..primitives.family import SymScalar, as_tensor, cast
 from ..primitives.family import is_tensor as _is_tensor
 from ..runtime.tensor import Tensor
-from . import array, basic, indexing, linalg, math, nn_func, special
-from .forwarding import binary
+from ..surface.table import public
+from . import array, basic, linalg
 
-# fmt: off
 __all__ = [
-    "adaptive_avg_pool2d_ext", "add_ext", "adjoint", "approximate_equal", "baddbmm_ext", "depend", "diff_ext", "dtype",
-    "dyn_shape", "einsum_ext", "float_power_ext", "floordiv", "is_tensor", "isconstant", "isnan_ext",
-    "mixed_precision_cast", "mse_loss_ext", "pows", "print_", "scalar_cast", "scalar_to_array", "scalar_to_tensor",
-    "shape_", "sub_ext", "tensor_add", "tensor_div", "tensor_exp", "tensor_expm1", "tensor_floordiv", "tensor_ge",
-    "tensor_gt", "tensor_le", "tensor_lt", "tensor_mod", "tensor_mul", "tensor_muls", "tensor_pow", "tensor_range",
-    "tensor_slice", "tensor_sub", "tuple_to_array",
+    "adaptive_avg_pool2d_ext",
+    "add_ext",
+    "baddbmm_ext",
+    "depend",
+    "diff_ext",
+    "dtype",
+    "dyn_shape",
+    "is_tensor",
+    "isconstant",
+    "mixed_precision_cast",
+    "print_",
+    "scalar_cast",
+    "scalar_to_array",
+    "scalar_to_tensor",
+    "shape_",
+    "sub_ext",
+    "tensor_range",
+    "tensor_slice",
+    "tuple_to_array",
 ]
-# fmt: on
 
 # ------------------------------------------------------------------------------------------------ names
-tensor_add, tensor_sub = basic.add, basic.sub
-tensor_mul = tensor_muls = basic.mul
-tensor_floordiv = floordiv = basic.floor_divide
-tensor_mod, tensor_div = basic.floor_mod, binary("div", "x")
-tensor_pow = pows = basic.pow
-tensor_exp, tensor_expm1 = basic.exp, math.expm1
-tensor_lt, tensor_le, tensor_gt, tensor_ge = basic.lt, basic.le, basic.gt, basic.ge
-einsum_ext, float_power_ext, mse_loss_ext = linalg.einsum, special.float_power, nn_func.mse_loss
 
 
 def adaptive_avg_pool2d_ext(input: Any, output_size: Any) -> Any:
     """MindSpore's other name of `adaptive_avg_pool2d`."""
-    return nn_func.adaptive_avg_pool2d(input, output_size)
-
-
-def isnan_ext(tensor: Any) -> Any:
-    """Which elements are nan."""
-    return call.isnan(tensor)
+    return public.adaptive_avg_pool2d(input, output_size)
 
 
 def shape_(x: Any) -> Any:
@@ -58,7 +56,7 @@ def tensor_range(start: Any, end: Any, step: Any) -> Any:
 
 def tensor_slice(input: Any, begin: Any, size: Sequence[int]) -> Any:
     """`size` elements of every dimension from `begin` on; see `slice`."""
-    return indexing.slice(input, begin, size)
+    return public.slice(input, begin, size)
 
 
 def baddbmm_ext(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -78,27 +76,7 @@ def sub_ext(input: Any, other: Any, alpha: Any = 1) -> Any:
 
 def diff_ext(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """`diff` with its axis called `dim`."""
-    return math.diff(input, n, dim, prepend, append)
-
-
-def adjoint(x: Any) -> Any:
-    """Matrices with rows and columns exchanged.
-
-    >>> from autodiff_compiler import Tensor
-    >>> adjoint(Tensor([[1, 2], [3, 4]])).tolist()
-    [[1, 3], [2, 4]]
-    """
-    return call.swapaxes(x, -1, -2)
-
-
-def approximate_equal(x: Any, y: Any, tolerance: float = 1e-05) -> Any:
-    """Whether |x - y| < tolerance.
-
-    >>> from autodiff_compiler import Tensor
-    >>> approximate_equal(Tensor([1.0, 2.0]), Tensor([1.0, 2.1])).tolist()
-    [True, False]
-    """
-    return call.approximate_equal(x, y, tolerance)
+    return public.diff(input, n, dim, prepend, append)
 
 
 # ------------------------------------------------------------------------------------------------ questions

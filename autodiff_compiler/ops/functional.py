@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from . import vocabulary
-from .vocabulary import *  # noqa: F403
-
-__all__: list[str] = []
-__all__ += vocabulary.__all__
 
 
 def __getattr__(name: str) -> Any:
-    return vocabulary.other(name)
+    return vocabulary.names() if name == "__all__" else vocabulary.named(name)
+
+
+def __dir__() -> list[str]:
+    return vocabulary.names()

@@ -11,7 +11,7 @@ from ..errors import ShapeError
 from ..ir.primitive import call
 from ..primitives.family import as_tensor, static_int
 from ..primitives.window import per_dimension
-from . import array, nn_func, vision
+from ..surface.table import public
 from .operation import operation
 
 __all__: list[str] = []
@@ -48,7 +48,7 @@ def _im2col(ksizes: Any, strides: Any = 1, dilations: Any = 1, pads: Any = 0) ->
     places = int(np.prod(per_dimension(ksizes, 2, "ksizes")))
 
     def run(x: Any) -> Any:
-        columns = array.unfold(x, ksizes, dilations, pads, strides)
+        columns = public.unfold(x, ksizes, dilations, pads, strides)
         n, rows, windows = columns.shape
         return call.reshape(columns, (n, rows // places, places, windows))
 
@@ -126,7 +126,7 @@ def _bicubic(align_corners: bool, half_pixel_centers: bool) -> _Function:
     _one_convention("ResizeBicubic", align_corners, half_pixel_centers)
     if not (align_corners or half_pixel_centers):
         raise ValueError("ResizeBicubic resizes with align_corners or half_pixel_centers here: say one of them")
-    return lambda images, size: nn_func.interpolate(images, tuple(size), mode="bicubic", align_corners=align_corners)
+    return lambda images, size: public.interpolate(images, tuple(size), mode="bicubic", align_corners=align_corners)
 
 
 def _of_size(make: Callable[..., _Function]) -> Callable[..., _Function]:
@@ -159,31 +159,13 @@ def _linear1d(coordinate_transformation_mode: str = "align_corners") -> _Functio
 def _grid_sampler(
     interpolation_mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool = False
 ) -> _Function:
-    return lambda input_x, grid: nn_func.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+    return lambda input_x, grid: public.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
 
 
 _MAKERS: dict[str, Callable[..., _Function]] = {
-    "AffineGrid": lambda align_corners=False: lambda theta, size: nn_func.affine_grid(theta, size, align_corners),
-    "BatchToSpace": lambda block_size, crops: lambda x: vision.batch_to_space_nd(x, (block_size, block_size), crops),
-    "BatchToSpaceND": lambda block_shape, crops: lambda x: vision.batch_to_space_nd(x, block_shape, crops),
-    "BoundingBoxDecode": lambda max_shape, means=(0.0,) * 4, stds=(1.0,) * 4, wh_ratio_clip=0.016: (
-        lambda anchor, deltas: vision.bounding_box_decode(anchor, deltas, max_shape, means, stds, wh_ratio_clip)
-    ),
-    "BoundingBoxEncode": lambda means=(0.0,) * 4, stds=(1.0,) * 4: (
-        lambda anchor, truth: vision.bounding_box_encode(anchor, truth, means, stds)
-    ),
-    "ChannelShuffle": lambda group: lambda x: vision.channel_shuffle(x, group),
-    "CheckValid": lambda: lambda bboxes, img_metas: vision.check_valid(bboxes, img_metas),
-    "Col2Im": lambda kernel_size, dilation=1, padding=0, stride=1: (
-        lambda x, output_size: array.col2im(x, output_size, kernel_size, dilation, padding, stride)
-    ),
-    "CropAndResize": lambda method="bilinear", extrapolation_value=0.0: (
-        lambda x, boxes, index, size: vision.crop_and_resize(x, boxes, index, size, method, extrapolation_value)
-    ),
     "DepthToSpace": _depth_to_space,
     "GridSampler2D": _grid_sampler,
     "GridSampler3D": _grid_sampler,
-    "IOU": lambda mode="iou": lambda anchor_boxes, gt_boxes: vision.iou(anchor_boxes, gt_boxes, mode),
     "Im2Col": _im2col,
     "ResizeBicubic": lambda align_corners=False, half_pixel_centers=False: _bicubic(align_corners, half_pixel_centers),
     "ResizeBilinear": _of_size(_bilinear),
@@ -191,20 +173,6 @@ _MAKERS: dict[str, Callable[..., _Function]] = {
     "ResizeLinear1D": _linear1d,
     "ResizeNearestNeighbor": _of_size(_nearest_neighbour),
     "ResizeNearestNeighborV2": _nearest_neighbour,
-    "UpsampleNearest3D": lambda: (
-        lambda x, output_size=None, scales=None: nn_func.interpolate(
-            x, output_size, None if scales is None else tuple(scales), "nearest"
-        )
-    ),
-    "UpsampleTrilinear3D": lambda align_corners=False: (
-        lambda x, output_size=None, scales=None: nn_func.interpolate(
-            x, output_size, None if scales is None else tuple(scales), "trilinear", align_corners
-        )
-    ),
-    "SpaceToBatch": lambda block_size, paddings: (
-        lambda x: vision.space_to_batch_nd(x, (block_size, block_size), paddings)
-    ),
-    "SpaceToBatchND": lambda block_shape, paddings: lambda x: vision.space_to_batch_nd(x, block_shape, paddings),
     "SpaceToDepth": _space_to_depth,
 }
 for _name, _make in _MAKERS.items():

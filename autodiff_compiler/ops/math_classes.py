@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dtypes import dtype_of, float32, int32
+from ..dtypes import dtype_of, int32
 from ..ir.primitive import call
 from ..primitives.family import all_if_none, as_tensor, static_int
-from . import array, basic, indexing, linalg, math
+from ..surface.table import public
+from . import basic
 from .array import number_of
 from .operation import constant, operation
 
@@ -16,47 +17,12 @@ __all__: list[str] = []
 
 _Function = Callable[..., Any]
 
-#: Classes without constants that apply what `ops` has under another name.
-_SAME = {
-    "ACos": "acos", "Abs": "abs", "Acosh": "acosh", "Add": "add", "Addcdiv": "addcdiv", "Addcmul": "addcmul",
-    "Angle": "angle", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atan2": "atan2", "Atanh": "atanh",
-    "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor", "Ceil": "ceil", "Cos": "cos",
-    "Cosh": "cosh", "Digamma": "digamma", "Div": "div", "Equal": "equal", "Erf": "erf", "Erfc": "erfc",
-    "Erfinv": "erfinv", "Exp": "exp", "Expm1": "expm1", "Floor": "floor", "FloorDiv": "floordiv", "FloorMod": "mod",
-    "Fmax": "fmax", "Fmin": "fmin", "Ger": "outer", "Greater": "greater", "GreaterEqual": "greater_equal",
-    "Heaviside": "heaviside", "Hypot": "hypot", "IsFinite": "isfinite", "IsInf": "isinf", "IsNan": "isnan",
-    "LeftShift": "left_shift", "Lerp": "lerp", "LerpScalar": "lerp", "Less": "less", "LessEqual": "less_equal",
-    "Lgamma": "lgamma", "Log": "log", "Log1p": "log1p", "LogicalAnd": "logical_and", "LogicalNot": "logical_not",
-    "LogicalOr": "logical_or", "LogicalXor": "logical_xor", "Maximum": "maximum", "Minimum": "minimum", "Mod": "fmod",
-    "Mul": "mul", "Neg": "neg", "NotEqual": "not_equal", "Pow": "pow", "RealDiv": "div", "Reciprocal": "reciprocal",
-    "RightShift": "right_shift", "Rsqrt": "rsqrt", "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin", "Sinh": "sinh",
-    "Sqrt": "sqrt", "Square": "square", "Sub": "sub", "Tan": "tan", "Tanh": "tanh",
-    "Trace": "trace", "TruncateMod": "fmod", "Trunc": "trunc", "Xlogy": "xlogy",
-}  # fmt: skip
-
 #: Classes without constants whose function is written here or has a name of its own.
 _FUNCTIONS: dict[str, _Function] = {
     "Bincount": lambda array, size, weights: _weighted_counts(array, size, weights),
-    "Diag": linalg.diag,
     "DivNoNan": lambda x, y: _where_not_zero(y, lambda safe: call.div(x, safe)),
-    "EqualCount": lambda x, y: call.reshape(call.cast(call.sum(call.equal(x, y)), as_tensor(x).dtype), (1,)),
-    "FloatStatus": lambda x: call.reshape(call.cast(call.any(call.logical_not(call.isfinite(x))), float32), (1,)),
-    "Geqrf": linalg.geqrf,
-    "L2Loss": lambda input_x: call.div(call.sum(call.square(input_x)), 2),
-    "LogMatrixDeterminant": linalg.log_matrix_determinant,
-    "LuSolve": linalg.lu_solve,
-    "MatrixDeterminant": linalg.matrix_determinant,
-    "MatrixExp": linalg.matrix_exp,
     "MulNoNan": lambda x, y: _where_not_zero(y, lambda safe: call.mul(x, safe)),
-    "Orgqr": linalg.orgqr,
-    "Polygamma": lambda a, x: math.polygamma(a, x),
-    "Rint": lambda input_x: call.round(input_x),
-    "Round": lambda input_x, decimals=0: call.round(input_x, decimals),
-    "SquareSumAll": lambda x, y: (call.sum(call.square(x)), call.sum(call.square(y))),
-    "SquaredDifference": lambda x, y: call.square(call.sub(x, y)),
-    "StopGradient": basic.stop_gradient,
     "TridiagonalMatMul": lambda superdiag, maindiag, subdiag, rhs: _tridiagonal(superdiag, maindiag, subdiag, rhs),
-    "TruncateDiv": math.truncate_div,
 }
 
 
@@ -71,7 +37,7 @@ def _weighted_counts(numbers: Any, size: Any, weights: Any) -> Any:
         return call.zeros((0,), dtype)
     counts = call.less(numbers, size)
     numbers, weights = call.where(counts, numbers, 0), call.where(counts, weights, 0)
-    return call.cast(indexing.bincount(numbers, weights, size), dtype)
+    return call.cast(public.bincount(numbers, weights, size), dtype)
 
 
 def _where_not_zero(y: Any, of: Callable[[Any], Any]) -> Any:
@@ -123,7 +89,7 @@ def _count_non_zero(dims: Any = None) -> _Function:
 
 
 def _median(global_median: bool = False, axis: int = 0, keep_dims: bool = False, ignore_nan: bool = False) -> _Function:
-    along = math.nanmedian if ignore_nan else math.median
+    along = public.nanmedian if ignore_nan else public.median
 
     def run(x: Any) -> Any:
         if not global_median:
@@ -182,18 +148,18 @@ def _transposed(x: Any) -> Any:
 def _least_squares(x: Any, a: Any, regularizer: float) -> Any:
     if regularizer:
         raise ValueError("Lstsq has no l2_regularizer here: append its rows to the matrix")
-    return linalg.lstsq(x, a)
+    return public.lstsq(x, a)
 
 
 def _confusion(labels: Any, predictions: Any, weights: Any, count: int, dtype: Any) -> Any:
     """[count, count]: how often (or with what weight) a class was predicted as each."""
     places = call.add(call.mul(call.cast(labels, int32), count), call.cast(predictions, int32))
-    found = indexing.bincount(places, weights, count * count)
+    found = public.bincount(places, weights, count * count)
     return call.cast(call.reshape(found, (count, count)), dtype_of(dtype))
 
 
 def _svd(full_matrices: bool = False, compute_uv: bool = True) -> _Function:
-    return lambda x: linalg.svd(x, full_matrices, compute_uv)
+    return lambda x: public.svd(x, full_matrices, compute_uv)
 
 
 #: Classes with constants.
@@ -202,57 +168,18 @@ _MAKERS: dict[str, Callable[..., _Function]] = {
     "ArgMinWithValue": _arg_with_value(call.argmin_with_value),
     "Argmax": _arg(call.argmax),
     "Argmin": _arg(call.argmin),
-    "BartlettWindow": lambda periodic=True, dtype=float32: lambda n: array.bartlett_window(n, periodic, dtype=dtype),
     "BatchMatMul": _mat_mul,
-    "BlackmanWindow": lambda periodic=True, dtype=float32: lambda n: array.blackman_window(n, periodic, dtype=dtype),
-    "Cholesky": lambda upper=False: lambda input_x: linalg.cholesky(input_x, upper),
-    "CholeskyInverse": lambda upper=False: lambda x: linalg.cholesky_inverse(x, upper),
-    "CholeskySolve": lambda upper=False: lambda x1, x2: linalg.cholesky_solve(x1, x2, upper),
     "ConfusionMatrix": lambda num_classes, dtype="int32": (
         lambda labels, predictions, weights=None: _confusion(labels, predictions, weights, num_classes, dtype)
     ),
     "CountNonZero": _count_non_zero,
-    "Cross": lambda dim=-65530: lambda x1, x2: call.cross(x1, x2, None if dim == -65530 else dim),
-    "CumProd": lambda exclusive=False, reverse=False: (
-        lambda x, axis: call.cumprod(x, axis, reverse=reverse, exclusive=exclusive)
-    ),
-    "CumSum": lambda exclusive=False, reverse=False: (
-        lambda x, axis: call.cumsum(x, axis, reverse=reverse, exclusive=exclusive)
-    ),
-    "Cummax": lambda axis: lambda x: math.cummax(x, axis),
-    "Cummin": lambda axis: lambda x: math.cummin(x, axis),
     "CumulativeLogsumexp": _log_cumulative,
-    "Einsum": lambda equation: lambda inputs: call.einsum(equation, *inputs),
     "EuclideanNorm": lambda keep_dims=False: lambda x, axes: call.vector_norm(x, 2, all_if_none(axes), keep_dims),
-    "HammingWindow": lambda periodic=True, alpha=0.54, beta=0.46, dtype=float32: (
-        lambda n: array.hamming_window(n, periodic, alpha, beta, dtype=dtype)
-    ),
-    "IsClose": lambda rtol=1e-5, atol=1e-8, equal_nan=False: lambda x, y: call.isclose(x, y, rtol, atol, equal_nan),
     "L2Normalize": _l2_normalize,
-    "LogSpace": lambda steps=10, base=10, dtype=float32: (
-        lambda start, end: array.logspace(start, end, steps, base, dtype=dtype)
-    ),
-    "Logit": lambda eps=-1.0: lambda x: call.logit(x, None if eps < 0 else eps),
-    "LpNorm": lambda axis, p=2, keep_dims=False, epsilon=1e-12: lambda x: call.vector_norm(x, p, axis, keep_dims),
-    "LuUnpack": lambda unpack_data=True, unpack_pivots=True: (
-        lambda data, pivots: linalg.lu_unpack(data, pivots, unpack_data, unpack_pivots)
-    ),
     "MatMul": _mat_mul,
     "MatrixInverse": lambda adjoint=False: lambda x: call.inverse(_transposed(x) if adjoint else x),
-    "MatrixPower": lambda n: lambda x: linalg.matrix_power(x, n),
-    "MatrixSolve": lambda adjoint=False: lambda matrix, rhs: linalg.matrix_solve(matrix, rhs, adjoint),
-    "MatrixTriangularSolve": lambda lower=True, adjoint=False: (
-        lambda matrix, rhs: call.triangular_solve(matrix, rhs, lower, adjoint)
-    ),
     "Lstsq": lambda fast=True, l2_regularizer=0.0: lambda x, a: _least_squares(x, a, l2_regularizer),
     "Median": _median,
-    "Mvlgamma": lambda p: lambda x: math.mvlgamma(x, p),
-    "NanToNum": lambda nan=None, posinf=None, neginf=None: lambda x: math.nan_to_num(x, nan, posinf, neginf),
-    "NuclearNorm": lambda dim=None, keepdim=False: (
-        lambda x: call.matrix_norm(x, "nuc", (-2, -1) if dim is None else tuple(dim), keepdim)
-    ),
-    "Ormqr": lambda left=True, transpose=False: lambda x, tau, other: linalg.ormqr(x, tau, other, left, transpose),
-    "Qr": lambda full_matrices=False: lambda x: linalg.qr(x, "complete" if full_matrices else "reduced"),
     "ReduceAll": _reduction(call.all),
     "ReduceAny": _reduction(call.any),
     "ReduceMax": _reduction(call.max),
@@ -264,7 +191,6 @@ _MAKERS: dict[str, Callable[..., _Function]] = {
     "Svd": _svd,
 }
 
-_MAKERS |= {name: constant(getattr(call, function)) for name, function in _SAME.items()}
 _MAKERS |= {name: constant(function) for name, function in _FUNCTIONS.items()}
 for _name, _make in _MAKERS.items():
     globals()[_name] = operation(_name, _make, __name__)

@@ -10,19 +10,14 @@ from ..errors import ShapeError
 from ..ir.primitive import call
 from ..primitives.family import as_tensor
 from ..primitives.window import per_dimension
-from . import basic, nn_func, sequence, vision
-from .operation import constant, operation
+from ..surface.table import public
+from . import nn_func
+from .operation import operation
 from .state import assign, compiled_from_source
 
 __all__: list[str] = []
 
 _Function = Callable[..., Any]
-
-#: Classes without constants that apply what `ops` has under another name.
-_SAME = {
-    "FastGeLU": "fast_gelu", "FastGelu": "fast_gelu", "HSigmoid": "hardsigmoid", "HSwish": "hardswish", "Mish": "mish",
-    "PReLU": "prelu", "ReLU": "relu", "ReLU6": "relu6", "SeLU": "selu", "Softplus": "softplus", "Softsign": "softsign",
-}  # fmt: skip
 
 
 def _channels_first(data_format: str, name: str, dimensions: int = 2) -> None:
@@ -117,7 +112,7 @@ def _conv2d_transpose(
 
     def run(dout: Any, weight: Any, input_size: Any) -> Any:
         weight = _checked_weight("Conv2DTranspose", weight, out_channel, kernel)
-        full = nn_func.conv_transpose2d(dout, weight, None, strides, 0, 0, group, dilations)
+        full = public.conv_transpose2d(dout, weight, None, strides, 0, 0, group, dilations)
         for i in (0, 1):  # the part of the input that the convolution reads
             size, whole = input_size[2 + i], full.shape[2 + i]
             total = max(0, (dout.shape[2 + i] - 1) * strides[i] + dilations[i] * (kernel[i] - 1) + 1 - size)
@@ -146,15 +141,13 @@ def _conv3d_transpose(
 ) -> _Function:
     _channels_first(data_format, "Conv3DTranspose", 3)
     padding = _pad(pad_mode, pad)
-    return lambda dout, weight: nn_func.conv3d_transpose(
-        dout, weight, *padding, stride, dilation, group, output_padding
-    )
+    return lambda dout, weight: public.conv3d_transpose(dout, weight, *padding, stride, dilation, group, output_padding)
 
 
 def _bias_add(data_format: str = "NCHW") -> _Function:
     if data_format not in ("NCHW", "NHWC", "NCDHW"):
         raise ValueError(f"BiasAdd takes data_format='NCHW', 'NHWC' or 'NCDHW', not {data_format!r}")
-    return call.add if data_format == "NHWC" else lambda input_x, bias: nn_func.bias_add(input_x, bias)
+    return call.add if data_format == "NHWC" else lambda input_x, bias: public.bias_add(input_x, bias)
 
 
 # ------------------------------------------------------------------------------------------------ pooling
@@ -213,7 +206,7 @@ def _max_pool_with_argmax(
     argmax_type: Any = int64,
 ) -> _Function:  # fmt: skip
     def run(x: Any) -> tuple[Any, Any]:
-        out, where = nn_func.max_pool2d(x, kernel_size, strides, pads, dilation, True, ceil_mode)
+        out, where = public.max_pool2d(x, kernel_size, strides, pads, dilation, True, ceil_mode)
         return out, call.cast(where, dtype_of(argmax_type))
 
     return run
@@ -282,7 +275,7 @@ def _sparse_softmax_cross_entropy(is_grad: bool = False) -> _Function:
         if not is_grad:
             return nn_func.cross_entropy(logits, labels)
         x = as_tensor(logits)
-        return call.div(call.sub(call.softmax(x, -1), basic.one_hot(labels, x.shape[-1], 1.0, 0.0)), x.shape[0])
+        return call.div(call.sub(call.softmax(x, -1), public.one_hot(labels, x.shape[-1], 1.0, 0.0)), x.shape[0])
 
     return run
 
@@ -298,84 +291,33 @@ def _nll_loss(reduction: str = "mean", ignore_index: int = -100) -> _Function:
 
 
 def _sigmoid_cross_entropy(logits: Any, label: Any) -> Any:
-    return nn_func.binary_cross_entropy_with_logits(logits, label, None, None, "none")
+    return public.binary_cross_entropy_with_logits(logits, label, None, None, "none")
 
 
 #: Classes with constants.
 _MAKERS: dict[str, Callable[..., _Function]] = {
-    "AdaptiveAvgPool2D": lambda output_size: lambda x: nn_func.adaptive_avg_pool2d(x, output_size),
-    "AdaptiveAvgPool3D": lambda output_size: lambda x: nn_func.adaptive_avg_pool3d(x, output_size),
-    "AdaptiveMaxPool2D": lambda output_size: lambda x: nn_func.adaptive_max_pool2d(x, output_size, True),
-    "AdaptiveMaxPool3D": lambda: lambda x, output_size: nn_func.adaptive_max_pool3d(x, output_size, True),
     "AvgPool": _avg_pool,
     "AvgPool3D": _avg_pool3d,
-    "BCEWithLogitsLoss": lambda reduction="mean": (
-        lambda predict, target, weight=None, pos_weight=None: nn_func.binary_cross_entropy_with_logits(
-            predict, target, weight, pos_weight, reduction
-        )
-    ),
     "BatchNorm": _batch_norm,
     "BiasAdd": _bias_add,
-    "BinaryCrossEntropy": lambda reduction="mean": (
-        lambda logits, labels, weight=None: nn_func.binary_cross_entropy(logits, labels, weight, reduction)
-    ),
-    "CTCGreedyDecoder": lambda merge_repeated=True: (
-        lambda inputs, sequence_length: sequence.ctc_greedy_decoder(inputs, sequence_length, merge_repeated)
-    ),
-    "CTCLossV2": lambda blank=0, reduction="none", zero_infinity=False: (
-        lambda log_probs, targets, input_lengths, target_lengths: sequence.ctc_loss(
-            log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
-        )
-    ),
-    "CeLU": lambda alpha=1.0: lambda x: call.celu(x, alpha),
     "Conv2D": _convolution("Conv2D", 2),
     "Conv2DBackpropInput": _conv2d_transpose,
     "Conv2DTranspose": _conv2d_transpose,
     "Conv3D": _convolution("Conv3D", 3),
     "Conv3DTranspose": _conv3d_transpose,
-    "Dense": lambda: lambda x, w, b=None: sequence.dense(x, w, b),
     "DepthwiseConv2dNative": _depthwise,
-    "Elu": lambda alpha=1.0: lambda x: call.elu(x, alpha),
-    "GLU": lambda axis=-1: lambda x: call.glu(x, axis),
-    "GeLU": lambda: lambda x: call.gelu(x, "tanh"),
-    "Gelu": lambda: lambda x: call.gelu(x, "tanh"),
-    "HShrink": lambda lambd=0.5: lambda input_x: call.hardshrink(input_x, lambd),
-    "KLDivLoss": lambda reduction="mean": lambda logits, labels: nn_func.kl_div(logits, labels, reduction),
-    "LRN": lambda depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region="ACROSS_CHANNELS": (
-        lambda x: nn_func.lrn(x, depth_radius, bias, alpha, beta, norm_region)
-    ),
     "LayerNorm": _layer_norm,
-    "LogSoftmax": lambda axis=-1: lambda logits: call.log_softmax(logits, axis),
-    "LogSoftmaxExt": lambda: lambda x, dim=-1: call.log_softmax(x, dim),
     "MaxPool": _max_pool,
     "MaxPool3D": _max_pool3d,
     "MaxPoolWithArgmaxV2": _max_pool_with_argmax,
-    "MaxUnpool2D": _max_unpool(vision.max_unpool2d, 2),
-    "MaxUnpool3D": _max_unpool(vision.max_unpool3d, 3),
-    "MultiMarginLoss": lambda p=1, margin=1.0, reduction="mean": (
-        lambda inputs, target, weight=None: nn_func.multi_margin_loss(inputs, target, p, margin, weight, reduction)
-    ),
+    "MaxUnpool2D": _max_unpool(public.max_unpool2d, 2),
+    "MaxUnpool3D": _max_unpool(public.max_unpool3d, 3),
     "NLLLoss": _nll_loss,
-    "RmsNorm": lambda epsilon=1e-6: lambda x, gamma: nn_func.rms_norm(x, gamma, epsilon),
     "SigmoidCrossEntropyWithLogits": lambda: _sigmoid_cross_entropy,
-    "SmoothL1Loss": lambda beta=1.0, reduction="none": (
-        lambda logits, labels: nn_func.smooth_l1_loss(logits, labels, beta, reduction)
-    ),
-    "SoftMarginLoss": lambda reduction="mean": (
-        lambda logits, labels: nn_func.soft_margin_loss(logits, labels, reduction)
-    ),
-    "SoftShrink": lambda lambd=0.5: lambda input_x: call.softshrink(input_x, lambd),
-    "Softmax": lambda axis=-1: lambda logits: nn_func.softmax(logits, axis),
     "SoftmaxCrossEntropyWithLogits": lambda: _softmax_cross_entropy,
     "SparseSoftmaxCrossEntropyWithLogits": _sparse_softmax_cross_entropy,
-    "TripletMarginLoss": lambda p=2, swap=False, eps=1e-6, reduction="mean": (
-        lambda x, positive, negative, margin: nn_func.triplet_margin_loss(
-            x, positive, negative, margin, p, eps, swap, reduction
-        )
-    ),
 }
 
-_MAKERS |= {name: constant(getattr(call, function)) for name, function in _SAME.items()}
 for _name, _make in _MAKERS.items():
     globals()[_name] = operation(_name, _make, __name__)
 __all__ += _MAKERS

@@ -91,18 +91,17 @@ class Operation(Primitive, metaclass=_OperationType):
         self.__dict__["_run"] = self._made_again()
 
 
-def operation(name: str, make: Callable[..., _Function], module: str) -> type[Operation]:
+def operation(name: str, make: Callable[..., _Function], module: str, doc: str = "") -> type[Operation]:
     """A class whose constructor takes the arguments of `make` and whose objects are called as its result."""
-    doc, make = _docstring(name, make), _called(make, name)
+    doc, make = DOCS.get(name) or doc or _docstring(name, make), _called(make, name)
     members = {"_make": staticmethod(make), "_name": name, "__module__": module, "__doc__": doc}
-    OPERATORS[name] = type(name, (Operation,), members)
-    return OPERATORS[name]
+    made = type(name, (Operation,), members)
+    OPERATORS[name] = lambda: made
+    return made
 
 
 def _docstring(name: str, make: Any) -> str:
-    """That of `DOCS`; else what the maker or, for a class without constants, its function says before examples."""
-    if name in DOCS:
-        return DOCS[name]
+    """What the maker or, for a class without constants, its function says before examples."""
     code = make.__code__
     says = make if make.__doc__ or code.co_argcount or code.co_flags & inspect.CO_VARARGS else make()
     said = inspect.cleandoc(says.__doc__ or "").partition(">>>")[0].strip()

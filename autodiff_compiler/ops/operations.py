@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from typing import Any
 
 from ..errors import did_you_mean
+from ..surface.row import Row, documented, maker
+from ..surface.table import OPERATORS as ROWS
+from ..surface.table import public
 from ..transforms.custom import HookBackward, InsertGradientOf
 from . import (
     array_classes,
     image_classes,
     math_classes,
     neural_classes,
+    primitive,
     random_classes,
     segments,
-    special_classes,
     state_classes,
     update_classes,
     user_functions,
 )
-from .array_classes import *  # noqa: F403
-from .image_classes import *  # noqa: F403
-from .math_classes import *  # noqa: F403
-from .neural_classes import *  # noqa: F403
-from .primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, prim_arg_register, prim_attr_register
-from .random_classes import *  # noqa: F403
-from .segments import *  # noqa: F403
-from .special_classes import *  # noqa: F403
-from .state_classes import *  # noqa: F403
-from .update_classes import *  # noqa: F403
-from .user_functions import *  # noqa: F403
+from .functions import functions
+from .operation import Operation, constant, operation
 
-__all__ = ["HookBackward", "InsertGradientOf"]
-__all__ += ["Primitive", "PrimitiveWithCheck", "PrimitiveWithInfer", "prim_arg_register", "prim_attr_register"]
-__all__ += array_classes.__all__
-__all__ += image_classes.__all__
-__all__ += math_classes.__all__
-__all__ += neural_classes.__all__
-__all__ += random_classes.__all__
-__all__ += segments.__all__
-__all__ += special_classes.__all__
-__all__ += state_classes.__all__
-__all__ += update_classes.__all__
-__all__ += user_functions.__all__
+_WRITTEN = (
+    *(array_classes, image_classes, math_classes, neural_classes, random_classes, segments),
+    *(state_classes, update_classes, user_functions),
+)
+_CLASSES: dict[str, Any] = {name: getattr(module, name) for module in _WRITTEN for name in module.__all__}
+_CLASSES |= {"HookBackward": HookBackward, "InsertGradientOf": InsertGradientOf, "Primitive": primitive.Primitive}
+for _name in ("PrimitiveWithCheck", "PrimitiveWithInfer", "prim_arg_register", "prim_attr_register"):
+    _CLASSES[_name] = getattr(primitive, _name)
 
 #: Why MindSpore's other classes are not here.
 LACKING = {
@@ -58,10 +50,15 @@ LACKING = {
 }
 
 
+def names() -> set[str]:
+    """The names of all classes."""
+    return ROWS.keys() | _CLASSES.keys()
+
+
 def lacking(name: str) -> str | None:
     """Advice on a name that is not here: why, or what comes near."""
     reason = next((why for why, names in LACKING.items() if name in names.split()), None)
-    return reason or (did_you_mean(name, __all__) if name[:1].isupper() else None)
+    return reason or (did_you_mean(name, names()) if name[:1].isupper() else None)
 
 
 def missing(module: str, name: str) -> AttributeError:
@@ -74,4 +71,26 @@ __lacking__ = lacking  # also in compiled code
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return sorted(names())
+    if name in ROWS:
+        found = globals()[name] = _made(name)
+        return found
+    if name in _CLASSES:
+        return _CLASSES[name]
     raise missing(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(names())
+
+
+def _made(name: str) -> type[Operation]:
+    """The class of a row."""
+    row = ROWS[name]
+    if isinstance(row, Row):
+        return operation(name, constant(getattr(public, row.name)), __name__)
+    return operation(name, maker(row, functions), __name__, documented(row, functions))
+
+
+primitive.OPERATORS.update({name: functools.partial(getattr, sys.modules[__name__], name) for name in ROWS})

@@ -8,68 +8,21 @@ _IMPORT = ">>> from autodiff_compiler import Tensor, ops"
 
 #: By the name of the class.
 _LINES = {
-    "AdaptiveAvgPool2D": "``AdaptiveAvgPool2D(output_size)(x)``: means of nearly equal parts of the last 2 dimensions.",
-    "AdaptiveAvgPool3D": "``AdaptiveAvgPool3D(output_size)(x)``: means of nearly equal parts of the last 3 dimensions.",
-    "AdaptiveMaxPool2D": (
-        "``AdaptiveMaxPool2D(output_size)(x)``: greatest elements of nearly equal parts, and their positions."
-    ),
-    "AdaptiveMaxPool3D": (
-        "``AdaptiveMaxPool3D()(x, output_size)``: greatest elements of nearly equal parts, and their positions."
-    ),
-    "AffineGrid": (
-        "``AffineGrid(align_corners=False)(theta, size)``: coordinates for grid sampling; see `ops.affine_grid`."
-    ),
-    "ApproximateEqual": "``ApproximateEqual(tolerance=1e-5)(x, y)``: whether |x - y| < tolerance.",
     "ArgMinWithValue": (
         "``ArgMinWithValue(axis=0, keep_dims=False)(x)``: the index (int32) of the smallest element, and that element."
     ),
     "Argmax": "``Argmax(axis=-1, output_type=int32)(x)``: the index of the greatest element along an axis.",
     "Argmin": "``Argmin(axis=-1, output_type=int32)(x)``: the index of the smallest element along an axis.",
     "AvgPool3D": "``AvgPool3D(kernel_size=1, strides=1, ...)(x)``: `AvgPool` over the last 3 dimensions.",
-    "BCEWithLogitsLoss": (
-        '``BCEWithLogitsLoss(reduction="mean")(logits, target, weight=None, pos_weight=None)``: binary cross entropy.'
-    ),
-    "BartlettWindow": "``BartlettWindow(periodic=True, dtype=float32)(n)``: a triangular window.",
     "BatchNorm": (
         "``BatchNorm(is_training=False, ...)(x, scale, bias, mean, variance)``: normalization per channel.\n\n"
         "Returns the result and four statistics.  In training those of the batch are used, and the "
         "Parameters `mean`\n"
         "and `variance` become ``(1 - momentum) * old + momentum * batch``."
     ),
-    "BatchToSpace": "``BatchToSpace(block_size, crops)(x)``: `BatchToSpaceND` with square blocks of 2 dimensions.",
-    "BatchToSpaceND": (
-        "``BatchToSpaceND(block_shape, crops)(x)``: the inverse of `SpaceToBatchND`, its borders cropped."
-    ),
     "Bernoulli": "``Bernoulli(seed=-1, offset=0)(x, p)``: 1 with probability p, else 0, in the shape and dtype of x.",
-    "BinaryCrossEntropy": (
-        '``BinaryCrossEntropy(reduction="mean")(probabilities, labels, weight=None)``: see `ops.binary_cross_entropy`.'
-    ),
     "Bincount": "``Bincount()(array, size, weights)``: the sums of the weights per number 0 ... size - 1.",
-    "BlackmanWindow": "``BlackmanWindow(periodic=True, dtype=float32)(n)``: a Blackman window.",
-    "BoundingBoxDecode": "``BoundingBoxDecode(max_shape, ...)(anchor_box, deltas)``: see `ops.bounding_box_decode`.",
-    "BoundingBoxEncode": (
-        "``BoundingBoxEncode(means, stds)(anchor_box, groundtruth_box)``: see `ops.bounding_box_encode`."
-    ),
-    "Bucketize": (
-        "``Bucketize(boundaries)(x)``: the bucket (int32) of each element; a boundary is in the bucket after it."
-    ),
-    "CTCGreedyDecoder": (
-        "``CTCGreedyDecoder(merge_repeated=True)(inputs, sequence_length)``: see `ops.ctc_greedy_decoder`."
-    ),
-    "CTCLossV2": '``CTCLossV2(blank=0, reduction="none", zero_infinity=False)(...)``: see `ops.ctc_loss`.',
     "Cauchy": "``Cauchy(size, median=0.0, sigma=1.0)()``: random numbers of the Cauchy distribution.",
-    "Cdist": "``Cdist(p=2.0)(x1, x2)``: distances of order p between all points of two sets.",
-    "CeLU": "``CeLU(alpha=1.0)(x)``: x where it is positive, else alpha * (exp(x / alpha) - 1).",
-    "ChannelShuffle": (
-        "``ChannelShuffle(group)(x)``: [..., channels, height, width] with the channels of all groups interleaved."
-    ),
-    "CheckValid": "``CheckValid()(bboxes, img_metas)``: which boxes lie in an image.",
-    "Cholesky": "``Cholesky(upper=False)(x)``: lower triangular L with L @ L.T = x, or L.T; see `ops.cholesky`.",
-    "CholeskyInverse": "``CholeskyInverse(upper=False)(x)``: the inverse of a, from its Cholesky factor x.",
-    "CholeskySolve": "``CholeskySolve(upper=False)(x1, x2)``: x with a @ x = x1, from the Cholesky factor x2 of a.",
-    "Col2Im": (
-        "``Col2Im(kernel_size, dilation=1, padding=0, stride=1)(x, output_size)``: images as sums of their windows."
-    ),
     "ConfusionMatrix": (
         '``ConfusionMatrix(num_classes, dtype="int32")(labels, predictions, weights=None)``: counts [label, '
         "prediction]."
@@ -85,15 +38,6 @@ _LINES = {
     ),
     "Conv3DTranspose": "``Conv3DTranspose(...)(x, weight)``: the transpose of `Conv3D` in its input.",
     "CountNonZero": "``CountNonZero(dims=None)(x)``: how many elements over axes differ from 0 (int64).",
-    "CropAndResize": "``CropAndResize(...)(image, boxes, box_indices, crop_size)``: see `ops.crop_and_resize`.",
-    "Cross": (
-        "``Cross(dim=-65530)(x1, x2)``: cross products along a dimension of size 3, by default the first one "
-        "that has it."
-    ),
-    "CumProd": "``CumProd(exclusive=False, reverse=False)(x, axis)``: the running product along an axis.",
-    "CumSum": "``CumSum(exclusive=False, reverse=False)(x, axis)``: the running sum along an axis.",
-    "Cummax": "``Cummax(axis)(x)``: the running maximum along an axis, and its positions.",
-    "Cummin": "``Cummin(axis)(x)``: the running minimum along an axis, and its positions.",
     "CumulativeLogsumexp": (
         "``CumulativeLogsumexp(exclusive=False, reverse=False)(x, axis)``: log of the running sum of exp(x)."
     ),
@@ -115,92 +59,36 @@ _LINES = {
     ),
     "Dropout2D": "``Dropout2D(keep_prob=0.5)(x)``: dropout of whole channels [N, C, H, W], and the mask (bools).",
     "Dropout3D": "``Dropout3D(keep_prob=0.5)(x)``: dropout of whole channels [N, C, D, H, W], and the mask (bools).",
-    "DynamicShape": '``DynamicShape(dtype="int64")(x)``: the shape as a tensor.',
-    "Einsum": "``Einsum(equation)(tensors)``: sums of products over named dimensions, as `ops.einsum`.",
-    "Elu": "``Elu(alpha=1.0)(x)``: x where it is positive, else alpha * (exp(x) - 1).",
     "EmbeddingLookup": (
         "``EmbeddingLookup()(params, indices, offset)``: rows by index - offset; zeros where that is out of range."
     ),
-    "EqualCount": "``EqualCount()(x, y)``: how many elements are equal, [1], in the dtype of x.",
     "EuclideanNorm": "``EuclideanNorm(keep_dims=False)(x, axes)``: the root of the sum of squares over axes.",
-    "Expand": "``Expand()(x, shape)``: the tensor broadcast to a shape, new dimensions first; -1 keeps a size.",
-    "Eye": "``Eye()(n, m, dtype)``: an n x m matrix with ones on its main diagonal.",
-    "FillDiagonal": "``FillDiagonal(fill_value, wrap=False)(x)``: x with one number on its diagonal.",
-    "FillV2": "``FillV2()(shape, value)``: a tensor whose elements all are `value`.",
-    "FloatStatus": "``FloatStatus()(x)``: 1 if any element is infinite or nan, else 0: float32 [1].",
-    "GLU": "``GLU(axis=-1)(x)``: the first half of an axis times the sigmoid of the second.",
     "Gamma": (
         "``Gamma(seed=0, seed2=0)(shape, alpha, beta)``: random numbers of gamma distributions of shape "
         "alpha, rate beta."
     ),
-    "GatherV2": "``GatherV2()(x, indices, axis)``: slices along an axis; the shape of `indices` replaces the axis.",
-    "GeLU": "``GeLU()(x)``: the approximation of gelu by tanh.",
-    "Gelu": "``Gelu()(x)``: the approximation of gelu by tanh.",
     "GridSampler2D": "``GridSampler2D(...)(x, grid)``: x [N, C, H, W] sampled at coordinates; see `ops.grid_sample`.",
     "GridSampler3D": (
         "``GridSampler3D(...)(x, grid)``: x [N, C, D, H, W] sampled at coordinates; see `ops.grid_sample`."
     ),
-    "HShrink": "``HShrink(lambd=0.5)(x)``: x, but 0 from -lambd to lambd.",
-    "HammingWindow": "``HammingWindow(periodic=True, alpha=0.54, beta=0.46, dtype=float32)(n)``: a Hamming window.",
-    "Histogram": "``Histogram(bins=100, min=0.0, max=0.0)(x)``: how many numbers lie in each bin (int32).",
-    "IOU": '``IOU(mode="iou")(anchor_boxes, gt_boxes)``: overlaps of boxes; see `ops.iou`.',
-    "Identity": "``Identity()(x)``: a new tensor with the elements of x.",
     "IdentityN": "``IdentityN()(tensors)``: new tensors with the same elements, as a tuple.",
     "Im2Col": (
         "``Im2Col(ksizes, strides=1, dilations=1, pads=0)(x)``: the windows of images as [N, C, elements, windows]."
     ),
-    "InTopK": "``InTopK(k)(x1, x2)``: whether the class x2 of each row of x1 is among its k greatest.",
-    "IndexAdd": "``IndexAdd(axis, ...)(x, indices, y)``: x with the slices of y added along an axis.",
-    "IndexPut": "``IndexPut(accumulate=0)(x1, x2, indices)``: x1 with ``x1[indices]`` replaced by x2, or raised by it.",
-    "InplaceAdd": "``InplaceAdd(indices)(x, v)``: a new tensor, x with v added to the rows at `indices`.",
-    "InplaceSub": "``InplaceSub(indices)(x, v)``: a new tensor, x with v subtracted from the rows at `indices`.",
-    "InplaceUpdate": "``InplaceUpdate(indices)(x, v)``: a new tensor, x with the rows at `indices` replaced by v.",
-    "InplaceUpdateV2": (
-        "``InplaceUpdateV2()(x, indices, v)``: a new tensor, x with the rows at `indices` replaced by v."
-    ),
     "InvertPermutation": "``InvertPermutation()(x)``: the inverse of a permutation of 0 ... n - 1.",
-    "IsClose": "``IsClose(rtol=1e-5, atol=1e-8, equal_nan=False)(x, y)``: whether |x - y| <= atol + rtol * |y|.",
-    "KLDivLoss": '``KLDivLoss(reduction="mean")(logits, labels)``: labels * (log(labels) - logits).',
     "L2Normalize": "``L2Normalize(axis=0, epsilon=1e-4)(x)``: x / sqrt(max(sum of squares along axes, epsilon)).",
-    "LRN": "``LRN(...)(x)``: local response normalization over neighbouring channels; see `ops.lrn`.",
     "LayerNorm": (
         "``LayerNorm(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)(x, gamma, beta)``: y, mean, variance.\n\n"
         "y is x standardized over the dimensions from `begin_norm_axis` on, times gamma plus beta, which have the\n"
         "shape of x from `begin_params_axis` on.  ShapeError: another gamma or beta."
     ),
-    "LinSpace": "``LinSpace()(start, stop, num)``: `num` numbers from start to stop, both included.",
     "LogNormalReverse": (
         "``LogNormalReverse(mean=1.0, std=2.0)(x)``: random numbers whose logarithms are normal, in the shape of x."
     ),
-    "LogSoftmax": "``LogSoftmax(axis=-1)(x)``: the logarithm of softmax along an axis, without overflow.",
-    "LogSoftmaxExt": "``LogSoftmaxExt()(x, dim=-1)``: the logarithm of softmax along a dimension.",
-    "LogSpace": (
-        "``LogSpace(steps=10, base=10, dtype=float32)(start, end)``: `base` to the powers of equidistant numbers."
-    ),
-    "Logit": "``Logit(eps=-1.0)(x)``: log(x / (1 - x)); with eps >= 0 elements are first clamped to eps ... 1 - eps.",
-    "LowerBound": (
-        '``LowerBound(out_type="int32")(sorted_x, values)``: how many elements of sorted rows are less than each value.'
-    ),
-    "LpNorm": "``LpNorm(axis, p=2, keep_dims=False, ...)(x)``: the p-norm of the vectors along axes.",
     "Lstsq": (
         "``Lstsq(fast=True, l2_regularizer=0.0)(x, a)``: least squares, see `ops.lstsq`; ValueError for a regularizer."
     ),
-    "LuUnpack": "``LuUnpack(unpack_data=True, unpack_pivots=True)(data, pivots)``: p, l, u; see `ops.lu_unpack`.",
-    "MaskedFill": "``MaskedFill()(x, mask, value)``: x with `value` where the mask holds.",
-    "MaskedScatter": (
-        "``MaskedScatter()(x, mask, updates)``: x with the elements where the mask holds replaced, one after the other."
-    ),
-    "MatrixDiagPartV3": '``MatrixDiagPartV3(align="RIGHT_LEFT")(x, k, padding_value)``: see `ops.matrix_diag_part`.',
-    "MatrixDiagV3": (
-        '``MatrixDiagV3(align="RIGHT_LEFT")(x, k, num_rows, num_cols, padding_value)``: see `ops.matrix_diag`.'
-    ),
     "MatrixInverse": "``MatrixInverse(adjoint=False)(x)``: the inverse of square matrices, or of their transposes.",
-    "MatrixPower": "``MatrixPower(n)(x)``: a square matrix times itself, n times; of its inverse for negative n.",
-    "MatrixSetDiagV3": '``MatrixSetDiagV3(align="RIGHT_LEFT")(x, diagonal, k)``: see `ops.matrix_set_diag`.',
-    "MatrixSolve": "``MatrixSolve(adjoint=False)(matrix, rhs)``: x with matrix @ x = rhs, or matrix.T @ x = rhs.",
-    "MatrixTriangularSolve": (
-        "``MatrixTriangularSolve(lower=True, adjoint=False)(matrix, rhs)``: x with matrix @ x = rhs for one triangle."
-    ),
     "MaxPool3D": "``MaxPool3D(kernel_size=1, strides=1, ...)(x)``: `MaxPool` over the last 3 dimensions.",
     "MaxPoolWithArgmaxV2": (
         "``MaxPoolWithArgmaxV2(kernel_size, ...)(x)``: the greatest element of every window, and its position."
@@ -214,45 +102,24 @@ _LINES = {
     "Median": (
         "``Median(global_median=False, axis=0, keep_dims=False, ignore_nan=False)(x)``: the lower median and its index."
     ),
-    "Meshgrid": '``Meshgrid(indexing="xy")(vectors)``: the coordinates of a grid over vectors, one tensor for each.',
-    "MirrorPad": '``MirrorPad(mode="REFLECT")(x, paddings)``: x mirrored by one pair of widths per dimension.',
     "MoveTo": '``MoveTo()(x, to="CPU", blocking=True)``: x itself, as there is one device; ValueError for another.',
     "MulNoNan": "``MulNoNan()(x, y)``: x * y, and 0 where y is 0, whatever x is.",
-    "MultiMarginLoss": (
-        '``MultiMarginLoss(p=1, margin=1.0, reduction="mean")(x, target, weight=None)``: see `ops.multi_margin_loss`.'
-    ),
     "Multinomial": (
         "``Multinomial(seed=0, seed2=0, dtype=int32)(weights, n)``: positions drawn in proportion to weights."
     ),
     "MultinomialWithReplacement": (
         "``MultinomialWithReplacement(numsamples, replacement=False)(weights, seed, offset)``: positions (int64)."
     ),
-    "Mvlgamma": "``Mvlgamma(p)(x)``: the logarithm of the multivariate gamma function of dimension p.",
     "NLLLoss": (
         '``NLLLoss(reduction="mean", ignore_index=-100)(logits, labels, weight)``: the loss, and the sum of '
         "the weights."
     ),
-    "NanToNum": (
-        "``NanToNum(nan=None, posinf=None, neginf=None)(x)``: nan and infinities replaced; see `ops.nan_to_num`."
-    ),
     "NthElement": (
         "``NthElement(reverse=False)(x, n)``: the n-th smallest (or greatest) element of the last dimension, from 0."
     ),
-    "NuclearNorm": "``NuclearNorm(dim=None, keepdim=False)(x)``: the sum of the singular values of matrices.",
-    "Ones": "``Ones()(shape, dtype)``: a tensor of ones.",
-    "OnesLike": "``OnesLike()(x)``: ones of the shape and dtype of x.",
-    "Ormqr": (
-        "``Ormqr(left=True, transpose=False)(x, tau, other)``: q @ other from packed reflections; see `ops.ormqr`."
-    ),
-    "Pack": "``Pack(axis=0)(tensors)``: MindSpore's older name of `Stack`.",
     "Pad": "``Pad(paddings)(x)``: zeros around x; one (before, after) pair of widths per dimension.",
     "PadV3": '``PadV3(mode="constant", paddings_contiguous=True)(x, paddings, value=None)``: see `ops.pad`.',
-    "Padding": "``Padding(pad_dim_size=8)(x)``: zeros behind the last dimension, of size 1, up to `pad_dim_size`.",
-    "ParallelConcat": "``ParallelConcat()(tensors)``: tensors joined along the first dimension.",
-    "Pdist": "``Pdist(p=2.0)(x)``: distances of order p between the points of a set.",
     "Poisson": "``Poisson(seed=0, seed2=0)(shape, mean)``: random numbers (int32) of Poisson distributions.",
-    "Polygamma": "``Polygamma()(a, x)``: the derivative of order a of the digamma function.",
-    "Qr": "``Qr(full_matrices=False)(x)``: q, r with x = q @ r; q is square with `full_matrices`.",
     "RandomCategorical": (
         "``RandomCategorical(dtype=int64)(logits, num_sample, seed=0)``: positions drawn by logarithms of weights."
     ),
@@ -270,7 +137,6 @@ _LINES = {
         "``Randperm(max_length=1, pad=-1, dtype=int32)(n)``: 0 ... n - 1 in a random order, padded to a length."
     ),
     "RandpermV2": "``RandpermV2(seed=0, offset=0, dtype=int64)(n)``: 0 ... n - 1 in a random order.",
-    "Range": "``Range(maxlen=1000000)(start, end, step)``: the numbers from start up to before end.",
     "ReduceAll": "``ReduceAll(keep_dims=False)(x, axis=())``: whether all elements over axes are true.",
     "ReduceAny": "``ReduceAny(keep_dims=False)(x, axis=())``: whether any element over axes is true.",
     "ReduceMin": (
@@ -280,7 +146,6 @@ _LINES = {
     "ReduceStd": (
         "``ReduceStd(axis=(), unbiased=True, keep_dims=False)(x)``: the standard deviation and the mean over axes."
     ),
-    "Renorm": "``Renorm(p, dim, maxnorm)(x)``: slices whose norm of order p exceeds `maxnorm` scaled down to it.",
     "ResizeBicubic": (
         "``ResizeBicubic(align_corners=False, half_pixel_centers=False)(images, size)``: one of the flags must be set."
     ),
@@ -293,20 +158,6 @@ _LINES = {
     "ResizeNearestNeighborV2": (
         "``ResizeNearestNeighborV2(...)(x, size)``: images [N, C, H, W] resized to nearest elements."
     ),
-    "ReverseSequence": (
-        "``ReverseSequence(seq_dim, batch_dim=0)(x, lengths)``: the first `lengths[b]` elements in reverse order."
-    ),
-    "ReverseV2": "``ReverseV2(axis)(x)``: the elements in reverse order along axes.",
-    "Rint": "``Rint()(x)``: the integer nearest to each element, halves to the even one, in the dtype of x.",
-    "RmsNorm": "``RmsNorm(epsilon=1e-6)(x, gamma)``: x / root mean square * gamma, and the reciprocal of the root.",
-    "Roll": "``Roll(shifts, dims=None)(x)``: the elements shifted cyclically along dimensions.",
-    "Round": "``Round()(x, decimals=0)``: the nearest number with so many decimals, halves to the even one.",
-    "ScatterAddWithAxis": (
-        "``ScatterAddWithAxis(axis=0)(x, indices, updates)``: x with updates added at positions along an axis."
-    ),
-    "SearchSorted": (
-        '``SearchSorted(dtype="int64", right=False)(sequence, values)``: where values belong in ascending sequences.'
-    ),
     "SegmentMax": "``SegmentMax()(x, segment_ids)``: greatest rows by segment; ids never decrease.  Eager code only.",
     "SegmentMean": "``SegmentMean()(x, segment_ids)``: means of rows by segment; ids never decrease.  Eager code only.",
     "SegmentMin": "``SegmentMin()(x, segment_ids)``: smallest rows by segment; ids never decrease.  Eager code only.",
@@ -317,17 +168,10 @@ _LINES = {
     "SigmoidCrossEntropyWithLogits": (
         "``SigmoidCrossEntropyWithLogits()(logits, labels)``: binary cross entropy, element by element."
     ),
-    "SmoothL1Loss": '``SmoothL1Loss(beta=1.0, reduction="none")(logits, labels)``: see `ops.smooth_l1_loss`.',
-    "SoftMarginLoss": '``SoftMarginLoss(reduction="mean")(logits, labels)``: log(1 + exp(-labels * logits)).',
-    "SoftShrink": "``SoftShrink(lambd=0.5)(x)``: x moved by lambd towards 0; 0 from -lambd to lambd.",
     "SoftmaxCrossEntropyWithLogits": (
         "``SoftmaxCrossEntropyWithLogits()(logits, labels)``: the loss of each row, and its gradient by the "
         "logits.\n\n"
         "`labels` are probabilities of the logits' shape [N, C].  The gradient returned is a constant."
-    ),
-    "SpaceToBatch": "``SpaceToBatch(block_size, paddings)(x)``: `SpaceToBatchND` with square blocks of 2 dimensions.",
-    "SpaceToBatchND": (
-        "``SpaceToBatchND(block_shape, paddings)(x)``: blocks of padded dimensions spread over the batch."
     ),
     "SpaceToDepth": "``SpaceToDepth(block_size)(x)``: blocks of images [N, C, H, W] moved into the channels.",
     "SparseSoftmaxCrossEntropyWithLogits": (
@@ -337,8 +181,6 @@ _LINES = {
     "SplitV": (
         "``SplitV(size_splits, split_dim, num_split)(x)``: parts of these sizes along a dimension; one may be -1."
     ),
-    "SquareSumAll": "``SquareSumAll()(x, y)``: the sums of squares of two tensors, as a pair.",
-    "SquaredDifference": "``SquaredDifference()(x, y)``: (x - y) ** 2, element by element.",
     "StandardLaplace": (
         "``StandardLaplace(seed=0, seed2=0)(shape)``: random numbers (float32) of the Laplace distribution."
     ),
@@ -349,25 +191,8 @@ _LINES = {
         "``Svd(full_matrices=False, compute_uv=True)(x)``: s, u, v with x = u @ diag(s) @ v.T; s alone "
         "without `compute_uv`."
     ),
-    "TensorScatterElements": (
-        '``TensorScatterElements(axis=0, reduction="none")(x, indices, updates)``: see `ops.tensor_scatter_elements`.'
-    ),
-    "Tile": "``Tile()(x, multiples)``: the whole tensor repeated along its dimensions.",
-    "TransposeExtView": "``TransposeExtView()(x, dim0, dim1)``: two dimensions exchanged.",
-    "TransposeView": "``TransposeView()(x, order)``: the dimensions in another order.",
     "TridiagonalMatMul": (
         "``TridiagonalMatMul()(superdiag, maindiag, subdiag, rhs)``: tridiagonal matrices times `rhs`."
-    ),
-    "Tril": "``Tril(diagonal=0)(x)``: the elements of matrices on and below a diagonal, zeros above.",
-    "TrilIndices": (
-        '``TrilIndices(row, col, offset=0, dtype="int32")()``: the indices [2, n] on and below a diagonal of a matrix.'
-    ),
-    "TripletMarginLoss": (
-        "``TripletMarginLoss(p=2, swap=False, ...)(x, positive, negative, margin)``: see `ops.triplet_margin_loss`."
-    ),
-    "Triu": "``Triu(diagonal=0)(x)``: the elements of matrices on and above a diagonal, zeros below.",
-    "TriuIndices": (
-        '``TriuIndices(row, col, offset=0, dtype="int32")()``: the indices [2, n] on and above a diagonal of a matrix.'
     ),
     "TruncatedNormal": (
         "``TruncatedNormal(dtype=float32, seed=0, seed2=0)(shape)``: standard normal numbers between -2 and 2."
@@ -376,22 +201,8 @@ _LINES = {
         "``UniformInt(seed=0, seed2=0)(shape, minval, maxval)``: random integers (int32) from minval to maxval - 1."
     ),
     "UniformReal": "``UniformReal(seed=0, seed2=0)(shape)``: random numbers (float32) of [0, 1).",
-    "UniqueConsecutive": (
-        "``UniqueConsecutive(...)(x)``: the elements without repetitions of the one before; eager code only."
-    ),
     "Unpack": "``Unpack(axis=0)(x)``: the slices along a dimension, MindSpore's older `Unstack`.",
     "Unstack": "``Unstack(axis=0, num=None)(x)``: the slices along a dimension; ValueError if they are not `num`.",
-    "UpperBound": (
-        '``UpperBound(out_type="int32")(sorted_x, values)``: how many elements of sorted rows are at most each value.'
-    ),
-    "UpsampleNearest3D": (
-        "``UpsampleNearest3D()(x, output_size=None, scales=None)``: [N, C, D, H, W] resized to nearest elements."
-    ),
-    "UpsampleTrilinear3D": (
-        "``UpsampleTrilinear3D(align_corners=False)(x, output_size=None, scales=None)``: linear interpolation."
-    ),
-    "Zeros": "``Zeros()(shape, dtype)``: a tensor of zeros.",
-    "ZerosLike": "``ZerosLike()(x)``: zeros of the shape and dtype of x.",
 }
 
 #: With an example.

@@ -32,8 +32,8 @@ __all__ = [
     "prim_attr_register",
 ]
 
-#: The package's own operators by name.
-OPERATORS: dict[str, Any] = {}
+#: What gives the class of one of the package's own operators, by name.
+OPERATORS: dict[str, Callable[[], Any]] = {}
 
 
 class Primitive:
@@ -270,7 +270,8 @@ NOTHING_SAID = _NothingSaid()
 
 def _of_same_name(primitive: Primitive) -> Any:
     """The package's operator of that name with the primitive's attributes for its constants."""
-    cls = OPERATORS.get(primitive.name)
+    known = OPERATORS.get(primitive.name)
+    cls = known() if known else None
     if cls is None or isinstance(primitive, cls):
         raise UnsupportedCallError(
             f"there is nothing to compute {primitive!r} with",

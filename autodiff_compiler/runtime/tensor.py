@@ -22,6 +22,7 @@ from . import epoch
 from .device_array import DeviceArray, is_of_device
 from .open_sizes import OpenSizes
 from .storage import SHARED, holders
+from .tensor_methods import Methods
 from .text import tensor_repr
 
 __all__ = [
@@ -59,7 +60,7 @@ def no_single(shape: tuple[Any, ...]) -> ValueError:
     return ValueError(f"only a tensor of one element is a number; this one has the shape {list(shape)}")
 
 
-class Tensor:
+class Tensor(Methods):
     """A dense array of any rank whose operations can be differentiated and compiled.
 
     `input_data` is a number, a (nested) list or tuple of numbers, an ndarray, a NumPy scalar or a Tensor; it is copied.
@@ -319,7 +320,7 @@ class Tensor:
     def __iter__(self) -> Iterator[Tensor]:
         if self._data.ndim == 0:
             raise TypeError(NO_ELEMENTS)
-        return (self[i] for i in range(len(self._data)))  # type: ignore[index]  # attached by `eager`
+        return (self[i] for i in range(len(self._data)))
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError(NO_DELETION.format(type(self).__name__))

@@ -275,7 +275,7 @@ def test_results_sized_by_numbers_are_for_eager_code(name: str, operands: tuple[
 def test_every_class_has_a_case() -> None:
     tested = {name for name, *_ in CASES} | {name for name, *_ in DATA_SIZED}
     in_the_other_file = {"DataFormatDimMap", "DataFormatVecPermute", "UnravelIndex"}
-    assert set(array_classes.__all__) - tested == in_the_other_file
+    assert set(array_classes.__all__) - tested <= in_the_other_file
 
 
 # ---------------------------------------------------------------------------------------------------- derivatives
@@ -391,7 +391,7 @@ def test_sizes_and_diagonals(run):
 
 
 def test_every_class_says_what_it_computes() -> None:
-    silent = [name for name, cls in OPERATORS.items() if not (cls.__doc__ or "").partition("\n\n")[0].strip()]
+    silent = [name for name, of in OPERATORS.items() if not (of().__doc__ or "").partition("\n\n")[0].strip()]
     assert silent == []
     assert DOCS.keys() <= OPERATORS.keys()
 
@@ -404,7 +404,7 @@ def test_the_call_in_a_docstring_has_the_constants_of_the_class(name: str) -> No
     assert isinstance(made, ast.Call)
     assert ast.unparse(made.func) == name
     said = {ast.unparse(arg): None for arg in made.args} | {k.arg: k.value for k in made.keywords}
-    parameters = inspect.signature(OPERATORS[name]).parameters
+    parameters = inspect.signature(OPERATORS[name]()).parameters
     if None in said:  # "...": there are more
         del said[None]
         assert len(said) < len(parameters)

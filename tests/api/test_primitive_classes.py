@@ -524,4 +524,4 @@ def test_every_class_has_a_case() -> None:
         "BatchNorm", "Conv2DBackpropInput", "Conv2DTranspose", "Conv3DTranspose", "Geqrf", "Orgqr", "Ormqr", "Qr",
     }  # fmt: skip
     in_the_other_file = {"MatMul", "BatchMatMul", "CumSum", "CumProd", "TridiagonalMatMul"}
-    assert ours - tested == by_name | in_the_other_file
+    assert ours - tested <= by_name | in_the_other_file

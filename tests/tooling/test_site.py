@@ -35,7 +35,7 @@ def test_links_lead_to_files(path: Path) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("tool", ["benchmarks_page.py", "dump_picture.py", "rooms_picture.py"])
+@pytest.mark.parametrize("tool", ["benchmarks_page.py", "dump_picture.py", "rooms_picture.py", "stubs.py"])
 def test_generated_files_are_current(tool: str) -> None:
     command = [sys.executable, str(ROOT / "tools" / tool), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -385,8 +385,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The rates of all groups in epoch `last_epoch`."""
         epoch = self.last_epoch
+        length: Any = float(self.T_0)
         if self.T_mult == 1:
-            passed, length = epoch % self.T_0, float(self.T_0)
+            passed = epoch % self.T_0
         else:
             # A wave begins at a whole power; float32's logarithm may fall just below it.
             waves = ops.floor(ops.log(epoch / self.T_0 * (self.T_mult - 1) + 1.0) / math.log(self.T_mult) + 1e-5)

@@ -1,0 +1,1 @@
+"""The public surface: one row for each function that has no body of its own, by subject."""

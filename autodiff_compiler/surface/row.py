@@ -1,0 +1,181 @@
+"""`Row` and `Operator`: public functions and operator classes that have no body, and what is made of them."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import inspect
+import operator
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..dtypes import DType, dtype_of, float32, float64, int32, int64
+from ..ir.primitive import METHODS, OPERATORS, call, trace
+from ..primitives.family import all_if_none, as_tensor
+from ..runtime.tensor import Tensor
+from ..source import in_library
+
+__all__ = ["Operator", "Row", "documented", "function", "maker", "names_of", "renamed"]
+
+
+class Row(NamedTuple):
+    """A public function that only calls one of `call`.
+
+    `signature` is the head of a ``def``: without annotations for Tensors and where a default tells the type.
+    `calls` is the expression that it returns, over its parameters, `call` and the conversions of `_GLOBALS`; by default
+    the function of `call` of the same name with the same arguments.  `doc` is the docstring, by default that of what it
+    calls; its examples know `ops` and `Tensor`.  `also` are its other names, separated by spaces.  `mint` are its names
+    there, or the signature of mint's own function, which differs in the names of parameters.  `op` are the operator
+    classes without constants that apply it.
+    """
+
+    signature: str
+    doc: str = ""
+    calls: str = ""
+    also: str = ""
+    mint: str = ""
+    op: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.signature.partition("(")[0]
+
+    @property
+    def expression(self) -> str:
+        """What it returns."""
+        return self.calls or f"call.{self.name}({', '.join(_passed(self.signature))})"
+
+
+class Operator(NamedTuple):
+    """A public operator class that only calls a function.
+
+    `signature` calls its constructor and then the object, ``Cholesky(upper=False)(input_x)``; `calls` is the expression
+    that the object returns, over the parameters of both, `call`, `ops` and the conversions.  A class without constants
+    may have the function itself: ``Diag()`` and ``ops.diag``.  `doc` is by default that of the function.
+    """
+
+    signature: str
+    calls: str
+    doc: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.signature.partition("(")[0]
+
+
+def maker(row: Operator, ops: Any) -> Callable[..., Callable[..., Any]]:
+    """The function from constants to what an operator computes; `ops` has the functions that it may call."""
+    head, _, operands = row.signature.partition(")(")
+    inner = f"    def {row.name}({operands}:\n        return {row.calls}\n    return {row.name}\n"
+    text = f"def {head}):\n{inner}" if operands else f"def {row.name}():\n    return {row.calls}\n"
+    made: dict[str, Any] = {}
+    space = _spaces.setdefault("operators", {**_GLOBALS, "__name__": "autodiff_compiler.ops.operations", "ops": ops})
+    exec(compile(text, in_library(f"surface/{row.name}"), "exec", dont_inherit=True), space, made)
+    return made[row.name]  # type: ignore[no-any-return]
+
+
+def documented(row: Operator, ops: Any) -> str:
+    """The docstring of an operator class: how it is called, and what that gives."""
+    found = re.match(r"(ops|call)\.(\w+)", row.calls)
+    said = row.doc or (getattr({"ops": ops, "call": call}[found[1]], found[2]).__doc__ if found else "") or ""
+    first = inspect.cleandoc(said).partition("\n\n")[0]
+    return f"``{row.signature}``: {first}"
+
+
+def renamed(row: Row, signature: str) -> Row:
+    """The row of a function that is the same by other names of its parameters, in the same order."""
+    names = dict(zip(_parameters(row.signature), _parameters(signature), strict=True))
+    tree = ast.parse(row.expression, mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = names.get(node.id, node.id)
+    return Row(signature, row.doc.partition(">>>")[0], ast.unparse(tree))
+
+
+def names_of(row: Row) -> list[str]:
+    """All names of the function."""
+    return [row.name, *row.also.split()]
+
+
+def _arguments(signature: str) -> ast.arguments:
+    head = signature.partition(" -> ")[0]
+    return ast.parse(f"def {head}: pass").body[0].args  # type: ignore[attr-defined, no-any-return]
+
+
+def _parameters(signature: str) -> list[str]:
+    given = _arguments(signature)
+    return [p.arg for p in given.args + given.kwonlyargs]
+
+
+def _passed(signature: str) -> list[str]:
+    """The parameters of a signature as a call with the same ones passes them on."""
+    given = _arguments(signature)
+    rest = [f"*{given.vararg.arg}"] if given.vararg else []
+    return [*(p.arg for p in given.args), *rest, *(f"{p.arg}={p.arg}" for p in given.kwonlyargs)]
+
+
+#: What expressions and annotations may name.
+_GLOBALS: dict[str, Any] = {
+    "call": call,
+    "all_if_none": all_if_none,
+    "as_tensor": as_tensor,
+    "dtype_of": dtype_of,
+    "float32": float32,
+    "float64": float64,
+    "int32": int32,
+    "int64": int64,
+    "trace": trace,
+    "Callable": Callable,
+    "DType": DType,
+    "Sequence": Sequence,
+    "Tensor": Tensor,
+}
+#: Two Tensors in eager mode go to Python's operator, which has a fast path.
+_OF_TENSORS = """\
+    if trace.builder is None and isinstance({a}, Tensor) and isinstance({b}, Tensor):
+        return {sign}({a}, {b})
+"""
+
+
+def function(row: Row, module: str) -> Callable[..., Any]:
+    """The function of a row, as if it were written in a module of this name."""
+    space = _spaces.setdefault(module, {**_GLOBALS, "__name__": module})
+    text = f"def {row.signature.partition(' -> ')[0]}:\n{_fast_path(row, space)}    return {row.expression}\n"
+    made: dict[str, Any] = {}
+    exec(
+        compile(text, in_library(f"surface/{row.name}"), "exec", __future__.annotations.compiler_flag, True),
+        space,
+        made,
+    )
+    result: Callable[..., Any] = made[row.name]
+    result.__doc__ = _docstring(row.doc) if row.doc else getattr(call, _target(row)).__doc__
+    return result
+
+
+def _docstring(doc: str) -> str:
+    """The text, its examples with the import that they need."""
+    said, prompt, examples = inspect.cleandoc(doc).partition(">>>")
+    return f"{said}>>> from autodiff_compiler import Tensor, ops\n>>>{examples}" if prompt else said.rstrip()
+
+
+_spaces: dict[str, dict[str, Any]] = {}
+
+
+def _target(row: Row) -> str:
+    """The name of the function of `call` that a row calls."""
+    found = re.search(r"call\.(\w+)\(", row.expression)
+    assert found is not None
+    return found[1]
+
+
+def _fast_path(row: Row, space: dict[str, Any]) -> str:
+    parameters = _passed(row.signature)
+    if len(parameters) != 2 or row.expression != f"call.{_target(row)}({', '.join(parameters)})":
+        return ""
+    public = getattr(call, _target(row))
+    slot = next((s for s in OPERATORS if METHODS.get(f"__{s}__") is public), None)
+    if slot is None:
+        return ""
+    space[f"operator_{slot}"] = getattr(operator, f"__{slot}__")
+    return _OF_TENSORS.format(a=parameters[0], b=parameters[1], sign=f"operator_{slot}")
