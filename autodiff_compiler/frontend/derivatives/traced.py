@@ -22,23 +22,23 @@ from ..effects.commits import commit_before_backward
 from ..effects.exceptions import raising_in_block
 from ..variables.base import variable_of
 from ..variables.calls import call
+from ..variables.changing import is_aliased
 from ..variables.interpreter import Diverged, Region
-from ..variables.structure import elements, flatten, map_leaves, rebuild
+from ..variables.structure import elements, flatten, in_order, map_leaves, rebuild
 from ..variables.values import (
     OUTSIDE,
-    LocalDict,
-    LocalList,
-    LocalObject,
     StateVar,
     TensorVar,
     describe,
+    is_box,
     is_dynamic,
+    is_parameter,
     is_tensor,
     usable,
 )
 from .context import DerivativeContext
 
-__all__ = ["Ends", "Traced", "emit_derivative", "in_order", "traced_call"]
+__all__ = ["Ends", "Traced", "emit_derivative", "traced_call"]
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Traced:
             _set(ctx, self.originals.get(id(obj)), obj, held)
         for key, others in self.perhaps.items():
             for other in others if key in made else ():
-                ctx.effects.ties.add(self.originals.get(id(other), other), made[key], None, scope=made[key].value)
+                ctx.effects.ties.add(self.originals.get(id(other), other), made[key], None, scope=made[key].value.owner)
         return returned
 
     def _outside(self, values: Iterator[Value], made: dict[int, Any], leaf: Any, returned: bool = False) -> Any:
@@ -100,7 +100,7 @@ class Traced:
         variable = variable_of(leaf)
         own = variable.is_own(self.start)
         value = next(values) if own or returned else None
-        if value is None or not (own or type(leaf) is StateVar):
+        if value is None or not (own or is_parameter(leaf)):
             return self.originals.get(id(leaf), leaf)
         if id(leaf) not in made:
             made[id(leaf)] = variable.around(value, getattr(leaf, "locked", OUTSIDE))
@@ -140,8 +140,8 @@ class Ends:
             return fn(x)
         new = [self.rebuilt(fn, i, start, memo) for i in items]  # every place of a leaf counts
         if id(x) not in memo:
-            original = self._originals.get(id(x))
-            if isinstance(original, LocalList | LocalDict | LocalObject):
+            original: Any = self._originals.get(id(x))
+            if is_aliased(original):
                 kept = original.serial < start
             else:  # from outside or immutable: nothing in it is of the call, so that it leaves as that very object
                 kept = original is not None and all(map(operator.is_, new, elements(original) or ()))
@@ -238,26 +238,21 @@ def _reading_order(result: Any) -> list[int]:
     return list(go(numbered))
 
 
-def in_order(x: Any) -> Any:
-    """The elements of a container, of an object in the order of their assignment; None for a leaf."""
-    return list(x.slots.values()) if type(x) is LocalObject else elements(x)
-
-
 def _is_put_back(ctx: DerivativeContext, obj: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
     """Whether an object holds what it held at the end of a call, but for what stood for others inside.
 
     A Tensor that stood for another may differ by hooks: these end with the call.
     """
-    if type(obj) is TensorVar:
+    if is_box(obj):
         return id(obj) in originals and ctx.effects.inputs.without_hooks(held) is obj.value
-    return type(obj) in (LocalList, LocalDict, LocalObject) and _is_same(obj.content(), held, originals, ends)
+    return is_aliased(obj) and _is_same(obj.content(), held, originals, ends)
 
 
 def _is_same(before: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
     original = ends.original(held)
     if before is original or originals.get(id(held)) is before:
         return True
-    if type(before) is not type(held) or type(before) in (LocalList, LocalDict, LocalObject):
+    if type(before) is not type(held) or is_aliased(before):
         return False
     xs, ys = elements(before), elements(held)
     same = xs is not None and len(xs) == len(ys) and (not isinstance(before, dict) or [*before] == [*held])
@@ -282,7 +277,7 @@ def _set(ctx: DerivativeContext, original: Any, obj: Any, held: Any) -> None:
     if original is not None:
         variable_of(original).overwrite(ctx, held.value)
     else:  # what is tied to it has been changed inside of the call, too
-        if type(obj) is TensorVar:
+        if is_box(obj):
             ctx.effects.inputs.note_write(obj)
         ctx.effects.touch(obj)
         obj.set_content(obj.of_value(held))

@@ -25,10 +25,11 @@ from ...runtime.records import record_fields
 from ...runtime.tensor import Tensor
 from ..guards.objects import UNBOUND, class_attribute, is_changeable, plainly
 from ..guards.outside import Outside
+from ..variables.changing import Aliased, is_aliased
 from ..variables.interpreter import here
 from ..variables.lookup import no_state
 from ..variables.structure import flatten, parts, rebuild
-from ..variables.values import AttributeVar, Held, MaybeUnbound, describe, is_tensor
+from ..variables.values import AttributeVar, Held, MaybeUnbound, describe, is_tensor, is_unbound
 from .inputs import Again, Foreknown
 from .outside_containers import OutsideContainers, held_in
 
@@ -111,7 +112,7 @@ class Attributes:
         held = slot.held
         if isinstance(held, CompileError):
             raise held.again(here(), "read here")
-        if type(held) is MaybeUnbound:
+        if held is not UNBOUND and is_unbound(held):
             raise held.error.again(here(), "read here") if held.error is not None else _only_sometimes(slot, held)
         return held
 
@@ -155,11 +156,11 @@ class Attributes:
     def _captured(self, value: Any) -> Any:
         """The value with Tensors of compiled code for those from outside: `o.h + (x,)` has both."""
         for x in [*parts(value)]:
-            if isinstance(x, Abstract):
+            if is_aliased(x):
                 self._capture_in(x)
         return self._captured_leaf(value)
 
-    def _capture_in(self, container: Abstract, known: Collection[int] = ()) -> None:
+    def _capture_in(self, container: Aliased, known: Collection[int] = ()) -> None:
         """The same for what a container holds beside `known`, ids of objects."""
         for key, x in container.by_key():
             if id(x) not in known:

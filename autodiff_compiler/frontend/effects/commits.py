@@ -16,8 +16,9 @@ from ...ir.definition import Definition
 from ...ir.primitive import Effect, F
 from ...ir.walk import late_ops, ops_of
 from ...runtime.commits import Commit
+from ..guards.objects import UNBOUND
 from ..variables.structure import parts
-from ..variables.values import AttributeVar, MaybeUnbound, usable
+from ..variables.values import AttributeVar, is_unbound, usable
 from .attributes import to_write
 from .effects import EffectContext
 from .outside_containers import Standing, held_in
@@ -125,4 +126,4 @@ def _written(slot: AttributeVar) -> bool:
 
 
 def _unclear(held: Any) -> bool:
-    return type(held) is MaybeUnbound or isinstance(held, CompileError)
+    return isinstance(held, CompileError) or (held is not UNBOUND and is_unbound(held))

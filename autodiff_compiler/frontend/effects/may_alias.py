@@ -8,7 +8,7 @@ change by a run-time condition; so when one of two tied ones changes, the conten
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 from ...dtypes import bool_
@@ -17,11 +17,9 @@ from ...ir.build import Builder, current
 from ...ir.core import Block, Op, Value
 from ...ir.primitive import REGISTRY, F
 from ...ir.types import tensor
-from ..variables.structure import elements
+from ..variables.structure import form_of
 from ..variables.values import TensorVar, describe
 from .inputs import Foreknown, follow
-
-_FRONTEND = __name__.rsplit(".", 2)[0]
 
 __all__ = ["Tie", "Ties", "as_condition", "chosen", "reaches", "unknown", "where"]
 
@@ -35,14 +33,14 @@ def as_condition(holds: bool | Value, builder: Builder) -> Value:
 class Tie:
     """`a` and `b` are one object where the condition holds (or, unless `positive`, where it does not).
 
-    Without a condition it is not known where.  The younger one lives in the scope of `scope` only.
+    Without a condition it is not known where.  The younger one lives only in the block `scope`, or that of an op.
     """
 
     a: Any
     b: Any
     condition: Value | None
     positive: bool = True
-    scope: Value | Op | Block | None = None
+    scope: Op | Block | None = None
 
     def other(self, x: Any) -> Any:
         return self.b if self.a is x else self.a
@@ -60,9 +58,11 @@ class Ties:
         self._of: dict[int, list[Tie]] = {}
 
     def add(
-        self, a: Any, b: Any, condition: Value | None, *, positive: bool = True, scope: Value | Op | Block | None = None
+        self, a: Any, b: Any, condition: Value | None, *, positive: bool = True, scope: Op | Block | None = None
     ) -> None:
-        tie = Tie(a, b, condition, positive, condition if scope is None else scope)
+        if scope is None and condition is not None:
+            scope = condition.owner
+        tie = Tie(a, b, condition, positive, scope)
         for x in (a, b):
             self._of.setdefault(id(x), []).append(tie)
 
@@ -159,9 +159,9 @@ def _never(ties: list[Tie]) -> bool:
     return any((condition, not positive) in signs for condition, positive in signs)
 
 
-def _visible(scope: Value | Op | Block | None, builder: Builder | None) -> bool:
-    """Whether a builder's block lies in the scope of a Value or block; else what is tied there is reached no more."""
-    block = scope.block if isinstance(scope, Value) else scope.parent if isinstance(scope, Op) else scope
+def _visible(scope: Op | Block | None, builder: Builder | None) -> bool:
+    """Whether a builder's block lies in the scope; else what is tied there is reached no more."""
+    block = scope.parent if isinstance(scope, Op) else scope
     while builder is not None and block is not None:
         if block is builder.block:
             return True
@@ -192,21 +192,7 @@ def reaches(value: Any, x: Any, seen: set[int]) -> bool:
     if id(value) in seen:
         return False
     seen.add(id(value))
-    inner: Any = elements(value)
-    if inner is None and isinstance(value, partial):
-        inner = [value.func, value.args, value.keywords]
-    elif inner is None and type(value).__module__.startswith(_FRONTEND):
-        names = getattr(value, "__dict__", None) or {n: getattr(value, n, None) for n in _slots(type(value))}
-        inner = [v for n, v in names.items() if n not in _NO_HOLDERS]
-    return any(reaches(i, x, seen) for i in inner or ())
-
-
-#: Attributes of abstract values by which they hold no other abstract value.
-_NO_HOLDERS = {"prepared", "value", "snapshot", "type", "source", "bindings", "caller", "places", "method_of"}
-
-
-def _slots(cls: type) -> list[str]:
-    return [name for c in cls.__mro__ for name in getattr(c, "__slots__", ())]
+    return any(reaches(held, x, seen) for held in form_of(value).holds(value))
 
 
 def unknown(p: Any) -> SideEffectError:

@@ -317,7 +317,7 @@ class Loop:
 
     def _left(self, values: Sequence[Any], results: Any) -> list[Any]:
         """The values after the loop, with the objects that they surely are in the place of their boxes."""
-        scope = results[0] if results else None
+        scope = results[0].owner if results else None
         conditions = results[self._behind]
         if not self.at_least_once:
             self._shared.tie(self._handles(values), scope, conditions)
@@ -347,7 +347,7 @@ class Loop:
             boxes = is_box(now) and is_box(last)
             surely = self.at_least_once and boxes
             if not (surely and not last.locked):
-                self._tie(entry, value, cell, (i,), results[0] if results else None)
+                self._tie(entry, value, cell, (i,), results[0].owner if results else None)
             if template is UNBOUND:
                 value = MaybeUnbound(self.loc, f"'{cell.name}' has a value only if the loop runs")
             elif surely and now is not last:

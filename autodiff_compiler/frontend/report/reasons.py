@@ -14,9 +14,10 @@ import gast
 from ...errors import CompileError
 from ...ir.core import Block, Function, Op, UnknownValueError, Value
 from ...source import Loc, line_of
+from ..variables.arithmetic import kind_of_number
 from ..variables.frames import Closure, Frame
 from ..variables.structure import elements, flatten, is_static
-from ..variables.values import MaybeUnbound, StateVar, SymScalar, describe, is_tensor
+from ..variables.values import describe, is_dynamic, is_parameter, is_tensor, is_unbound
 from .decisions import Decision
 
 __all__ = ["Reasons"]
@@ -61,7 +62,7 @@ class Reasons:
     def leave(self, env: dict[str, Any]) -> None:
         """Notes the names of the outermost function when it ends."""
         kept = {name: x for name, x in env.items() if "#" not in name and name != "return"}
-        self.variables = {name: x for name, x in kept.items() if type(x) not in (Closure, MaybeUnbound)}
+        self.variables = {name: x for name, x in kept.items() if not (is_unbound(x) or type(x) is Closure)}
 
     # ------------------------------------------------------------------------------------------- answers
     def add_to(self, error: CompileError, frame: Frame, node: Any) -> None:
@@ -75,7 +76,7 @@ class Reasons:
             return
         names = {part.id: x for part, x in parts}
         if error.subject is None and error.code in _ABOUT_A_VALUE and not error.notes:
-            numbers = [x for x in names.values() if type(_dynamic_leaf(x)) is SymScalar]
+            numbers = [x for x in names.values() if kind_of_number(_dynamic_leaf(x))]
             error.subject = next(iter([*numbers, *names.values()]), None)
         self.conclude(error, names)
 
@@ -120,7 +121,7 @@ class Reasons:
             if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load) and "#" not in part.id:
                 holder = frame.holder(part.id)
                 x = holder.env.get(part.id) if holder is not None else None
-                if x is not None and type(x) is not MaybeUnbound and not callable(x):
+                if x is not None and not is_unbound(x) and not callable(x):
                     keys = ", ".join(map(repr, list(x)[:_SHOWN])) if isinstance(x, dict) else ""
                     found[part.id] = f"`{part.id}` is {f'a dict of the keys {keys}' if keys else _described(x)}"
         return [", ".join(found.values())] if 0 < len(found) <= _ELEMENTS else []
@@ -128,7 +129,7 @@ class Reasons:
     def why(self, x: Any) -> str:
         """The steps that lead to a value, the first one first; empty for a static one."""
         leaf = _dynamic_leaf(x)
-        if type(leaf) is StateVar:
+        if is_parameter(leaf):
             return f"`{leaf.name}` is a Parameter"
         value = _value(leaf)
         if value is None:
@@ -222,15 +223,15 @@ def _is_data(x: Any) -> bool:
 
 
 def _value(leaf: Any) -> Value | None:
-    value = leaf if isinstance(leaf, Value) else getattr(leaf, "value", None)
-    return value if isinstance(value, Value) else None
+    """The Value that a leaf is or stands for; None for a Parameter, which is read anew at every use."""
+    if isinstance(leaf, Value):
+        return leaf
+    return leaf.value if is_dynamic(leaf) and not is_parameter(leaf) else None
 
 
 def _dynamic_leaf(x: Any) -> Any:
     """The first part of a value that is known only at run time; None if there is none."""
-    if isinstance(x, Value):
-        return x
-    return next((leaf for leaf in flatten(x) if isinstance(leaf, Value) or not is_static(leaf)), None)
+    return next((leaf for leaf in flatten(x) if not is_static(leaf)), None)
 
 
 def _cause(op: Op) -> Value | None:
