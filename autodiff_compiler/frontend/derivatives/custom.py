@@ -47,6 +47,7 @@ __all__ = [
     "edited",
     "edited_together",
     "for_derivatives",
+    "in_type",
     "variables_of",
 ]
 
@@ -278,7 +279,11 @@ def _cotangent(ctx: DerivativeContext, wanted: TensorType, g: Any) -> Value:
         return F.no_cotangent(type=wanted)
     if not is_dynamic(g):
         return trace.builder.const(g, wanted)
-    value: Value = variable_of(g).to_operand(ctx)
+    return in_type(variable_of(g).to_operand(ctx), wanted)
+
+
+def in_type(value: Value, wanted: TensorType) -> Value:
+    """A gradient in the type of what it belongs to."""
     value = value if value.dtype is wanted.dtype else F.cast(value, dtype=wanted.dtype)
     return value if value.shape == wanted.shape else F.broadcast_to(value, shape=wanted.shape)
 

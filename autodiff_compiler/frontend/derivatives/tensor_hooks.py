@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...autodiff.activity import active_values
 from ...errors import HookError
 from ...ir.core import Block, Value
-from ...ir.primitive import F, trace
+from ...ir.primitive import trace
 from ...ir.types import TensorType
 from ...ir.walk import ops_of
 from ...runtime.hooks import HookHandle, Registered, any_outside, not_here, registered_on, through
@@ -24,7 +24,7 @@ from ..variables.structure import Form, form
 from ..variables.values import EITHER, TensorVar, is_parameter
 from .callbacks import run_hook
 from .context import DerivativeContext
-from .custom import edited
+from .custom import edited, in_type
 
 __all__ = ["after_variable_hooks", "check_loops", "register", "variable_hooks"]
 
@@ -208,5 +208,4 @@ def _full(ctx: DerivativeContext, found: Any, wanted: TensorType, what: str = ""
     value = ctx.unwrap(found)
     if what:
         check_shape(what, "AC1707", wanted.shape, value.shape)
-    value = value if value.dtype is wanted.dtype else F.cast(value, dtype=wanted.dtype)
-    return TensorVar(value if value.shape == wanted.shape else F.broadcast_to(value, shape=wanted.shape))
+    return TensorVar(in_type(value, wanted))

@@ -38,7 +38,7 @@ from ..variables.values import (
 )
 from .context import DerivativeContext
 
-__all__ = ["Ends", "Traced", "emit_derivative", "traced_call"]
+__all__ = ["Ends", "Traced", "always_raising", "emit_derivative", "traced_call"]
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Traced:
     originals: dict[int, Any]
     #: greater than the serial of every box made before the call
     start: int
-    #: the older boxes that one made inside may be, by a condition known inside
+    #: conditional aliases: by the ids of boxes made inside, the older boxes that they may be
     perhaps: dict[int, list[Any]]
     #: the containers of what it returned and left, as they were at its end
     ends: Ends
@@ -179,7 +179,8 @@ def traced_call(
     for p, arg in zip(positions, builder.block.args, strict=True):
         given[p] = TensorVar(arg, getattr(args[p], "locked", ""))
     originals = {id(given[p]): args[p] for p in positions}
-    with ctx.effects.region() as region, _always_raising(ctx, region, builder, operands), builder:
+    emit = partial(inline, trace.builder, operands=operands)
+    with ctx.effects.region() as region, always_raising(ctx, region, builder, emit), builder:
         with ctx.effects.inputs.standing_in([(given[p], args[p]) for p in positions]), raising_in_block(ctx, builder):
             ends = Ends()
             outer, ctx.derivatives.differentiated = ctx.derivatives.differentiated, True
@@ -194,7 +195,7 @@ def traced_call(
         held_by = {key: ends.copy(obj.content()) for key, (obj, _) in region.saved.items()}
         after = [(obj, held_by[key]) for key, (obj, _) in ctx.effects.restore(region).items()]
         perhaps = {
-            id(x): ctx.effects.ties.may_be(x, region.start)
+            id(x): [other for other in ctx.effects.ties.nearest(x, region.start) if other.serial < region.start]
             for x in (*flatten(result), *(x for _, held in after for x in flatten(held)))
             if is_tensor(x) and variable_of(x).is_own(region.start)
         }
@@ -239,9 +240,9 @@ def _reading_order(result: Any) -> list[int]:
 
 
 def _is_put_back(ctx: DerivativeContext, obj: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
-    """Whether an object holds what it held at the end of a call, but for what stood for others inside.
+    """Whether an object holds after a call what it held before, up to Tensors that stood in for others inside.
 
-    A Tensor that stood for another may differ by hooks: these end with the call.
+    A Tensor that stood in for another may differ by hooks: these end with the call.
     """
     if is_box(obj):
         return id(obj) in originals and ctx.effects.inputs.without_hooks(held) is obj.value
@@ -260,15 +261,15 @@ def _is_same(before: Any, held: Any, originals: dict[int, Any], ends: Ends) -> b
 
 
 @contextmanager
-def _always_raising(
-    ctx: DerivativeContext, region: Region, builder: Builder, operands: Sequence[Value]
+def always_raising(
+    ctx: DerivativeContext, region: Region, builder: Builder, emit: Callable[[Block], Any]
 ) -> Iterator[None]:
-    """If what is compiled into a block always raises, it does so in the place of the block."""
+    """If what is compiled into a block always raises, `emit` emits that in the place of the block."""
     try:
         yield
     except Diverged:
         ctx.effects.restore(region)
-        inline(trace.builder, builder.ret(), operands)
+        emit(builder.ret())
         raise
 
 

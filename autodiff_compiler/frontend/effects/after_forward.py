@@ -162,13 +162,13 @@ class NameRead:
 
 
 def note_name(ctx: EffectContext, holder: Frame, name: str, value: Any) -> None:
-    """To be called where a function reads a variable of another one that is still being compiled."""
+    """Notes that a function reads a variable of another one that is still being compiled."""
     if ctx.effects.in_backward and holder.serial < ctx.effects.backward_since:
         ctx.effects.late_reads.append(NameRead(holder, name, _held(ctx, value), ctx.here))
 
 
 def check_names(ctx: EffectContext, frame: Frame | None = None) -> None:
-    """To be called where a function ends, or (without) where a backward pass has run.
+    """Where the function of `frame` ends, or (without) a backward pass has run: checks what backward code has read.
 
     SideEffectError for a variable that code of the backward pass has read before it got its last value: Python would
     have seen that one.

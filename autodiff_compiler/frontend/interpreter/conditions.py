@@ -7,7 +7,7 @@ from typing import Any
 import gast
 
 from ...errors import CompileError, StaticValueError
-from ..report.decisions import Decision
+from ..report.reasons import Decision
 from ..syntax import jumps
 from ..variables.truth_values import negate, truth
 from ..variables.values import SymScalar

@@ -28,7 +28,7 @@ from ..derivatives.custom import call_with_rule
 from ..effects.after_forward import check_names, read_after_forward
 from ..effects.effects import Effects
 from ..effects.exceptions import emit_check
-from ..effects.inputs import NOTHING_KNOWN, Foreknown
+from ..effects.inputs import Foreknown
 from ..report.reasons import Reasons
 from ..report.report import Report
 from ..syntax import source_tree, unsupported_syntax
@@ -39,9 +39,8 @@ from ..variables.frames import Closure, Frame
 from ..variables.interpreter import Diverged, Options, Program
 from ..variables.structure import map_leaves
 from ..variables.values import ARRAY, LocalDict, TensorVar, is_tensor
-from .context import EXPRESSIONS, STATEMENTS
+from .context import EXPRESSIONS, STATEMENTS, LoopMemory
 from .control import branch
-from .loop_memory import LoopMemory
 
 __all__ = ["Interpreter", "NumberArgument", "TensorArgument"]
 
@@ -94,7 +93,7 @@ def _localized(prepared: Prepared, env: dict[str, Any]) -> dict[str, Any]:
 class Interpreter:
     """One compilation of one function."""
 
-    def __init__(self, name: str, options: Options, known: Foreknown = NOTHING_KNOWN) -> None:
+    def __init__(self, name: str, options: Options, known: Foreknown) -> None:
         self.options = options
         module = Module(optimize=options.optimize, backend=options.backend)
         module.check_nonfinite = options.check_nonfinite or False

@@ -20,7 +20,7 @@ from ...ir.walk import ops_of
 from ...source import PACKAGE, Loc
 from ..effects.exceptions import emit_raise
 from ..effects.may_alias import as_condition
-from ..report.decisions import KEPT, Decision
+from ..report.reasons import KEPT, Decision
 from ..syntax.jumps import RETURNED
 from ..syntax.scope import assigned_names
 from ..variables.changing import KNOWN_TRIPS

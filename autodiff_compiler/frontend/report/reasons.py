@@ -7,20 +7,19 @@ Only what an argument of a block stands for is noted here, as the op that will o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import gast
 
 from ...errors import CompileError
 from ...ir.core import Block, Function, Op, UnknownValueError, Value
-from ...source import Loc, line_of
+from ...source import Loc, is_users, line_of
 from ..variables.arithmetic import kind_of_number
 from ..variables.frames import Closure, Frame
 from ..variables.structure import elements, flatten, is_static
 from ..variables.values import describe, is_dynamic, is_parameter, is_tensor, is_unbound
-from .decisions import Decision
 
-__all__ = ["Reasons"]
+__all__ = ["KEPT", "Decision", "Reasons"]
 
 #: How many values a chain follows at most, and how many steps of it are shown.
 _FOLLOWED = 2000
@@ -29,6 +28,33 @@ _WIDTH = 60
 _ELEMENTS = 4
 #: Codes of errors that say that some value must be known.
 _ABOUT_A_VALUE = ("AC1302", "AC1303", "AC1305", "AC1306")
+
+
+#: How the outcome of a loop begins that the program has.
+KEPT = "kept as a loop"
+
+
+class Decision(NamedTuple):
+    """`statement` ("for", "while" or "if") at a place: its `outcome` in words, and why.
+
+    `because_of` is a value of run time that decided over it; why that is not known, `Reasons.why` tells.
+    """
+
+    loc: Loc
+    statement: str
+    outcome: str
+    why: str
+    because_of: Any = None
+
+    @property
+    def about(self) -> str:
+        """What it is about, for the user; nothing where it is a matter of this package alone.
+
+        Of code that a user's line calls, and did not write, only the loops that stay are told: the program has them.
+        """
+        if is_users(self.loc.file):
+            return self.statement
+        return f"{self.statement} inside a call" if self.outcome.startswith(KEPT) else ""
 
 
 class Reasons:
@@ -56,7 +82,7 @@ class Reasons:
         self._loops[block] = loc, first
 
     def inner(self, block: Block, operands: Sequence[Value]) -> None:
-        """Notes what the arguments of a block are given."""
+        """Notes the operands that the arguments of a block stand for."""
         self._operands[block] = operands
 
     def leave(self, env: dict[str, Any]) -> None:

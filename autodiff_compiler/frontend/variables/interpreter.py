@@ -9,13 +9,12 @@ from typing import Any, Protocol
 
 from ...ir.build import Builder
 from ...ir.core import Function, Module, Value
-from ...ir.primitive import trace
 from ...source import Loc
 from ..guards.outside import Outside
 from .frames import Frame
 from .values import AttributeVar, TensorVar
 
-__all__ = ["Diverged", "Options", "Program", "Region", "ValueContext", "here"]
+__all__ = ["Diverged", "Options", "Program", "Region", "ValueContext"]
 
 
 class Diverged(Exception):
@@ -51,11 +50,6 @@ class Region:
     saved: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     #: where the first of these changes was made
     first_change: Loc | None = None
-
-
-def here() -> Loc | None:
-    """The place that is being compiled."""
-    return trace.builder.loc if trace.builder is not None else None
 
 
 class _Attributes(Protocol):
