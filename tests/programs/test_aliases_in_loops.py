@@ -42,6 +42,16 @@ while k < n:
         a = b * 3.0
     k = k + 1.0
 return next(it) * x, a * y""",
+    "a bound method holds a Tensor that is written in the first trip only": """total = a.sum
+for i in range(12):
+    a[0] = a[0] * 2.0
+    a = b
+return total() * x, b * y""",
+    "the default of a function holds a Tensor that is written in the first trip only": """held = lambda t=a: t * y
+for i in range(12):
+    a[0] = a[0] * 2.0
+    a = b
+return held() * x, b * y""",
     "swapped, and one put into a list": """for i in range(n):
     b, a = a, b
     l[0] = a
