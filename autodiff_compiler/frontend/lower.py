@@ -16,31 +16,31 @@ from ..runtime.commits import Commit
 from .derivatives.callbacks import check_reads
 from .derivatives.tensor_hooks import check_loops
 from .effects.after_forward import check_scouted, flush
-from .effects.commits import CommitsOfStatements, Site, commit_before
+from .effects.commits import CommitsOfStatements, Site, commit_before, structures_left
 from .effects.exceptions import raise_after_effects
 from .effects.inputs import Again, Foreknown
 from .effects.outside_containers import Standing
-from .effects.results import Arg, Out, State, structures
+from .effects.results import Arg, Out, State
 from .functions import builtins, host, math_functions, records, standard_library  # noqa: F401  (rules that register)
 from .guards.guards import AnyGuard
 from .guards.objects import peek
 from .guards.outside import Capture
 from .interpreter import control, expressions, generators, loops, managers, statements  # noqa: F401  (likewise)
 from .interpreter.interpreter import Interpreter, NumberArgument, TensorArgument
-from .report.failed import point_at_user, report_failure
 from .report.reasons import Reasons
+from .report.report import point_at_user, report_failure
 from .syntax.scope import parameters
 from .variables import arrays, iterators, kinds, numbers, strings, tensors  # noqa: F401  (kinds register, too)
 from .variables.calls import call
 from .variables.frames import Closure
-from .variables.interpreter import Diverged, Options
+from .variables.interpreter import Diverged, Options, Program
 
 __all__ = ["Arg", "Lowered", "NumberArgument", "Options", "Out", "State", "TensorArgument", "lower", "name_of_argument"]
 
 
 @dataclass
-class Lowered:
-    """A function as typed SSA, and how to call it.
+class Lowered(Site):
+    """A function as typed SSA, how to call it, and what it writes back at its end.
 
     `module.entry` takes the dynamic leaves of the arguments in order, then the captured Tensors.  `result` is the
     structure of the returned value: `Out` leaves are results, `Arg` leaves are inputs returned as they are.
@@ -52,20 +52,13 @@ class Lowered:
     guards: list[AnyGuard]
     states: dict[str, Any]
     result: Any
-    #: inputs that are written to, and the numbers of the results that they shall hold
-    writes: list[tuple[int, int]]
     #: which inputs must be one object, where that matters (see `inputs`)
     pattern: tuple[int, ...] | None
     #: the hooks that some inputs must have, by their numbers
     hooks: dict[int, Any]
-    #: attributes that are written: object, name, and the structure of the value as in `result`
-    attributes: list[tuple[Any, str, Any]]
-    #: containers from outside that are changed: which, whether they only grow, and the structure of what they hold (of
-    #: one that grows, of what is appended)
-    containers: list[tuple[Standing, bool, Any]]
     #: the objects from outside that are found when a call begins: these containers, and what they may hold
     standing: list[Standing]
-    #: what is written back when an exception leaves the program, by the function that notes the values
+    #: what is written back when an exception leaves the program there, by the function that notes the values
     sites: dict[Commit, Site]
     #: of the guards those of what is read after a function of the user's that runs as plain Python
     after_host: list[AnyGuard]
@@ -130,17 +123,39 @@ def _lower(lowering: Interpreter, fn: Any, args: Sequence[Any], kwargs: dict[str
         check_reads(lowering)
         check_scouted(lowering)
         flush(lowering)
-        final = lowering.effects.attributes.final_contents()
-        changed = lowering.effects.containers.final()
-        leaving = [returned, *[held for _, _, held in final], *map(lowering.effects.containers.to_write, changed)]
-        (result, *contents), outs = structures(lowering, leaving)
-        attributes = [(owner, name, t) for (owner, name, _), t in zip(final, contents, strict=False)]
-        containers = [(x.place, x.grows, t) for x, t in zip(changed, contents[len(final) :], strict=True)]
+        changed = lowering.effects.attributes.final(), lowering.effects.containers.final()
+        (result,), left, outs = structures_left(lowering, *changed, returned)
         lowering.effects.containers.guard_aliases()
-        written = lowering.effects.inputs.written()
-        writes = [(i, len(outs) + n) for n, (i, _) in enumerate(written)]
-        lowering.program.builder.ret(*outs, *(value for _, value in written))
-    return _finish(lowering, result, writes, attributes, containers)
+        lowering.program.builder.ret(*outs)
+    return Lowered(
+        module=lowering.program.module,
+        argument_types=_finished(lowering.program),
+        captures=lowering.outside.captures,
+        guards=lowering.outside.all_guards(),
+        states=lowering.outside.states,
+        result=result,
+        writes=left.writes,
+        pattern=lowering.effects.inputs.pattern,
+        hooks=lowering.effects.inputs.hooks,
+        attributes=left.attributes,
+        containers=left.containers,
+        standing=lowering.effects.containers.standing(),
+        sites=lowering.effects.sites,
+        after_host=_after_host(lowering),
+        reasons=lowering.report.reasons,
+        told=bool(lowering.report.warnings),
+    )
+
+
+def _finished(program: Program) -> list[TensorType]:
+    """Gives the entry the arguments for what was captured; the types of those for the arguments' leaves."""
+    entry = program.entry
+    types: list[Any] = [a.type for a in entry.args]
+    entry.body.args += program.captured
+    for i, arg in enumerate(entry.args):
+        arg.index = i
+    program.module.functions = {entry.name: entry, **program.module.functions}
+    return types
 
 
 def name_of_argument(fn: Any, i: int) -> str:
@@ -161,39 +176,3 @@ def _after_host(lowering: Interpreter) -> list[AnyGuard]:
     guards, own = lowering.outside.guards, lowering.effects.attributes.slots
     keys = [k for k in lowering.effects.host_ran.keys if k in guards and not (k[0] == "attribute" and k[1:] in own)]
     return [guards[k] for k in guards if k in {*keys}]
-
-
-def _finish(
-    lowering: Interpreter,
-    result: Any,
-    writes: list[tuple[int, int]],
-    attributes: list[tuple[Any, str, Any]],
-    containers: list[tuple[Standing, bool, Any]],
-) -> Lowered:
-    entry = lowering.program.entry
-    types: list[Any] = [a.type for a in entry.args]
-    entry.body.args += lowering.program.captured
-    for i, arg in enumerate(entry.args):
-        arg.index = i
-    lowering.program.module.functions = {entry.name: entry, **lowering.program.module.functions}
-    outside = lowering.outside
-    guards = outside.all_guards()
-    pattern = lowering.effects.inputs.pattern
-    return Lowered(
-        lowering.program.module,
-        types,
-        outside.captures,
-        guards,
-        outside.states,
-        result,
-        writes,
-        pattern,
-        lowering.effects.inputs.hooks,
-        attributes,
-        containers,
-        lowering.effects.containers.standing(),
-        lowering.effects.sites,
-        _after_host(lowering),
-        lowering.report.reasons,
-        bool(lowering.report.warnings),
-    )

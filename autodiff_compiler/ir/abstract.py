@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..errors import CompileError
 
 __all__ = ["Abstract"]
@@ -20,6 +18,8 @@ class Abstract:
     is_dynamic: bool = False
     #: whether it is a Tensor or Parameter
     is_tensor: bool = False
+    #: whether it is a Parameter, which is read where it is used
+    is_parameter: bool = False
     #: whether it is an iterator, of which every element comes once
     is_iterator: bool = False
     #: whether it was marked with `mutable`
@@ -43,14 +43,6 @@ class Abstract:
 
     def refuse(self, what: str) -> None:
         """Refuses to look into what is made at run time, and only printed or raised; `what` says how."""
-
-    def by_key(self) -> list[tuple[Any, Any]]:
-        """The elements that may be replaced (see `put`), with their indices or keys."""
-        return []
-
-    def put(self, key: Any, element: Any) -> None:
-        """Replaces an element, as if it had been that one before."""
-        raise NotImplementedError
 
     def check_usable(self) -> None:
         """Raises if what it holds is not known here."""

@@ -29,6 +29,29 @@ return a * 1.0, b * 1.0, l[0] * x""",
 b = b.copy()
 b[0] = 7.0
 return a * 1.0, b * 1.0, l[0] * x""",
+    "an iterator holds a Tensor that is written in the first trip only": """it = iter([a, a])
+for i in range(12):
+    a[0] = a[0] * 2.0
+    a = b
+return next(it) * x, b * y""",
+    "an iterator holds a Tensor that a `while` writes until the name is given another": """it = iter((a, a))
+k = 0.0
+while k < n:
+    a[0] = a[0] * 2.0
+    if k > 0.0:
+        a = b * 3.0
+    k = k + 1.0
+return next(it) * x, a * y""",
+    "a bound method holds a Tensor that is written in the first trip only": """total = a.sum
+for i in range(12):
+    a[0] = a[0] * 2.0
+    a = b
+return total() * x, b * y""",
+    "the default of a function holds a Tensor that is written in the first trip only": """held = lambda t=a: t * y
+for i in range(12):
+    a[0] = a[0] * 2.0
+    a = b
+return held() * x, b * y""",
     "swapped, and one put into a list": """for i in range(n):
     b, a = a, b
     l[0] = a

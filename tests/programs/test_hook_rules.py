@@ -111,6 +111,57 @@ def test_a_variable_that_changes_behind_a_hook_is_refused_in_compiled_code():
     assert jit(used_before)(one(1)).tolist() == [600.0]
 
 
+@ms.jit_class
+class Scale:
+    def __init__(self, by):
+        self.by = by
+
+
+def grown_set(x):
+    held = {1.0}
+    y = ops.InsertGradientOf(lambda g: g * len(held))(x)
+    held.add(2.0)
+    return y
+
+
+def attribute_of_an_object(x):
+    held = Scale(1.0)
+    y = ops.InsertGradientOf(lambda g: g * held.by)(x)
+    held.by = 2.0
+    return y
+
+
+def list_in_a_tuple(x):
+    held = ([1.0],)
+    y = ops.InsertGradientOf(lambda g: g * held[0][0])(x)
+    held[0][0] = 2.0
+    return y
+
+
+def tensor_in_a_list(x):
+    held = [x * 1.0]
+    y = ops.InsertGradientOf(lambda g: g * held[0])(x)
+    held[0][0] = 2.0
+    return y
+
+
+@pytest.mark.parametrize("f", [grown_set, attribute_of_an_object, list_in_a_tuple, tensor_in_a_list])
+def test_so_is_one_whose_content_changes(f):
+    assert grad(f)(one(1)).tolist() == [2.0]  # Python sees what it holds in the end
+    ms.set_context(mode=ms.GRAPH_MODE)
+    with pytest.raises(ms.SideEffectError, match="'held' changes after a function that runs in the backward pass"):
+        grad(f)(one(1))
+
+
+def test_what_a_hook_reads_may_hold_things_that_stay(mode):
+    def f(x):
+        held = ([], {1.0}, {"by": 3.0}, Scale(2.0), [x * 1.0])
+        y = ops.InsertGradientOf(lambda g: g * held[2]["by"] * held[3].by * held[4][0])(x)
+        return y * len(held)
+
+    assert grad(f)(one(1)).tolist() == [30.0]
+
+
 def test_registration_inside_compiled_code_is_refused():
     class Net(nn.Cell):
         def __init__(self):

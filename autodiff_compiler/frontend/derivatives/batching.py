@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...autodiff.activity import differentiable
@@ -18,12 +18,11 @@ from ...ir.types import Shape, TensorType, dim_product, tensor
 from ...ir.walk import inline, ops_of
 from ..effects.exceptions import raising_in_block
 from ..variables.calls import call
-from ..variables.interpreter import Diverged, Region
 from ..variables.structure import flatten, map_leaves
 from ..variables.values import OUTSIDE, TensorVar, describe, is_tensor
 from .context import DerivativeContext
 from .grad import linear_of, linearise
-from .traced import Traced, emit_derivative, traced_call
+from .traced import Traced, always_raising, emit_derivative, traced_call
 
 __all__ = ["forward_jacobian", "reverse_jacobian", "vectorised"]
 
@@ -41,7 +40,8 @@ def vectorised(ctx: DerivativeContext, fn: Any, args: tuple[Any, ...], flags: Se
     builder: Builder = trace.builder.nested(types, [v.name for v in operands])
     slices, marks = iter(builder.block.args), iter(flags)
     given = map_leaves(lambda x: TensorVar(next(slices), OUTSIDE) if next(marks) else x, args)
-    with ctx.effects.region() as region, _raising_in_turn(ctx, region, builder, operands, size), builder:
+    first = partial(_in_turn, operands=operands, size=size)  # of the slices raises what always does
+    with ctx.effects.region() as region, always_raising(ctx, region, builder, first), builder:
         with raising_in_block(ctx, builder):
             result = call(ctx, fn, list(given), {})
         if region.saved:
@@ -55,20 +55,6 @@ def vectorised(ctx: DerivativeContext, fn: Any, args: tuple[Any, ...], flags: Se
         outs = [ctx.unwrap(_tensor(x)) for x in _leaves(result)]
     values = iter(_vectorised_block(builder.ret(*outs), operands, size))
     return map_leaves(lambda x: x if x is None else TensorVar(next(values)), result)
-
-
-@contextmanager
-def _raising_in_turn(
-    ctx: DerivativeContext, region: Region, builder: Builder, operands: Sequence[Value], size: Any
-) -> Iterator[None]:
-    """If what is compiled into a block always raises, it does so for the first of the slices."""
-    try:
-        yield
-    except Diverged:
-        ctx.effects.restore(region)
-        block = builder.ret()
-        one_by_one(trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size)
-        raise
 
 
 def _leaves(result: Any) -> list[Any]:
@@ -85,14 +71,9 @@ def _tensor(x: Any) -> Any:
 
 # ----------------------------------------------------------------------------------------------------- Jacobians
 def reverse_jacobian(
-    ctx: DerivativeContext,
-    fn: Any,
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    positions: Sequence[int],
-    select: Any,
+    ctx: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any,
     bare: Any,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """The result of ``fn(*args, **kwargs)``, and for (the selected part of) it ``bare(Jacobians by position)`` per
     Tensor.
 
@@ -116,14 +97,9 @@ def reverse_jacobian(
 
 
 def forward_jacobian(
-    ctx: DerivativeContext,
-    fn: Any,
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    positions: Sequence[int],
-    select: Any,
+    ctx: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], select: Any,
     bare: Any,
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any]:  # fmt: skip
     """Like `reverse_jacobian`, by tangents along all elements of the arguments at once."""
     traced = traced_call(ctx, fn, args, kwargs, positions, select)
     wrt = [_type(v) for v in traced.operands]
@@ -150,7 +126,7 @@ def forward_jacobian(
 
 
 def _acts(traced: Traced) -> bool:
-    """Whether the traced call does anything that must be done once and in its place."""
+    """Whether the traced call has side effects, which happen once and in their place."""
     acts = any(changes_something(op) and op.defn.name not in ("raise", "assert") for op in ops_of(traced.block))
     return acts or bool(traced.changes)
 
@@ -207,8 +183,12 @@ def _for_each_direction(types: Sequence[TensorType], run: Callable[[Sequence[Val
 def _vectorised_block(block: Block, operands: Sequence[Value], size: Any) -> list[Value]:
     """A block for every slice of the operands: all at once, but in turn if it does something that is seen outside."""
     if any(map(changes_something, ops_of(block))):
-        return one_by_one(trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size)
+        return _in_turn(block, operands, size)
     return trace.builder.emit_op(REGISTRY["vmap"], operands, (size,), (block,)).results
+
+
+def _in_turn(block: Block, operands: Sequence[Value], size: Any) -> list[Value]:
+    return one_by_one(trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size)
 
 
 def _units(type_: TensorType, start: int, size: int) -> Value:

@@ -20,7 +20,7 @@ from ...ir.primitive import trace
 from ...runtime.commits import seeing
 from ...runtime.parameter import Parameter
 from ..effects.commits import emit_commit
-from ..effects.hook_changes import CONTAINERS
+from ..effects.host_code import CONTAINERS
 from ..effects.inputs import Again
 from ..functions.host import HostArguments, Listed, emit_host_call, expose, native_function
 from ..guards.contents import Content
@@ -30,8 +30,7 @@ from ..variables.arithmetic import SLOT
 from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.values import is_dynamic, is_tensor
-from .context import DerivativeContext
-from .keeping import Kept
+from .context import DerivativeContext, Kept
 
 __all__ = ["changes_outside", "check_reads", "run_hook"]
 
@@ -122,7 +121,7 @@ def _emit(
 
 # ---------------------------------------------------------------------------------------------------- reads
 def check_reads(ctx: DerivativeContext) -> None:
-    """To be called at the end: compiles anew if hooks read what hooks change."""
+    """At the end: restarts the compilation if hooks read what hooks change."""
     if ctx.effects.hooks.reads & (ctx.effects.hooks.changes - ctx.effects.known.hooks_change):
         raise Again(replace(ctx.effects.known, hooks_change=ctx.effects.known.hooks_change | ctx.effects.hooks.changes))
     both = [slot for key, slot in ctx.effects.attributes.slots.items() if key in ctx.effects.hooks.changes]
@@ -152,19 +151,17 @@ def changes_outside(ctx: DerivativeContext, node: Any, silent: bool = False) -> 
     node = _as_assignment(node)
     if isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute):
         return _method_call(ctx, node, silent)
-    if isinstance(node, gast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], gast.Subscript):
-        return _item(ctx, node.targets[0], node.value, lambda owner, i, x: operator.setitem(owner, i, x))
-    if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Subscript):
-        change = getattr(operator, "i" + SLOT[type(node.op).__name__])
-        return _item(ctx, node.target, node.value, lambda owner, i, x: operator.setitem(owner, i, change(owner[i], x)))
-    if ctx.effects.in_backward and isinstance(node, gast.Assign) and len(node.targets) == 1:
-        return isinstance(node.targets[0], gast.Attribute) and _attribute(ctx, node.targets[0], node.value, setattr)
-    if ctx.effects.in_backward and isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Attribute):
-        change = getattr(operator, "i" + SLOT[type(node.op).__name__])
-        return _attribute(
-            ctx, node.target, node.value, lambda o, name, x: setattr(o, name, change(getattr(o, name), x))
-        )
-    return False
+    if isinstance(node, gast.AugAssign):
+        target, change = node.target, getattr(operator, "i" + SLOT[type(node.op).__name__])
+    elif isinstance(node, gast.Assign) and len(node.targets) == 1:
+        target, change = node.targets[0], None
+    else:
+        return False
+    if isinstance(target, gast.Subscript):
+        return _item(ctx, target, node.value, change)
+    return (
+        ctx.effects.in_backward and isinstance(target, gast.Attribute) and _attribute(ctx, target, node.value, change)
+    )
 
 
 def _as_assignment(node: Any) -> Any:
@@ -222,7 +219,8 @@ def _is_path(node: Any) -> bool:
     return isinstance(node, gast.Name)
 
 
-def _item(ctx: DerivativeContext, target: Any, value: Any, change: Callable[[Any, Any, Any], None]) -> bool:
+def _item(ctx: DerivativeContext, target: Any, value: Any, change: Callable[[Any, Any], Any] | None) -> bool:
+    """An item set, or (`change`) replaced by what an operator gives of it, in a container from outside."""
     reach = _outside_container(ctx, target.value)
     if reach is None:
         return False
@@ -230,14 +228,15 @@ def _item(ctx: DerivativeContext, target: Any, value: Any, change: Callable[[Any
     given = HostArguments(ctx, [ctx.expr(target.slice), _argument(ctx, value)], tensors=True)
 
     def run(arrays: Sequence[Any]) -> None:
-        change(reach(), *given.made_of(arrays))
+        owner, (index, x) = reach(), given.made_of(arrays)
+        owner[index] = x if change is None else change(owner[index], x)
 
     ctx.place(target)
     _emit(ctx, given, run)
     return True
 
 
-def _attribute(ctx: DerivativeContext, target: Any, value: Any, change: Callable[[Any, str, Any], None]) -> bool:
+def _attribute(ctx: DerivativeContext, target: Any, value: Any, change: Callable[[Any, Any], Any] | None) -> bool:
     """An attribute set by a hook of the backward pass; in the forward pass attributes are state of the program."""
     found = _outside(ctx, target.value)
     if found is None or not hasattr(type(found[0]), "__dict__") or isinstance(found[0], type | types.ModuleType):
@@ -252,7 +251,8 @@ def _attribute(ctx: DerivativeContext, target: Any, value: Any, change: Callable
     given = HostArguments(ctx, [_argument(ctx, value)], tensors=True)
 
     def run(arrays: Sequence[Any]) -> None:
-        change(reach(), name, *given.made_of(arrays))
+        owner, (x,) = reach(), given.made_of(arrays)
+        setattr(owner, name, x if change is None else change(getattr(owner, name), x))
 
     ctx.place(target)
     _emit(ctx, given, run)

@@ -25,7 +25,7 @@ from ..variables.calls import call
 from ..variables.lookup import attribute_now
 from ..variables.operators import attribute
 from ..variables.structure import flatten
-from ..variables.values import TensorVar
+from ..variables.values import is_box
 from .context import DerivativeContext
 
 __all__ = ["call_cell", "go_back", "overrides_call"]
@@ -129,7 +129,7 @@ def go_back(ctx: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[s
 def _given(args: Sequence[Any], kwargs: dict[str, Any]) -> list[Value] | None:
     """The Tensors of a call that takes nothing else; None of another."""
     leaves = list(flatten((*args, *kwargs.values())))
-    return [x.value for x in leaves] if all(type(x) is TensorVar for x in leaves) else None
+    return [x.value for x in leaves] if all(map(is_box, leaves)) else None
 
 
 def _of_states(ops: Sequence[Op], *names: str) -> Iterator[Op]:

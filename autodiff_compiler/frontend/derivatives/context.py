@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ...ir.core import Op, Value
 from ...source import Loc
 from ..effects.effects import EffectContext
-from .keeping import Kept
 
-__all__ = ["DerivativeContext", "Derivatives"]
+__all__ = ["DerivativeContext", "Derivatives", "Kept"]
+
+
+class Kept(NamedTuple):
+    """The gradients that a hook was given, and the depth of the calls where its own code stands."""
+
+    depth: int
+    gradients: Sequence[Any]
 
 
 @dataclass

@@ -32,24 +32,13 @@ from ..effects.inputs import Again
 from ..variables.arithmetic import kind_of_number
 from ..variables.base import variable_of
 from ..variables.calls import call
+from ..variables.changing import is_aliased
 from ..variables.interpreter import Diverged
 from ..variables.naming import name_of
-from ..variables.structure import elements, map_leaves, rebuild
-from ..variables.values import (
-    STANDS_FOR_PARAMETER,
-    AttributeVar,
-    LocalDict,
-    LocalList,
-    LocalObject,
-    StateVar,
-    TensorVar,
-    describe,
-    is_dynamic,
-    is_tensor,
-    usable,
-)
+from ..variables.structure import elements, form_of, in_order, map_leaves
+from ..variables.values import STANDS_FOR_PARAMETER, TensorVar, describe, is_dynamic, is_parameter, is_tensor, usable
 from .context import DerivativeContext
-from .traced import Traced, in_order, traced_call
+from .traced import Traced, traced_call
 
 __all__ = [
     "OfVariables",
@@ -58,6 +47,7 @@ __all__ = [
     "edited",
     "edited_together",
     "for_derivatives",
+    "in_type",
     "variables_of",
 ]
 
@@ -266,7 +256,7 @@ def cotangent_block(
 
 def _changes_outside(ctx: DerivativeContext, obj: Any, what: str) -> SideEffectError:
     """The error for a rule that changes an object that is older than its call."""
-    if type(obj) is AttributeVar:
+    if obj.label:
         changed = f"assigns {obj.label}"
     else:
         name = name_of(ctx, obj)
@@ -289,7 +279,11 @@ def _cotangent(ctx: DerivativeContext, wanted: TensorType, g: Any) -> Value:
         return F.no_cotangent(type=wanted)
     if not is_dynamic(g):
         return trace.builder.const(g, wanted)
-    value: Value = variable_of(g).to_operand(ctx)
+    return in_type(variable_of(g).to_operand(ctx), wanted)
+
+
+def in_type(value: Value, wanted: TensorType) -> Value:
+    """A gradient in the type of what it belongs to."""
     value = value if value.dtype is wanted.dtype else F.cast(value, dtype=wanted.dtype)
     return value if value.shape == wanted.shape else F.broadcast_to(value, shape=wanted.shape)
 
@@ -307,20 +301,12 @@ def variables_of(x: Any) -> list[Any]:
     return [v for item in in_order(x) or () for v in variables_of(item)]
 
 
-def _rebuilt(x: Any, items: Sequence[Any]) -> Any:
-    """A container like x with other elements, in that order."""
-    if type(x) is LocalObject:
-        named = dict(zip(x.slots, items, strict=True))
-        items = [named[name] for name in sorted(named)]
-    return rebuild(x, list(items))
-
-
 def _with_variables(x: Any, found: Iterator[Any]) -> Any:
     """A copy of a value with other Tensors in the place of its own."""
     items = in_order(usable(x))
     if items is None:
         return next(found) if is_tensor(x) else x
-    return _rebuilt(x, [_with_variables(i, found) for i in items])
+    return form_of(x).rebuilt_in_order(x, [_with_variables(i, found) for i in items])
 
 
 class OfVariables:
@@ -342,7 +328,7 @@ class OfVariables:
 
         def inside(x: Any) -> Any:
             box = next(found) if is_tensor(x) else x
-            if type(x) is not StateVar:
+            if not is_parameter(x):
                 return box
             box.source = STANDS_FOR_PARAMETER
             return x if self._keeps_parameters else box
@@ -356,7 +342,7 @@ class OfVariables:
 
 def _containers(x: Any) -> dict[int, bool]:
     """The ids of the lists, dicts and objects in it that may be changed, with False: they are not yet."""
-    found = {id(x): False} if type(x) in (LocalList, LocalDict, LocalObject) else {}
+    found = {id(x): False} if is_aliased(x) else {}
     for item in elements(x) or ():
         found |= _containers(item)
     return found
@@ -373,7 +359,7 @@ def _exchanged(ctx: DerivativeContext, x: Any, leaf: Callable[[Any], Any], chang
     again = [_exchanged(ctx, i, leaf, changed) for i in items]
     if all(a is b for a, b in zip(items, again, strict=True)) or changed.get(id(x)):
         return x
-    other = _rebuilt(x, again)
+    other = form_of(x).rebuilt_in_order(x, again)
     if id(x) not in changed:
         return other
     changed[id(x)] = True

@@ -21,6 +21,7 @@ from ..variables.base import variable_of
 from ..variables.structure import flatten
 from ..variables.values import StateVar, TensorVar, describe
 from .context import DerivativeContext
+from .custom import in_type
 from .tensor_hooks import after_variable_hooks
 from .traced import Traced, _dynamic, emit_derivative, traced_call
 
@@ -66,9 +67,9 @@ def _hooked(ctx: DerivativeContext, traced: Traced, variables: Sequence[Any], gr
 
 
 def _bare_numbers(ctx: DerivativeContext, traced: Traced, positions: Sequence[Any]) -> set[int]:
-    """The positions whose gradient is just the Python number that a user's rule gave: it is handed out as it is.
+    """The positions whose gradient is the very Python number that a user's rule gave, and is handed out as a number.
 
-    So it is where the argument has one use, and that is the op with the rule.
+    These are the arguments with one use, the op with the rule.
     """
     found: set[int] = set()
     if not ctx.derivatives.bare_numbers:
@@ -87,7 +88,7 @@ def _bare_numbers(ctx: DerivativeContext, traced: Traced, positions: Sequence[An
 
 
 def _as_number(value: Value) -> TensorVar:
-    """Any element of a gradient whose elements are all the same number; without elements it stays as it is."""
+    """A gradient whose elements are all one number, as a 0-d Tensor; one without elements stays as it is."""
     if 0 in value.shape or not value.shape:
         return TensorVar(value)
     axes = tuple(range(-value.ndim, 0))
@@ -261,4 +262,4 @@ def _seed(given: Any, type_: Any) -> Value:
         raise GradientError(f"the cotangent of an output must be a Tensor, not {describe(given)}")
     if given.shape != type_.shape:
         raise GradientError(f"the output has shape {list(type_.shape)}, but its cotangent has {list(given.shape)}")
-    return given if given.type is type_ else F.cast(given, dtype=type_.dtype)
+    return in_type(given, type_)

@@ -10,18 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...ir.core import Value
+import gast
+
+from ...ir.core import Block, Value
 from ...ir.primitive import REGISTRY, F, trace
 from ...ir.walk import unpack
 from ...runtime.hooks import Registered, after_backward, backward_what, hooked
+from ..syntax.jumps import RETURN_VALUE
 from ..variables.calls import call
+from ..variables.frames import Frame
 from ..variables.values import TensorVar
 from .callbacks import run_hook
 from .context import DerivativeContext
 from .custom import OfVariables, cotangent_block, for_derivatives, variables_of
 from .traced import traced_call
 
-__all__ = ["call_with_hooks"]
+__all__ = ["call_with_hooks", "instead_of_none", "place_in_return"]
 
 
 def call_with_hooks(ctx: DerivativeContext, cell: Any, run: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -83,20 +87,16 @@ def _entry(
     It depends on a variable of every derivative, so the hooks run even if the Cell's inputs are constants.
     """
     source = F.gradient_source()
-    n, m = len(operands), len(types)
+    n = len(operands)
     inputs = [*(v.type for v in operands), source.type]
-    outs = [*inputs[:n], *types]
     forward = trace.builder.nested(inputs, [*(v.name for v in operands), None])
     with forward:
         block = forward.ret(*forward.block.args[:n], *(forward.const(0, t) for t in types))
 
-    def found(values: Sequence[Value]) -> list[Any]:
-        grads = [TensorVar(v) for v in values[len(inputs) + n + m :]]
-        return [*leaving(tuple(grads[:n]), tuple(grads[n:])), None]
+    def rule(grads: tuple[Any, ...]) -> list[Any]:
+        return [*leaving(grads[:n], grads[n:]), None]
 
-    later = for_derivatives(ctx, found, inputs, what, "AC1707")
-    back, _ = cotangent_block(ctx, [*inputs, *outs, *outs], None, inputs, later, what)
-    results = trace.builder.emit_op(REGISTRY["custom_vjp"], (*operands, source), (), (block, back)).results
+    results = _with_rule(ctx, (*operands, source), block, rule, what)
     return results[:n], results[n:]
 
 
@@ -104,16 +104,60 @@ def _exit(
     ctx: DerivativeContext, values: Sequence[Value], links: Sequence[Value], arriving: Callable[..., Any], what: str
 ) -> Sequence[Value]:
     """The results, whose gradients, once they passed the hooks, go on to what made them and to the links."""
-    m = len(values)
     types: list[Any] = [v.type for v in values]
-    forward = trace.builder.nested([*types, *types], [None] * (2 * m))
+    forward = trace.builder.nested([*types, *types], [None] * (2 * len(types)))
     with forward:
-        block = forward.ret(*forward.block.args[:m])
+        block = forward.ret(*forward.block.args[: len(types)])
+    return _with_rule(ctx, (*values, *links), block, lambda grads: [*arriving(grads)] * 2, what)
 
-    def found(given: Sequence[Value]) -> list[Any]:
-        after = arriving(tuple([TensorVar(v) for v in given[3 * m :]]))
-        return [*after, *after]
 
-    later = for_derivatives(ctx, found, [*types, *types], what, "AC1707")
-    back, _ = cotangent_block(ctx, types * 4, None, [*types, *types], later, what)
-    return trace.builder.emit_op(REGISTRY["custom_vjp"], (*values, *links), (), (block, back)).results
+def _with_rule(
+    ctx: DerivativeContext, operands: Sequence[Value], block: Block, rule: Callable[[tuple[Any, ...]], Any], what: str
+) -> Sequence[Value]:
+    """The results of a block whose derivative is a rule, of the gradients of its results alone."""
+    inputs: list[Any] = [v.type for v in operands]
+    outs: list[Any] = [v.type for v in block.outs]
+
+    def found(values: Sequence[Value]) -> list[Any]:
+        return list(rule(tuple([TensorVar(v) for v in values[len(inputs) + len(outs) :]])))
+
+    later = for_derivatives(ctx, found, inputs, what, "AC1707")
+    back, _ = cotangent_block(ctx, [*inputs, *outs, *outs], None, inputs, later, what)
+    return trace.builder.emit_op(REGISTRY["custom_vjp"], operands, (), (block, back)).results
+
+
+# ------------------------------------------------------------------------------------------ None on one path only
+def instead_of_none(a: Any, b: Any, gradients: Sequence[Any]) -> tuple[Any, Any]:
+    """What a hook returns on two paths, with the gradients in the place of None."""
+    return _filled(a, b, gradients), _filled(b, a, gradients)
+
+
+def _filled(x: Any, other: Any, gradients: Sequence[Any]) -> Any:
+    several = isinstance(other, tuple) and len(other) == len(gradients)
+    if x is None and other is not None:
+        one = gradients[0] if len(gradients) == 1 and not isinstance(other, tuple) else None
+        return tuple(gradients) if several else one
+    if several and type(x) is tuple and len(x) == len(gradients):
+        return tuple([_filled(p, q, (g,)) for p, q, g in zip(x, other, gradients, strict=True)])
+    return x
+
+
+def place_in_return(frame: Frame, node: Any) -> int | None:
+    """Where an expression stands in what the function of a frame returns: -1 if it is all of it; None if nowhere."""
+    function = frame.prepared.node
+    found = [function.body] if isinstance(function, gast.Lambda) else _returned(function)
+    for value in found:
+        if value is node:
+            return -1
+        if isinstance(value, gast.Tuple) and node in value.elts:
+            return value.elts.index(node)
+    return None
+
+
+def _returned(function: Any) -> list[Any]:
+    found = []
+    for statement in gast.walk(function):
+        to_return = isinstance(statement, gast.Assign) and getattr(statement.targets[0], "id", None) == RETURN_VALUE
+        if isinstance(statement, gast.Return) or to_return:
+            found.append(statement.value)
+    return found

@@ -13,17 +13,18 @@ from typing import Any, NamedTuple
 from ...autodiff.activity import active_values
 from ...errors import HookError
 from ...ir.core import Block, Value
-from ...ir.primitive import F, trace
+from ...ir.primitive import trace
 from ...ir.types import TensorType
 from ...ir.walk import ops_of
 from ...runtime.hooks import HookHandle, Registered, any_outside, not_here, registered_on, through
 from ...runtime.rules import check_shape
 from ...source import Loc
 from ..variables.rules import TENSOR_METHODS
-from ..variables.values import EITHER, StateVar, TensorVar
+from ..variables.structure import Form, form
+from ..variables.values import EITHER, TensorVar, is_parameter
 from .callbacks import run_hook
 from .context import DerivativeContext
-from .custom import edited
+from .custom import edited, in_type
 
 __all__ = ["after_variable_hooks", "check_loops", "register", "variable_hooks"]
 
@@ -55,11 +56,17 @@ class Handle(HookHandle):
             _place(ctx, self._box, known._replace(hooks=tuple([h for h in known.hooks if h is not self._hooks])))
 
 
+@form(Handle)
+class _HandleForm(Form):
+    def holds(self, x: Any) -> Sequence[Any]:
+        return (x._box,)
+
+
 def register(ctx: DerivativeContext, owner: Any, hook_fn: Any) -> Handle:
     """``owner.register_hook(hook_fn)``."""
     if not ctx.call(callable, [hook_fn], {}):
         raise TypeError(f"a hook must be callable, not a {type(hook_fn).__name__}")
-    if type(owner) is not TensorVar:
+    if is_parameter(owner):
         raise not_here("a hook of a Parameter cannot be registered")
     hook = Registered(hook_fn)
     known = _known(ctx, owner)
@@ -140,7 +147,7 @@ def check_loops(ctx: DerivativeContext) -> None:
 # ---------------------------------------------------------------------------------------------------- variables
 def variable_hooks(ctx: DerivativeContext, x: Any) -> tuple[Registered, ...]:
     """The hooks that see the gradient of a derivative by x; those registered outside are watched."""
-    if type(x) is StateVar:
+    if is_parameter(x):
         return _of_parameter(ctx, x.source)
     found = ctx.derivatives.hooked.get(x.value)
     inside = () if found is None else found.hooks
@@ -201,5 +208,4 @@ def _full(ctx: DerivativeContext, found: Any, wanted: TensorType, what: str = ""
     value = ctx.unwrap(found)
     if what:
         check_shape(what, "AC1707", wanted.shape, value.shape)
-    value = value if value.dtype is wanted.dtype else F.cast(value, dtype=wanted.dtype)
-    return TensorVar(value if value.shape == wanted.shape else F.broadcast_to(value, shape=wanted.shape))
+    return TensorVar(in_type(value, wanted))

@@ -22,23 +22,23 @@ from ..effects.commits import commit_before_backward
 from ..effects.exceptions import raising_in_block
 from ..variables.base import variable_of
 from ..variables.calls import call
+from ..variables.changing import is_aliased
 from ..variables.interpreter import Diverged, Region
-from ..variables.structure import elements, flatten, map_leaves, rebuild
+from ..variables.structure import elements, flatten, in_order, map_leaves, rebuild
 from ..variables.values import (
     OUTSIDE,
-    LocalDict,
-    LocalList,
-    LocalObject,
     StateVar,
     TensorVar,
     describe,
+    is_box,
     is_dynamic,
+    is_parameter,
     is_tensor,
     usable,
 )
 from .context import DerivativeContext
 
-__all__ = ["Ends", "Traced", "emit_derivative", "in_order", "traced_call"]
+__all__ = ["Ends", "Traced", "always_raising", "emit_derivative", "traced_call"]
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Traced:
     originals: dict[int, Any]
     #: greater than the serial of every box made before the call
     start: int
-    #: the older boxes that one made inside may be, by a condition known inside
+    #: conditional aliases: by the ids of boxes made inside, the older boxes that they may be
     perhaps: dict[int, list[Any]]
     #: the containers of what it returned and left, as they were at its end
     ends: Ends
@@ -90,7 +90,7 @@ class Traced:
             _set(ctx, self.originals.get(id(obj)), obj, held)
         for key, others in self.perhaps.items():
             for other in others if key in made else ():
-                ctx.effects.ties.add(self.originals.get(id(other), other), made[key], None, scope=made[key].value)
+                ctx.effects.ties.add(self.originals.get(id(other), other), made[key], None, scope=made[key].value.owner)
         return returned
 
     def _outside(self, values: Iterator[Value], made: dict[int, Any], leaf: Any, returned: bool = False) -> Any:
@@ -100,7 +100,7 @@ class Traced:
         variable = variable_of(leaf)
         own = variable.is_own(self.start)
         value = next(values) if own or returned else None
-        if value is None or not (own or type(leaf) is StateVar):
+        if value is None or not (own or is_parameter(leaf)):
             return self.originals.get(id(leaf), leaf)
         if id(leaf) not in made:
             made[id(leaf)] = variable.around(value, getattr(leaf, "locked", OUTSIDE))
@@ -140,8 +140,8 @@ class Ends:
             return fn(x)
         new = [self.rebuilt(fn, i, start, memo) for i in items]  # every place of a leaf counts
         if id(x) not in memo:
-            original = self._originals.get(id(x))
-            if isinstance(original, LocalList | LocalDict | LocalObject):
+            original: Any = self._originals.get(id(x))
+            if is_aliased(original):
                 kept = original.serial < start
             else:  # from outside or immutable: nothing in it is of the call, so that it leaves as that very object
                 kept = original is not None and all(map(operator.is_, new, elements(original) or ()))
@@ -179,7 +179,8 @@ def traced_call(
     for p, arg in zip(positions, builder.block.args, strict=True):
         given[p] = TensorVar(arg, getattr(args[p], "locked", ""))
     originals = {id(given[p]): args[p] for p in positions}
-    with ctx.effects.region() as region, _always_raising(ctx, region, builder, operands), builder:
+    emit = partial(inline, trace.builder, operands=operands)
+    with ctx.effects.region() as region, always_raising(ctx, region, builder, emit), builder:
         with ctx.effects.inputs.standing_in([(given[p], args[p]) for p in positions]), raising_in_block(ctx, builder):
             ends = Ends()
             outer, ctx.derivatives.differentiated = ctx.derivatives.differentiated, True
@@ -194,7 +195,7 @@ def traced_call(
         held_by = {key: ends.copy(obj.content()) for key, (obj, _) in region.saved.items()}
         after = [(obj, held_by[key]) for key, (obj, _) in ctx.effects.restore(region).items()]
         perhaps = {
-            id(x): ctx.effects.ties.may_be(x, region.start)
+            id(x): [other for other in ctx.effects.ties.nearest(x, region.start) if other.serial < region.start]
             for x in (*flatten(result), *(x for _, held in after for x in flatten(held)))
             if is_tensor(x) and variable_of(x).is_own(region.start)
         }
@@ -240,26 +241,21 @@ def _reading_order(result: Any) -> list[int]:
     return list(go(numbered))
 
 
-def in_order(x: Any) -> Any:
-    """The elements of a container, of an object in the order of their assignment; None for a leaf."""
-    return list(x.slots.values()) if type(x) is LocalObject else elements(x)
-
-
 def _is_put_back(ctx: DerivativeContext, obj: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
-    """Whether an object holds what it held at the end of a call, but for what stood for others inside.
+    """Whether an object holds after a call what it held before, up to Tensors that stood in for others inside.
 
-    A Tensor that stood for another may differ by hooks: these end with the call.
+    A Tensor that stood in for another may differ by hooks: these end with the call.
     """
-    if type(obj) is TensorVar:
+    if is_box(obj):
         return id(obj) in originals and ctx.effects.inputs.without_hooks(held) is obj.value
-    return type(obj) in (LocalList, LocalDict, LocalObject) and _is_same(obj.content(), held, originals, ends)
+    return is_aliased(obj) and _is_same(obj.content(), held, originals, ends)
 
 
 def _is_same(before: Any, held: Any, originals: dict[int, Any], ends: Ends) -> bool:
     original = ends.original(held)
     if before is original or originals.get(id(held)) is before:
         return True
-    if type(before) is not type(held) or type(before) in (LocalList, LocalDict, LocalObject):
+    if type(before) is not type(held) or is_aliased(before):
         return False
     xs, ys = elements(before), elements(held)
     same = xs is not None and len(xs) == len(ys) and (not isinstance(before, dict) or [*before] == [*held])
@@ -267,15 +263,15 @@ def _is_same(before: Any, held: Any, originals: dict[int, Any], ends: Ends) -> b
 
 
 @contextmanager
-def _always_raising(
-    ctx: DerivativeContext, region: Region, builder: Builder, operands: Sequence[Value]
+def always_raising(
+    ctx: DerivativeContext, region: Region, builder: Builder, emit: Callable[[Block], Any]
 ) -> Iterator[None]:
-    """If what is compiled into a block always raises, it does so in the place of the block."""
+    """If what is compiled into a block always raises, `emit` emits that in the place of the block."""
     try:
         yield
     except Diverged:
         ctx.effects.restore(region)
-        inline(trace.builder, builder.ret(), operands)
+        emit(builder.ret())
         raise
 
 
@@ -284,7 +280,7 @@ def _set(ctx: DerivativeContext, original: Any, obj: Any, held: Any) -> None:
     if original is not None:
         variable_of(original).overwrite(ctx, held.value)
     else:  # what is tied to it has been changed inside of the call, too
-        if type(obj) is TensorVar:
+        if is_box(obj):
             ctx.effects.inputs.note_write(obj)
         ctx.effects.touch(obj)
         obj.set_content(obj.of_value(held))

@@ -25,8 +25,8 @@ from ..guards.objects import same_static
 from ..variables.arithmetic import lifted_number
 from ..variables.frames import Frame
 from ..variables.lookup import attribute_now
-from ..variables.structure import flatten, map_leaves
-from ..variables.values import AttributeVar, LocalDict, LocalList, SymScalar, TensorVar, is_dynamic, is_tensor
+from ..variables.structure import elements, flatten, map_leaves, outline, parts, plain_copy
+from ..variables.values import AttributeVar, SymScalar, TensorVar, is_box, is_broken, is_dynamic, is_tensor
 from .effects import EffectContext
 from .inputs import Again
 
@@ -153,23 +153,22 @@ def _fits(found: Any, wanted: Any) -> bool:
 # ---------------------------------------------------------------------------------------------------- names
 @dataclass(frozen=True, eq=False)
 class NameRead:
-    """A variable of an enclosing function that code of the backward pass read, and what it was then."""
+    """A variable of an enclosing function that code of the backward pass read, and all that it held then."""
 
     holder: Frame
     name: str
-    value: Any
-    held: Any
+    held: list[Any]
     loc: Loc | None
 
 
 def note_name(ctx: EffectContext, holder: Frame, name: str, value: Any) -> None:
-    """To be called where a function reads a variable of another one that is still being compiled."""
+    """Notes that a function reads a variable of another one that is still being compiled."""
     if ctx.effects.in_backward and holder.serial < ctx.effects.backward_since:
-        ctx.effects.late_reads.append(NameRead(holder, name, value, _held(ctx, value), ctx.here))
+        ctx.effects.late_reads.append(NameRead(holder, name, _held(ctx, value), ctx.here))
 
 
 def check_names(ctx: EffectContext, frame: Frame | None = None) -> None:
-    """To be called where a function ends, or (without) where a backward pass has run.
+    """Where the function of `frame` ends, or (without) a backward pass has run: checks what backward code has read.
 
     SideEffectError for a variable that code of the backward pass has read before it got its last value: Python would
     have seen that one.
@@ -179,7 +178,8 @@ def check_names(ctx: EffectContext, frame: Frame | None = None) -> None:
     for one in [r for r in ctx.effects.late_reads if frame is None or r.holder is frame]:
         ctx.effects.late_reads.remove(one)
         now = one.holder.env.get(one.name)
-        if not (same_static(now, one.value) and _same(_held(ctx, now), one.held)):
+        held = _held(ctx, now)
+        if len(held) != len(one.held) or not all(map(same_static, held, one.held)):
             raise SideEffectError(
                 f"'{one.name}' changes after a function that runs in the backward pass was compiled with its value",
                 code="AC1606",
@@ -188,15 +188,13 @@ def check_names(ctx: EffectContext, frame: Frame | None = None) -> None:
             )
 
 
-def _held(ctx: EffectContext, value: Any) -> Any:
-    if type(value) is TensorVar:
-        return ctx.effects.inputs.without_hooks(value.value)
-    if isinstance(value, LocalDict):
-        return [*value, *value.values()]
-    return list(value) if isinstance(value, LocalList) else None
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(same_static, a, b))
-    return a is b
+def _held(ctx: EffectContext, value: Any) -> list[Any]:
+    """All that a value holds now: the keys and elements of containers, and the Values of Tensors."""
+    found: list[Any] = []
+    for x in parts(value):
+        found += [is_broken(x), *outline(x).keys]
+        if is_box(x):
+            found.append(ctx.effects.inputs.without_hooks(x.value))
+        else:
+            found.append(plain_copy(x) if elements(x) is None else x)
+    return found

@@ -24,11 +24,11 @@ from ...runtime.precision import viewed
 from ...runtime.records import record_fields
 from ...runtime.tensor import Tensor
 from ..guards.objects import UNBOUND, class_attribute, is_changeable, plainly
-from ..guards.outside import Outside
-from ..variables.interpreter import here
+from ..guards.outside import Outside, here
+from ..variables.changing import Aliased, is_aliased
 from ..variables.lookup import no_state
 from ..variables.structure import flatten, parts, rebuild
-from ..variables.values import AttributeVar, Held, MaybeUnbound, describe, is_tensor
+from ..variables.values import AttributeVar, Held, MaybeUnbound, describe, is_tensor, is_unbound
 from .inputs import Again, Foreknown
 from .outside_containers import OutsideContainers, held_in
 
@@ -111,7 +111,7 @@ class Attributes:
         held = slot.held
         if isinstance(held, CompileError):
             raise held.again(here(), "read here")
-        if type(held) is MaybeUnbound:
+        if held is not UNBOUND and is_unbound(held):
             raise held.error.again(here(), "read here") if held.error is not None else _only_sometimes(slot, held)
         return held
 
@@ -141,7 +141,7 @@ class Attributes:
         slot.held, slot.kept = value, value is slot.entry
 
     def check_elements(self, container: Any) -> None:
-        """To be called when a container was changed: refuses what one from outside cannot be given."""
+        """After the change of a container: refuses elements that one from outside cannot be given."""
         opened = self._containers.of_outside(container)
         if opened is None:
             return
@@ -153,14 +153,14 @@ class Attributes:
         self._capture_in(container, known)
 
     def _captured(self, value: Any) -> Any:
-        """The value with Tensors of compiled code for those from outside: `o.h + (x,)` has both."""
+        """The value with eager Tensors in it captured: `o.h + (x,)` holds both kinds."""
         for x in [*parts(value)]:
-            if isinstance(x, Abstract):
+            if is_aliased(x):
                 self._capture_in(x)
         return self._captured_leaf(value)
 
-    def _capture_in(self, container: Abstract, known: Collection[int] = ()) -> None:
-        """The same for what a container holds beside `known`, ids of objects."""
+    def _capture_in(self, container: Aliased, known: Collection[int] = ()) -> None:
+        """Captures the eager Tensors in a container, but for those whose ids are `known`."""
         for key, x in container.by_key():
             if id(x) not in known:
                 container.put(key, self._captured_leaf(x))
@@ -173,15 +173,12 @@ class Attributes:
         items = [self._captured_leaf(v) for v in x]
         return x if all(a is b for a, b in zip(x, items, strict=True)) else rebuild(x, items)
 
-    def final_contents(self) -> list[tuple[Any, str, Any]]:
-        """The attributes that are to be written back at the exit: owner, name and abstract content.
-
-        What was assigned on some paths only is an error here.
-        """
+    def final(self) -> list[AttributeVar]:
+        """The attributes that are written back at the exit; an error if one was assigned on some paths only."""
         changed = [slot for slot in self.slots.values() if slot.held is not slot.entry]
         for slot in changed:
             self.read(slot)
-        return [(slot.owner, slot.name, to_write(slot)) for slot in changed]
+        return changed
 
 
 def _check_owner(owner: Any, name: str) -> None:

@@ -11,29 +11,42 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import CompileError
-from ...ir.core import Block, Op
+from ...ir.core import Block, Op, Value
 from ...ir.definition import Definition
 from ...ir.primitive import Effect, F
 from ...ir.walk import late_ops, ops_of
 from ...runtime.commits import Commit
+from ..guards.objects import UNBOUND
 from ..variables.structure import parts
-from ..variables.values import AttributeVar, MaybeUnbound, usable
+from ..variables.values import AttributeVar, is_unbound, usable
 from .attributes import to_write
 from .effects import EffectContext
-from .outside_containers import Standing, held_in
+from .outside_containers import Opened, Standing, held_in
 from .results import structures
 
-__all__ = ["CommitsOfStatements", "Site", "commit_before", "commit_before_backward", "emit_commit", "pending"]
+__all__ = [
+    "CommitsOfStatements",
+    "Site",
+    "commit_before",
+    "commit_before_backward",
+    "emit_commit",
+    "pending",
+    "structures_left",
+]
 
 _CHECKS = frozenset({"check_exponent", "check_index", "check_solved"})
 
 
-@dataclass(frozen=True)
+@dataclass
 class Site:
-    """What one place notes: inputs with the numbers of the values they hold; the rest is as in `Lowered`."""
+    """What is written back, at the exit or before an exception."""
 
+    #: inputs that are written to, and the numbers of the values that they shall hold
     writes: list[tuple[int, int]]
+    #: attributes: object, name, and the structure of the value
     attributes: list[tuple[Any, str, Any]]
+    #: containers from outside: which, whether they only grow, and the structure of what they hold (of one that grows,
+    #: of what is appended)
     containers: list[tuple[Standing, bool, Any]]
 
 
@@ -50,9 +63,9 @@ def pending(ctx: EffectContext) -> bool:
 
 
 def emit_commit(ctx: EffectContext, lasting: bool = False, raising: bool = False) -> None:
-    """Notes what was written, and what that holds by now, for the next op or (`lasting`) all.
+    """Emits a commit: what was written so far is written back if the next op or (`lasting`) any later one raises.
 
-    What it holds may be unclear, as it was given a value on some paths only.  That is an error at the end of the call,
+    An attribute or container with another value on each path is left out: that is an error at the end of the call,
     unless it gets another value; before an exception of the user's (`raising`), where the call may end, it is one now.
     """
     if not pending(ctx):
@@ -66,19 +79,32 @@ def emit_commit(ctx: EffectContext, lasting: bool = False, raising: bool = False
     for x in opened:
         usable(x.local)
         x.noted = True
-    templates, values = structures(ctx, [*map(to_write, slots), *map(ctx.effects.containers.to_write, opened)])
-    attributes = [(s.owner, s.name, t) for s, t in zip(slots, templates, strict=False)]
-    containers = [(x.place, x.grows, t) for x, t in zip(opened, templates[len(slots) :], strict=True)]
-    written = ctx.effects.inputs.written()
-    writes = [(i, len(values) + n) for n, (i, _) in enumerate(written)]
+    _, site, values = structures_left(ctx, slots, opened)
     name = f"commit{len(ctx.program.module.callables)}"
     commit = ctx.program.module.callables[name] = Commit(ctx.program.module.states, lasting=lasting)
-    ctx.effects.sites[commit] = Site(writes, attributes, containers)
-    F.host_call(*values, *(value for _, value in written), fn=name, types=())
+    ctx.effects.sites[commit] = site
+    F.host_call(*values, fn=name, types=())
+
+
+def structures_left(
+    ctx: EffectContext, slots: list[AttributeVar], opened: list[Opened], *returned: Any
+) -> tuple[list[Any], Site, list[Value]]:
+    """The structures of what is returned and written back here, and the Values that fill them."""
+    containers = ctx.effects.containers
+    leaving = [*returned, *map(to_write, slots), *map(containers.to_write, opened)]
+    templates, values = structures(ctx, leaving)
+    n, k = len(returned), len(returned) + len(slots)
+    written = ctx.effects.inputs.written()
+    site = Site(
+        [(i, len(values) + j) for j, (i, _) in enumerate(written)],
+        [(s.owner, s.name, t) for s, t in zip(slots, templates[n:k], strict=True)],
+        [(x.place, x.grows, t) for x, t in zip(opened, templates[k:], strict=True)],
+    )
+    return templates[:n], site, [*values, *(value for _, value in written)]
 
 
 def commit_before_backward(ctx: EffectContext, forward: Block) -> None:
-    """Notes the same where a forward pass ends or its linear map is called, if backward blocks may stop the program."""
+    """Emits a commit where a forward pass ends or its linear map is called, if backward blocks may raise."""
     if pending(ctx) and any(op.defn.effect is Effect.IO for op in _backward_ops(forward)):
         emit_commit(ctx, lasting=True)
 
@@ -92,15 +118,15 @@ def _backward_ops(forward: Block) -> Iterator[Op]:
 
 
 def commit_before(ctx: EffectContext, op: type[Definition]) -> None:
-    """Notes the same before a check that a function of the package makes."""
+    """Emits a commit before a check that a function of the package makes."""
     if op.name in _CHECKS:
         emit_commit(ctx)
 
 
 class CommitsOfStatements:
-    """Called after each statement of a program in which any op may stop: notes the same, if something new was written.
+    """Called after each statement of a program in which any op may raise: emits a commit if something was written.
 
-    Nothing but the order of the program decides where the checks of `check_nonfinite` stand, so the notes last.
+    Nothing but the order of the program decides where the checks of `check_nonfinite` stand, so these commits last.
     """
 
     def __init__(self, ctx: EffectContext) -> None:
@@ -125,4 +151,4 @@ def _written(slot: AttributeVar) -> bool:
 
 
 def _unclear(held: Any) -> bool:
-    return type(held) is MaybeUnbound or isinstance(held, CompileError)
+    return isinstance(held, CompileError) or (held is not UNBOUND and is_unbound(held))

@@ -11,18 +11,16 @@ from ...ir.core import Value
 from ...ir.types import TensorType
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
-from ..guards.outside import Outside
+from ..guards.outside import Outside, here
 from ..report.report import Report
 from ..variables.changing import serial_now
-from ..variables.frames import Frame
-from ..variables.interpreter import Program, Region, ValueContext, here
-from ..variables.values import StateVar, TensorVar
+from ..variables.interpreter import Program, Region, ValueContext
+from ..variables.values import EITHER, StateVar, TensorVar
 from .attributes import Attributes
-from .hook_changes import HookChanges
-from .inputs import Foreknown, Inputs, check_writable
+from .host_code import HookChanges, HostRan
+from .inputs import Foreknown, Inputs, follow
 from .may_alias import Ties, chosen, unknown
 from .outside_containers import OutsideContainers
-from .reads_after_host import HostRan
 from .snapshots import Snapshots
 
 __all__ = ["EffectContext", "Effects"]
@@ -75,7 +73,7 @@ class Effects:
         return self.containers.opened(value, key, what, fetch)
 
     def note_read(self, value: Any, key: tuple[Any, ...]) -> None:
-        """To be called where something outside is read."""
+        """Notes a read from outside; refuses those that would see another content than the program has."""
         self.host_ran.read(key)
         if self.in_backward and self.containers.holds(value):
             raise SideEffectError(
@@ -104,22 +102,29 @@ class Effects:
     # ------------------------------------------------------------------------------------------- mutation
     def check_writable(self, box: TensorVar) -> None:
         """Refuses writes to a Tensor that somebody may hold who would not see them."""
-        check_writable(box, self.known)
+        if box.locked == EITHER:
+            follow(self.known)
+        if box.locked:
+            raise SideEffectError(
+                f"an element of a Tensor that {box.locked} cannot be assigned in compiled code",
+                code="AC1602",
+                hint="copy it first: `x = x.copy()`, and return the copy",
+            )
 
     def write(self, box: TensorVar, value: Value) -> None:
         """Gives a Tensor other elements, for all names of it; an argument's are written back to the caller's Tensor."""
         self._set(box, value)
-        for other, ways in self.ties.spread(box):
-            self._set(other, chosen(box, other, ways, self.known))
+        for other, chains in self.ties.spread(box):
+            self._set(other, chosen(box, other, chains, self.known))
 
     def _set(self, box: TensorVar, value: Value) -> None:
-        check_writable(box, self.known)
+        self.check_writable(box)
         self.inputs.note_write(box)
         self.touch(box)
         box.value = value
 
     def change(self, obj: Any) -> None:
-        """To be called before compiled code changes a list, dict, set or object that it made."""
+        """Notes that compiled code is about to change a list, dict, set or object that it made."""
         self.touch(obj)
         for other, _ in self.ties.spread(obj):
             self.touch(other)
@@ -169,8 +174,4 @@ class EffectContext(ValueContext, Protocol):
     @property
     def effects(self) -> Effects: ...
     @property
-    def program(self) -> Program: ...
-    @property
     def report(self) -> Report: ...
-    @property
-    def frame(self) -> Frame: ...

@@ -145,7 +145,7 @@ def _raised(exception: Any, operands: Operands) -> _Argument:
     """What is raised, or given as the cause: a class, an exception that compiled code makes, or an object."""
     if isinstance(exception, type):
         exception = NewException(exception, (), {})
-    return _new(exception, operands) if type(exception) is NewException else _object(exception, None)
+    return _RULES.get(type(exception), lambda x, _: _object(x, None))(exception, operands)
 
 
 # ---------------------------------------------------------------------------------------------------- arguments
@@ -316,7 +316,7 @@ def _warn(
         warnings.warn_explicit(text, kind, file, line, space.get("__name__", "<unknown>"), registry, space, source)
 
     kind, told = getattr(category, "__name__", "UserWarning"), made.told(0)
-    run.tells = told if isinstance(message, NewException | Warning) else f"{kind}({told})"  # type: ignore[attr-defined]
+    run.tells = told if issubclass(class_of(message), Warning) else f"{kind}({told})"  # type: ignore[attr-defined]
     emit_commit(ctx)
     name = f"warning{len(ctx.program.module.callables)}"
     ctx.program.module.callables[name] = run

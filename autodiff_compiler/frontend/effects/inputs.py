@@ -13,11 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...errors import SideEffectError
 from ...ir.core import Value
-from ..variables.values import EITHER, SymScalar, TensorVar
+from ..variables.values import SymScalar, TensorVar
 
-__all__ = ["NOTHING_KNOWN", "Again", "Foreknown", "Inputs", "check_writable", "follow", "pattern_of"]
+__all__ = ["Again", "Foreknown", "Inputs", "follow", "pattern_of"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Foreknown:
 
     #: an input is written, and some of the inputs are one Tensor
     aliased: bool = False
-    #: it matters which of several Tensors a loop leaves under a name, so loops carry that along
+    #: alias tracking: loops carry along which of several Tensors a name holds
     following: bool = False
     #: the attributes (id of the object, name) whose numbers change, so they are known at run time only
     changing: frozenset[tuple[int, str]] = frozenset()
@@ -42,11 +41,8 @@ class Foreknown:
     hooks_change: frozenset[Any] = frozenset()
 
 
-NOTHING_KNOWN = Foreknown()
-
-
 class Again(BaseException):
-    """Compile anew from the start, with this knowledge."""
+    """Restarts the compilation with this knowledge."""
 
     def __init__(self, known: Foreknown) -> None:
         super().__init__()
@@ -54,7 +50,7 @@ class Again(BaseException):
 
 
 def follow(known: Foreknown) -> None:
-    """To be called where it matters which of several Tensors one is: compiles anew if loops have not carried that."""
+    """Requires alias tracking (`Foreknown.following`); restarts the compilation with it on."""
     if not known.following:
         raise Again(replace(known, following=True))
 
@@ -98,7 +94,7 @@ class Inputs:
         return box
 
     def note_write(self, box: TensorVar) -> None:
-        """To be called before a box changes."""
+        """Notes that a box is about to change; restarts the compilation if other inputs may be the same Tensor."""
         if id(box) not in self.number or self._sharing:
             return
         if len(self._first) < len(self.boxes):
@@ -142,15 +138,3 @@ def pattern_of(identities: Sequence[Hashable]) -> tuple[int, ...]:
     """For each the number of the first that is equal to it."""
     first: dict[Hashable, int] = {}
     return tuple([first.setdefault(x, i) for i, x in enumerate(identities)])
-
-
-def check_writable(box: TensorVar, known: Foreknown) -> None:
-    """Refuses writes to a Tensor that somebody may hold who would not see them."""
-    if box.locked == EITHER:
-        follow(known)
-    if box.locked:
-        raise SideEffectError(
-            f"an element of a Tensor that {box.locked} cannot be assigned in compiled code",
-            code="AC1602",
-            hint="copy it first: `x = x.copy()`, and return the copy",
-        )

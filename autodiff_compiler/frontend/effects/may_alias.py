@@ -1,4 +1,4 @@
-"""Objects that are one where a condition known only at run time holds.
+"""Conditional aliases: objects that are one where a condition known only at run time holds.
 
 Where paths meet, a name may stand for the Tensor it stood for before, or for another one.  The box made for it there is
 tied to the older box: a write to either reaches the other where the condition holds.  Lists, dicts and sets cannot
@@ -8,7 +8,7 @@ change by a run-time condition; so when one of two tied ones changes, the conten
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 from ...dtypes import bool_
@@ -17,11 +17,9 @@ from ...ir.build import Builder, current
 from ...ir.core import Block, Op, Value
 from ...ir.primitive import REGISTRY, F
 from ...ir.types import tensor
-from ..variables.structure import elements
+from ..variables.structure import form_of
 from ..variables.values import TensorVar, describe
 from .inputs import Foreknown, follow
-
-_FRONTEND = __name__.rsplit(".", 2)[0]
 
 __all__ = ["Tie", "Ties", "as_condition", "chosen", "reaches", "unknown", "where"]
 
@@ -33,16 +31,16 @@ def as_condition(holds: bool | Value, builder: Builder) -> Value:
 
 @dataclass(frozen=True, eq=False)
 class Tie:
-    """`a` and `b` are one object where the condition holds (or, unless `positive`, where it does not).
+    """A conditional alias: `a` and `b` are one object where the condition holds (or, unless `positive`, where not).
 
-    Without a condition it is not known where.  The younger one lives in the scope of `scope` only.
+    Without a condition it is not known where.  The younger one lives only in the block `scope`, or that of an op.
     """
 
     a: Any
     b: Any
     condition: Value | None
     positive: bool = True
-    scope: Value | Op | Block | None = None
+    scope: Op | Block | None = None
 
     def other(self, x: Any) -> Any:
         return self.b if self.a is x else self.a
@@ -60,97 +58,88 @@ class Ties:
         self._of: dict[int, list[Tie]] = {}
 
     def add(
-        self, a: Any, b: Any, condition: Value | None, *, positive: bool = True, scope: Value | Op | Block | None = None
+        self, a: Any, b: Any, condition: Value | None, *, positive: bool = True, scope: Op | Block | None = None
     ) -> None:
-        tie = Tie(a, b, condition, positive, condition if scope is None else scope)
+        if scope is None and condition is not None:
+            scope = condition.owner
+        tie = Tie(a, b, condition, positive, scope)
         for x in (a, b):
             self._of.setdefault(id(x), []).append(tie)
 
-    def of(self, x: Any) -> list[Tie]:
-        return self._of.get(id(x), [])
-
-    def nearest(self, x: Any, start: int, builder: Builder) -> list[Any]:
-        """The objects that x, made after `start`, may be, seen from the builder's block.
+    def nearest(self, x: Any, start: int, builder: Builder | None = None) -> list[Any]:
+        """The objects that x, made after `start`, may be, seen from the builder's block or from the current one.
 
         Of the objects made before `start` only those to which others are tied in turn.
         """
-        return [other for other, _ in self._ways(x, start, builder)]
+        return [other for other, _ in self._chains(x, start, builder or current())]
 
     def one(self, x: Any, y: Any, builder: Builder, seen: dict[int, Any]) -> bool | Value | None:
         """Where x and y are one object, as far as that is known; `seen` is for the questions of one place."""
         if x is y:
             return True
-        direct = [[t] for t in self.of(x) if t.other(x) is y and _visible(t.scope, builder)]
-        if direct:  # what `_ways` would find, too
+        direct = [[t] for t in self._of.get(id(x), ()) if t.other(x) is y and _visible(t.scope, builder)]
+        if direct:  # what `_chains` would find, too
             return _holds(direct, builder)
         if id(x) not in seen:
-            seen[id(x)] = {id(other): ways for other, ways in self._ways(x, -2, builder)}
-        ways = seen[id(x)].get(id(y))
-        return False if ways is None else _holds(ways, builder)
-
-    def may_be(self, x: Any, start: int) -> list[Any]:
-        """The objects made before `start` that x, made later, may be, seen from the current place."""
-        return [other for other in self.around(x, start) if other.serial < start]
-
-    def around(self, x: Any, start: int) -> list[Any]:
-        """The objects that x, made after `start`, may be; of those made before only the nearest."""
-        return self.nearest(x, start, current())
+            seen[id(x)] = {id(other): chains for other, chains in self._chains(x, -2, builder)}
+        chains = seen[id(x)].get(id(y))
+        return False if chains is None else _holds(chains, builder)
 
     def spread(self, x: Any) -> list[tuple[Any, list[list[Tie]]]]:
-        """The objects that may be x, which has changed, with the ways there: x is one where all ties of a way hold."""
-        return self._ways(x, -2, current())
+        """The objects that x, which has changed, may be; x is such a one where all ties of one of its chains hold."""
+        return self._chains(x, -2, current())
 
     def unclear(self, x: Any, start: int) -> list[Any]:
-        """Those of `around` of which it is not known where x is one of them."""
-        return [other for other, ways in self._ways(x, start, current()) if not _clear(ways)]
+        """Those of `nearest` of which it is not known where x is one of them."""
+        return [other for other, chains in self._chains(x, start, current()) if not _clear(chains)]
 
-    def _ways(self, x: Any, start: int, builder: Builder) -> list[tuple[Any, list[list[Tie]]]]:
+    def _chains(self, x: Any, start: int, builder: Builder) -> list[tuple[Any, list[list[Tie]]]]:
         found: dict[int, tuple[Any, list[list[Tie]]]] = {}
-        anywhere: set[int] = set()  # what x may be without it being known where: one way there says all
-        # A tie between two objects says all about when they are one: no way needs to go round it.
+        anywhere: set[int] = set()  # what x may be by an unknown condition: one chain to it says all
+        # A tie between two objects says all about when they are one: no chain needs to go round it.
         todo: list[tuple[Any, list[Tie], frozenset[int]]] = [(x, [], frozenset([id(x)]))]
         for at, before, passed in todo:
-            here = [(tie.other(at), tie) for tie in self.of(at) if _visible(tie.scope, builder)]
+            here = [(tie.other(at), tie) for tie in self._of.get(id(at), ()) if _visible(tie.scope, builder)]
             beyond = passed.union([id(other) for other, _ in here])
             for other, tie in here:
-                way = [*before, tie]
-                if id(other) in passed or id(other) in anywhere or _never(way):
+                chain = [*before, tie]
+                if id(other) in passed or id(other) in anywhere or _never(chain):
                     continue
-                ways = found.setdefault(id(other), (other, []))[1]
-                if len(todo) > _WAYS or any(t.condition is None for t in way):
-                    way = [Tie(x, other, None)]
+                chains = found.setdefault(id(other), (other, []))[1]
+                if len(todo) > _MOST_CHAINS or any(t.condition is None for t in chain):
+                    chain = [Tie(x, other, None)]
                     anywhere.add(id(other))
-                    ways.clear()
-                ways.append(way)
+                    chains.clear()
+                chains.append(chain)
                 if other.serial >= start:
-                    todo.append((other, way, beyond))
+                    todo.append((other, chain, beyond))
         return list(found.values())
 
 
-#: How many ways between tied objects are told apart.
-_WAYS = 256
+#: How many chains between tied objects are told apart.
+_MOST_CHAINS = 256
 
 
-def where(ways: list[list[Tie]], known: Foreknown) -> Value | None:
-    """Where two objects are one, as a bool[] Value of the current block; None if nobody can know."""
-    holds = _holds(ways, current())
+def where(chains: list[list[Tie]], known: Foreknown) -> Value | None:
+    """The condition under which two objects are one, as a bool[] Value of the current block; None if unknown."""
+    holds = _holds(chains, current())
     if holds is None:
         follow(known)
     return holds
 
 
-def _holds(ways: list[list[Tie]], builder: Builder) -> Value | None:
-    """Where all ties of one of the ways hold; None if that is not known."""
-    if not _clear(ways):
+def _holds(chains: list[list[Tie]], builder: Builder) -> Value | None:
+    """Where all ties of one of the chains hold; None if that is not known."""
+    if not _clear(chains):
         return None
     with builder:
-        parts = [reduce(F.logical_and, [tie.holds() for tie in way]) for way in ways]
+        parts = [reduce(F.logical_and, [tie.holds() for tie in chain]) for chain in chains]
         result: Value = reduce(F.logical_or, parts)
     return result
 
 
-def _clear(ways: list[list[Tie]]) -> bool:
-    return all(tie.condition is not None for way in ways for tie in way)
+def _clear(chains: list[list[Tie]]) -> bool:
+    return all(tie.condition is not None for chain in chains for tie in chain)
 
 
 def _never(ties: list[Tie]) -> bool:
@@ -159,9 +148,9 @@ def _never(ties: list[Tie]) -> bool:
     return any((condition, not positive) in signs for condition, positive in signs)
 
 
-def _visible(scope: Value | Op | Block | None, builder: Builder | None) -> bool:
-    """Whether a builder's block lies in the scope of a Value or block; else what is tied there is reached no more."""
-    block = scope.block if isinstance(scope, Value) else scope.parent if isinstance(scope, Op) else scope
+def _visible(scope: Op | Block | None, builder: Builder | None) -> bool:
+    """Whether a builder's block lies in the scope; else what is tied there is reached no more."""
+    block = scope.parent if isinstance(scope, Op) else scope
     while builder is not None and block is not None:
         if block is builder.block:
             return True
@@ -169,9 +158,9 @@ def _visible(scope: Value | Op | Block | None, builder: Builder | None) -> bool:
     return block is None
 
 
-def chosen(p: TensorVar, q: TensorVar, ways: list[list[Tie]], known: Foreknown) -> Value:
+def chosen(p: TensorVar, q: TensorVar, chains: list[list[Tie]], known: Foreknown) -> Value:
     """What q, which may be p, holds after a write to p."""
-    holds = where(ways, known)
+    holds = where(chains, known)
     if holds is None:
         raise SideEffectError(
             "an element of a Tensor is assigned that may be known by another name, depending on the trips of a loop",
@@ -192,21 +181,7 @@ def reaches(value: Any, x: Any, seen: set[int]) -> bool:
     if id(value) in seen:
         return False
     seen.add(id(value))
-    inner: Any = elements(value)
-    if inner is None and isinstance(value, partial):
-        inner = [value.func, value.args, value.keywords]
-    elif inner is None and type(value).__module__.startswith(_FRONTEND):
-        names = getattr(value, "__dict__", None) or {n: getattr(value, n, None) for n in _slots(type(value))}
-        inner = [v for n, v in names.items() if n not in _NO_HOLDERS]
-    return any(reaches(i, x, seen) for i in inner or ())
-
-
-#: Attributes of abstract values by which they hold no other abstract value.
-_NO_HOLDERS = {"prepared", "value", "snapshot", "type", "source", "bindings", "caller", "places", "method_of"}
-
-
-def _slots(cls: type) -> list[str]:
-    return [name for c in cls.__mro__ for name in getattr(c, "__slots__", ())]
+    return any(reaches(held, x, seen) for held in form_of(value).holds(value))
 
 
 def unknown(p: Any) -> SideEffectError:

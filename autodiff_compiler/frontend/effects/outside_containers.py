@@ -11,32 +11,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from ...errors import SideEffectError
 from ...runtime.records import record_fields
 from ..guards.contents import check_nesting, content_of
+from ..guards.guards import Fetch
 from ..guards.objects import same_static
+from ..guards.outside import Outside
 from ..variables.growing import GrowingList
 from ..variables.structure import parts, rebuild
 from ..variables.values import LocalDict, LocalList, LocalSet, usable
 from .inputs import Again, Foreknown
 
 __all__ = ["Opened", "OutsideContainers", "Standing", "held_in"]
-
-
-class _Reading(Protocol):
-    """How compiled code reads what is outside (see `outside`)."""
-
-    #: the containers found there that stay what they are: their keys, what they are called, how to find them, and they
-    containers: list[tuple[tuple[Any, ...], str, Callable[[], Any], Any]]
-
-    def read(self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any]) -> Any: ...
-    def guard(self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], expected: Any) -> None: ...
-    def number(self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], kind: type) -> Any: ...
-
-
-Fetch = Callable[[], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +69,7 @@ class Opened:
         return [*held]
 
     def note_assigned(self, index: Any) -> None:
-        """To be called where an element is assigned."""
+        """Notes the assignment of an element."""
         if isinstance(index, int):
             self.assigned.add(range(len(self.local))[index])
 
@@ -140,7 +128,7 @@ class _OpenedGrowing(Opened):
 class OutsideContainers:
     """The containers from outside that one compilation has met opened."""
 
-    def __init__(self, known: Foreknown, outside: _Reading) -> None:
+    def __init__(self, known: Foreknown, outside: Outside) -> None:
         self._known, self._outside = known, outside
         self._opened: dict[int, Opened] = {}
         self._of_local: dict[int, Opened] = {}
@@ -219,7 +207,7 @@ class OutsideContainers:
 
     # ------------------------------------------------------------------------------------------- changes
     def open_for_change(self, owner: Any) -> None:
-        """To be called before a container is changed that compiled code has not made: compiles anew with it opened.
+        """Before the change of a container from outside: restarts the compilation with the container opened.
 
         It returns if that cannot be: the container was not found outside, but made while compiling or given as an
         argument, or reached by a way that does not open it.
@@ -243,17 +231,17 @@ class OutsideContainers:
         return self._of_local.get(id(local))
 
     def note_assigned(self, local: Any, index: Any) -> None:
-        """To be called where an element of a list is assigned."""
+        """Notes the assignment of an element of a list."""
         opened = self.of_outside(local)
         if opened is not None:
             opened.note_assigned(index)
 
     def pending(self) -> list[Opened]:
-        """Those that were changed on the way to the present place."""
+        """The containers changed on the way to the present place."""
         return [x for x in self._opened.values() if x.noted or x.is_changed]
 
     def final(self) -> list[Opened]:
-        """Those that are to be written back at the exit.
+        """The containers that are written back at the exit.
 
         A number that is another one then is known at run time only, since it would be another one at each call.
         """

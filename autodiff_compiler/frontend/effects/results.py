@@ -163,9 +163,9 @@ class _Structures:
     def _chosen(self, x: TensorVar) -> Any:
         """What the caller gets for a Tensor that may be an input, or one that it gets already."""
         ways, inputs = [], self._inputs
-        for other, ties in self._lw.effects.ties.spread(x):
+        for other, chains in self._lw.effects.ties.spread(x):
             known = Arg(inputs[id(other)]) if id(other) in inputs else self._tensors.get(id(other))
-            holds = where(ties, self._lw.effects.known) if known is not None and is_box(other) else None
+            holds = where(chains, self._lw.effects.known) if known is not None and is_box(other) else None
             if holds is not None:
                 ways.append((self._out(holds, holds, None).index, known))
         new = self._out(x, x.value, None)

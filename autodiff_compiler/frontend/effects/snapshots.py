@@ -30,7 +30,7 @@ class Snapshots:
         del self.read[seen:]
 
     def note_write(self, state: str) -> None:
-        """To be called when a Parameter is assigned."""
+        """Notes the assignment of a Parameter."""
         if state in self.exported:
             raise SideEffectError(
                 f"the Parameter {state} is assigned after asnumpy(), whose array shares its memory",
@@ -44,7 +44,7 @@ class Snapshots:
         return self._written.get(state, -1) > since
 
     def note_read(self, x: Any, loc: Loc | None) -> None:
-        """To be called when a value is used."""
+        """Notes the use of a value, and refuses it if it may be a Parameter assigned since."""
         if is_box(x) and x.snapshot is not None:
             self.read.append((x.snapshot, loc))
             self._check(x.snapshot, x.snapshot.since, loc)

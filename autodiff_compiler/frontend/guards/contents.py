@@ -142,7 +142,7 @@ class _OfDict(Content):
 
 
 class _OfDefaultDict(_OfDict):
-    """Those of a dict that makes elements."""
+    """The keys and values of a dict that makes elements, and its factory."""
 
     def read(self, owner: Any) -> Any:
         self._factory = owner.default_factory

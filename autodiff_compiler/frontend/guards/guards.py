@@ -14,9 +14,24 @@ from ...source import Loc
 from .contents import Content, content_of, matches, shown
 from .objects import is_changeable, own_attributes
 
-__all__ = ["AnyGuard", "FunctionGuard", "Guard", "Holds", "LookupGuard", "MethodOf", "in_short", "stated"]
+__all__ = [
+    "AnyGuard",
+    "Fetch",
+    "FunctionGuard",
+    "Guard",
+    "Holds",
+    "LookupGuard",
+    "MethodOf",
+    "Quick",
+    "in_short",
+    "stated",
+]
 
-#: A function, what to call it with, and the very object it must give.
+#: How what was read is found again.
+Fetch = Callable[[], Any]
+#: A quick way to read it: a function, and what to call it with.
+Quick = tuple[Callable[[Any], Any], Any]
+#: An identity guard: a function, what to call it with, and the very object it must give.
 Entry = tuple[Callable[[Any], Any], Any, Any]
 
 
@@ -25,19 +40,18 @@ class Guard:
     """Something read while compiling: `fetch()` must still give `expected` for the compiled code to be valid."""
 
     what: str
-    fetch: Callable[[], Any]
+    fetch: Fetch
     expected: Any
     #: whether every change of it moves the process-wide epoch (attributes of Cells)
     watched: bool = False
     #: where it was read first
     loc: Loc | None = None
-    #: a quick way to read it: a function and what to call it with
-    quick: tuple[Callable[[Any], Any], Any] | None = None
+    quick: Quick | None = None
     #: when it is asked: after the lookups and the functions
     turn: ClassVar[int] = 2
 
     def in_short(self, contents: bool) -> list[Entry]:
-        """How it is asked quickly (see `in_short`); empty if it must be asked itself."""
+        """Its identity guards (see `in_short`); none if `holds` must be called."""
         if self.quick is None or (isinstance(self.expected, Content) and not contents):
             return []
         return [(*self.quick, self.expected)]
@@ -96,7 +110,7 @@ class FunctionGuard:
         self._content = content_of(self._named) if self._named else None
 
     def in_short(self, contents: bool) -> list[Entry]:
-        """As that of a `Guard`."""
+        """Its identity guards, as those of a `Guard`."""
         if self._named:
             return []
         # Where there are no defaults, every argument was given, and later defaults change nothing.
@@ -118,7 +132,7 @@ class FunctionGuard:
         return self._text(self._code, self._defaults)
 
     def now(self) -> str:
-        """Those of the definition that holds now."""
+        """The defaults and the line of the definition that holds now."""
         return self._text(self.fn.__code__, self.fn.__defaults__)
 
     @staticmethod
@@ -220,7 +234,7 @@ class LookupGuard:
             return False
 
     def in_short(self, contents: bool) -> list[Entry]:
-        """As that of a `Guard`."""
+        """Its identity guards, as those of a `Guard`."""
         return self.entries
 
     def seen(self) -> str:
@@ -278,10 +292,10 @@ class Holds:
 
 
 def in_short(guards: Sequence[AnyGuard], contents: bool = False) -> tuple[list[Entry], list[Callable[[], bool]]]:
-    """How to ask guards quickly: functions to call, with what, and the very object each must give; what is left.
+    """All guards: identity guards first, in the order of their turns, and the predicates of the other guards.
 
-    Where it gives another object, the guards themselves must be asked.  With `contents`, those that ask for content are
-    among the former, with the `Content`.
+    Where an identity guard fails, `holds` of its guard decides.  With `contents`, guards of content are among the
+    former, with the `Content`.
     """
     asked = [(g.turn, g.in_short(contents), g.holds) for g in guards]
     quick = [entry for _, entries, _ in sorted(asked, key=operator.itemgetter(0)) for entry in entries]

@@ -21,12 +21,19 @@ from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
 from ...source import Loc
 from .contents import Content, content_of
-from .guards import AnyGuard, FunctionGuard, Guard, LookupGuard
+from .guards import AnyGuard, Fetch, FunctionGuard, Guard, LookupGuard, Quick
 from .objects import class_attribute, is_changeable, type_of
 
-__all__ = ["Capture", "Found", "Outside"]
+__all__ = ["Capture", "Found", "Outside", "here"]
 
+#: By which a guard is told from others: what was read, as a kind of read and its owner.
+Key = tuple[Any, ...]
 _LEAVES_WATCHED = 16
+
+
+def here() -> Loc | None:
+    """The place that is being compiled."""
+    return trace.builder.loc if trace.builder is not None else None
 
 
 @dataclass(frozen=True)
@@ -36,13 +43,7 @@ class Capture:
     what: str
     fetch: Callable[[], Tensor]
     type: TensorType
-    #: a quick way to read it, as in `Guard`
-    quick: tuple[Callable[[Any], Any], Any] | None = None
-
-
-def _here() -> Loc | None:
-    """The place that is being compiled."""
-    return trace.builder.loc if trace.builder is not None else None
+    quick: Quick | None = None
 
 
 def _within(x: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -62,14 +63,14 @@ def _within(x: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], An
         yield from _within(part, (*path, step))
 
 
-def _followed(fetch: Callable[[], Any], path: tuple[Any, ...]) -> Any:
+def _followed(fetch: Fetch, path: tuple[Any, ...]) -> Any:
     x = fetch()
     for step in path:
         x = (x.args, x.keywords)[step] if isinstance(x, functools.partial) else x[step]
     return x
 
 
-def _lead_to_one(ways: list[Callable[[], Any]]) -> bool:
+def _lead_to_one(ways: list[Fetch]) -> bool:
     first = ways[0]()
     return all(way() is first for way in ways)
 
@@ -80,8 +81,8 @@ class Found(Protocol):
     def captured(self, type_: TensorType, name: str, source: Tensor | None, kind: type | None = None) -> Any: ...
     def parameter(self, name: str, type_: TensorType, source: Parameter) -> Any: ...
     def stands_for(self, value: Any) -> bool: ...
-    def opened(self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any]) -> Any: ...
-    def note_read(self, value: Any, key: tuple[Any, ...]) -> None: ...
+    def opened(self, value: Any, key: Key, what: str, fetch: Fetch) -> Any: ...
+    def note_read(self, value: Any, key: Key) -> None: ...
 
 
 class Outside:
@@ -90,40 +91,30 @@ class Outside:
     def __init__(self, module: Module, found: Found) -> None:
         self.module = module
         self._found = found
-        self.guards: dict[tuple[Any, ...], AnyGuard] = {}
+        self.guards: dict[Key, AnyGuard] = {}
         self.captures: list[Capture] = []
         self.states: dict[str, Any] = {}
-        self._captured: dict[tuple[Any, ...], Any] = {}
+        self._captured: dict[Key, Any] = {}
         self._state_of: dict[int, Any] = {}
         #: first among the guards
         self.lookups = LookupGuard()
         #: containers that functions called while compiling have made, which are no objects of compiled code
         self.made: list[Any] = []
         #: those found outside that stay what they are: their keys, what they are called, how to find them, and they
-        self.containers: list[tuple[tuple[Any, ...], str, Callable[[], Any], Any]] = []
+        self.containers: list[tuple[Key, str, Fetch, Any]] = []
         #: how many of them were walked through, and the ways to what is in those, by id
         self._walked = 0
-        self._ways: dict[int, list[Callable[[], Any]]] = {}
+        self._ways: dict[int, list[Fetch]] = {}
         #: what was found in them, and how each is found again, by id
         self._parts: list[Any] = []
-        self._finders: dict[int, Callable[[], Any]] = {}
+        self._finders: dict[int, Fetch] = {}
         #: Cells that compiled code has made, by id, each with the block it was made in
         self.cells: dict[int, tuple[Any, Any]] = {}
 
     def read(
-        self,
-        value: Any,
-        key: tuple[Any, ...],
-        what: str,
-        fetch: Callable[[], Any],
-        *,
-        watched: bool = False,
-        quick: tuple[Callable[[Any], Any], Any] | None = None,
+        self, value: Any, key: Key, what: str, fetch: Fetch, *, watched: bool = False, quick: Quick | None = None
     ) -> Any:
-        """The value that compiled code sees for an object found under `key`.
-
-        `fetch` finds it again; `quick` is a quick way to do so, as in `Guard`.
-        """
+        """The value that compiled code sees for an object found under `key`."""
         self._found.note_read(value, key)
         if self._found.stands_for(value):
             return self._found.opened(value, key, what, fetch)
@@ -147,7 +138,7 @@ class Outside:
             self.containers.append((key, what, fetch, value))
         return value
 
-    def part(self, owner: Any, value: Any, step: Callable[[Any], Any]) -> Callable[[], Any]:
+    def part(self, owner: Any, value: Any, step: Callable[[Any], Any]) -> Fetch:
         """How `value`, what `step` gives of an owner, is found again: another container may stand where its own was."""
         find = self._finder(owner)
         if find is None:  # made of what was found, as a pair of a dict's items, or no plain container
@@ -163,7 +154,7 @@ class Outside:
         """What an operator gets for an operand: a Tensor that a container from outside holds is captured."""
         return self.captured(x) if isinstance(x, Tensor) and self._finder(x) is not None else x
 
-    def _finder(self, x: Any) -> Callable[[], Any] | None:
+    def _finder(self, x: Any) -> Fetch | None:
         """How what a container from outside holds, or such a container, is found again; None for all else."""
         found = self._finders.get(id(x))
         if found is None and (ways := self._ways_to(x)):
@@ -171,7 +162,7 @@ class Outside:
             self._parts.append(x)
         return found
 
-    def _ways_to(self, x: Any) -> list[Callable[[], Any]]:
+    def _ways_to(self, x: Any) -> list[Fetch]:
         for *_, fetch, top in self.containers[self._walked :]:
             for path, part in _within(top, ()):
                 self._ways.setdefault(id(part), []).append(functools.partial(_followed, fetch, path))
@@ -187,29 +178,23 @@ class Outside:
                 self.guard(("one", id(x)), "whether two containers hold one object", one, True)
 
     def guard(
-        self,
-        key: tuple[Any, ...],
-        what: str,
-        fetch: Callable[[], Any],
-        expected: Any,
-        watched: bool = False,
-        quick: tuple[Callable[[Any], Any], Any] | None = None,
+        self, key: Key, what: str, fetch: Fetch, expected: Any, watched: bool = False, quick: Quick | None = None
     ) -> None:
-        """Notes that `fetch()` must give this very object at each call; `quick` as in `Guard`.
+        """Notes that `fetch()` must give this very object at each call.
 
         A Cell that compiled code has made is no other at the next call.
         """
         if key not in self.guards and not self._of_made(key):
-            self.guards[key] = Guard(what, fetch, expected, watched, _here(), quick)
+            self.guards[key] = Guard(what, fetch, expected, watched, here(), quick)
 
-    def _of_made(self, key: tuple[Any, ...]) -> bool:
+    def _of_made(self, key: Key) -> bool:
         return bool(self.cells) and len(key) > 1 and key[1] in self.cells
 
     def function(self, fn: Any) -> None:
         """Notes that a Python function is compiled."""
         key = ("function", id(fn))
         if key not in self.guards:
-            self.guards[key] = FunctionGuard(fn, _here())
+            self.guards[key] = FunctionGuard(fn, here())
 
     def builtin(self, name: str, namespace: dict[str, Any], builtins: dict[str, Any]) -> None:
         """Notes that a name stands for a builtin: no global of that name may appear."""
@@ -217,13 +202,7 @@ class Outside:
         self.lookups.name(builtins, name, "builtin ")
 
     def property(
-        self,
-        owner: Any,
-        key: str,
-        what: str,
-        ask: Callable[[], Any],
-        quick: tuple[Callable[[Any], Any], Any] | None = None,
-        watched: bool = False,
+        self, owner: Any, key: str, what: str, ask: Fetch, quick: Quick | None = None, watched: bool = False
     ) -> Any:
         """What is asked of an outside object without reading a part of it: its length, whether it has an attribute."""
         value = ask()
@@ -270,9 +249,7 @@ class Outside:
             self.module.states[name] = StateInfo(name, type_)
         return found
 
-    def number(
-        self, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], kind: type, *, watched: bool = False
-    ) -> Any:
+    def number(self, key: Key, what: str, fetch: Fetch, kind: type, *, watched: bool = False) -> Any:
         """A Python number that compiled code changes: fetched at each call, only its type is guarded."""
         self.guard((*key, "type"), f"type of {what}", lambda: kind_of(fetch()), kind, watched)
         dtype = NUMBER_DTYPE[kind]
@@ -280,7 +257,7 @@ class Outside:
         self.captures.append(Capture(what, lambda: number_given(fetch(), kind, what), type_))
         return self._found.captured(type_, what.rpartition(".")[2], None, kind)
 
-    def _mutable(self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any]) -> Any:
+    def _mutable(self, value: Any, key: Key, what: str, fetch: Fetch) -> Any:
         """A number that its owner has marked with `mutable`."""
         found = self._captured.get(key)
         if found is None:
@@ -288,14 +265,7 @@ class Outside:
             found = self._captured[key] = self.number(key, what, fetch, kind_of(value))
         return found
 
-    def _capture(
-        self,
-        value: Tensor,
-        key: tuple[Any, ...],
-        what: str,
-        fetch: Callable[[], Any],
-        quick: tuple[Callable[[Any], Any], Any] | None,
-    ) -> Any:
+    def _capture(self, value: Tensor, key: Key, what: str, fetch: Fetch, quick: Quick | None) -> Any:
         found = self._captured.get(key)
         if found is None:
             type_ = type_of(value)

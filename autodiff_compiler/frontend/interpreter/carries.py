@@ -32,7 +32,6 @@ from ..variables.templates import Slot, example, fill, leaf_of, matched, value_i
 from ..variables.values import EITHER, MaybeUnbound, is_box, is_broken, is_unbound, snapshot_of
 from .context import StatementContext
 from .loop_ends import Ends, Place
-from .loop_memory import find, place_of
 
 __all__ = ["Body", "Cell", "Loop"]
 
@@ -48,6 +47,28 @@ def _label(ctx: StatementContext, obj: Any) -> str:
         return f"`{name}`, assigned to by index," if name else "a Tensor assigned to by index"
     opened = ctx.effects.containers.of_outside(obj)
     return opened.what if opened is not None else f"the {type(obj).__name__} `{name}`" if name else "a container"
+
+
+def _place_of(env: dict[str, Any], obj: Any) -> tuple[Any, ...] | None:
+    """Where a frame holds an object: a name and a number among the parts of its value, or the object; None: nowhere."""
+    if not is_aliased(obj):
+        return (obj,)
+    for name, value in env.items():
+        for i, part in enumerate(parts(value)):
+            if part is obj:
+                return name, i
+    return None
+
+
+def _find(env: dict[str, Any], place: tuple[Any, ...], kind: type) -> Any:
+    """The object of a kind at a place; None if there is none now."""
+    if len(place) == 1:
+        return place[0]
+    name, number = place
+    for i, part in enumerate(parts(env.get(name, UNBOUND))):
+        if i == number:
+            return part if type(part) is kind else None
+    return None
 
 
 #: That a name has a value at the entry, or needs none.
@@ -166,7 +187,7 @@ class Loop:
         key = memory.entry(self.node, env), self.at_least_once
 
         def locate(obj: Any) -> Any:
-            place = place_of(env, obj)
+            place = _place_of(env, obj)
             return None if place is None else (place, type(obj))
 
         if key in memory.settled:
@@ -189,7 +210,7 @@ class Loop:
         """Starts from where the same loop settled before."""
 
         def fetch(located: Any) -> Any:
-            return located and find(self.ctx.frame.env, *located)
+            return located and _find(self.ctx.frame.env, *located)
 
         for obj in map(fetch, objects):
             if obj is None or any(cell.obj is obj for cell in self.cells):
@@ -317,7 +338,7 @@ class Loop:
 
     def _left(self, values: Sequence[Any], results: Any) -> list[Any]:
         """The values after the loop, with the objects that they surely are in the place of their boxes."""
-        scope = results[0] if results else None
+        scope = results[0].owner if results else None
         conditions = results[self._behind]
         if not self.at_least_once:
             self._shared.tie(self._handles(values), scope, conditions)
@@ -347,7 +368,7 @@ class Loop:
             boxes = is_box(now) and is_box(last)
             surely = self.at_least_once and boxes
             if not (surely and not last.locked):
-                self._tie(entry, value, cell, (i,), results[0] if results else None)
+                self._tie(entry, value, cell, (i,), results[0].owner if results else None)
             if template is UNBOUND:
                 value = MaybeUnbound(self.loc, f"'{cell.name}' has a value only if the loop runs")
             elif surely and now is not last:

@@ -7,14 +7,14 @@ from typing import Any
 import gast
 
 from ...errors import CompileError, StaticValueError
-from ..report.decisions import Decision
+from ..report.reasons import Decision
 from ..syntax import jumps
 from ..variables.truth_values import negate, truth
 from ..variables.values import SymScalar
 from .context import StatementContext, statement
 from .control import branch
 
-__all__ = ["as_number", "condition_of", "kept", "note_branch", "truth_at"]
+__all__ = ["as_number", "condition_of", "kept", "note_branch", "short_circuit", "truth_at"]
 
 
 def condition_of(ctx: StatementContext, node: Any) -> Any:
@@ -53,14 +53,19 @@ def _operand(ctx: StatementContext, node: Any, i: int, *, is_and: bool) -> Any:
     condition = condition_of(ctx, node.values[i])
     if i + 1 == len(node.values):
         return condition
-    if isinstance(condition, bool):
-        return _operand(ctx, node, i + 1, is_and=is_and) if condition == is_and else condition
 
     def rest() -> Any:
         return as_number(_operand(ctx, node, i + 1, is_and=is_and))
 
-    arms = (rest, lambda: False) if is_and else (lambda: True, rest)
-    return truth(ctx, branch(ctx, condition, *arms, node=node, name=f"the value of '{'and' if is_and else 'or'}'"))
+    return truth(ctx, short_circuit(ctx, condition, not is_and, rest, node, is_and=is_and))
+
+
+def short_circuit(ctx: StatementContext, condition: Any, left: Any, right: Any, node: Any, *, is_and: bool) -> Any:
+    """``left and right()`` or ``left or right()``; `condition` is the truth value of `left`."""
+    if isinstance(condition, bool):
+        return right() if condition == is_and else left
+    arms = (right, lambda: left) if is_and else (lambda: left, right)
+    return branch(ctx, condition, *arms, node=node, name=f"the value of '{'and' if is_and else 'or'}'")
 
 
 def as_number(condition: Any) -> Any:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
+
+import gast
 
 from ...errors import CompileError
 from ..derivatives.context import DerivativeContext
+from ..guards.objects import UNBOUND
 from ..variables.frames import Frame
-from .loop_memory import LoopMemory
+from ..variables.structure import identity, sort
 
-__all__ = ["EXPRESSIONS", "STATEMENTS", "StatementContext", "expression", "statement"]
+__all__ = ["EXPRESSIONS", "STATEMENTS", "LoopMemory", "StatementContext", "expression", "statement"]
 
 Rule = Callable[[Any, Any], Any]
 EXPRESSIONS: dict[str, Rule] = {}
@@ -35,6 +38,38 @@ def statement(*kinds: str) -> Callable[[Rule], Rule]:
         return rule
 
     return register
+
+
+class LoopMemory:
+    """What one compilation remembers of each loop, so that loops inside loops do not multiply the attempts.
+
+    A loop inside another is met again at every trace of the outer one.  What was decided (kept, unrolled, peeled,
+    restarted) stands for all loops of the same statement, number of trips and types at the entry; the types at which
+    the tracing of a kept loop settled are where the next tracing from the same entry begins.
+    """
+
+    def __init__(self) -> None:
+        #: by `key`: what became of a loop
+        self.decisions: dict[Hashable, Any] = {}
+        #: by `entry`: at which types a kept loop settled
+        self.settled: dict[Hashable, Any] = {}
+        self._names: dict[int, list[str]] = {}
+
+    def key(self, node: Any, n: Any, env: dict[str, Any]) -> Hashable:
+        """The loop with the types of what it mentions."""
+        types = tuple([sort(env.get(name, UNBOUND)) for name in self._mentioned(node)])
+        return id(node), n if isinstance(n, int) else None, types
+
+    def entry(self, node: Any, env: dict[str, Any]) -> Hashable:
+        """The loop with the types of what it mentions, and the values where they are known."""
+        return id(node), tuple([identity(env.get(name, UNBOUND)) for name in self._mentioned(node)])
+
+    def _mentioned(self, node: Any) -> list[str]:
+        names = self._names.get(id(node))
+        if names is None:
+            names = sorted({n.id for n in gast.walk(node) if isinstance(n, gast.Name)})
+            self._names[id(node)] = names
+        return names
 
 
 class StatementContext(DerivativeContext, Protocol):

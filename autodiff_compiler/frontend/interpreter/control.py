@@ -12,7 +12,7 @@ from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import REGISTRY, trace
 from ...source import Loc
-from ..derivatives.keeping import instead_of_none, place_in_return
+from ..derivatives.hooks import instead_of_none, place_in_return
 from ..effects.exceptions import emit_raise
 from ..guards.objects import UNBOUND
 from ..syntax import jumps

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import gast
@@ -12,14 +14,15 @@ from ..effects.after_forward import note_name
 from ..guards.objects import UNBOUND
 from ..syntax.unsupported_syntax import complex_literal
 from ..variables import comparison, operators, requirements, tensors, truth_values
+from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Frame, turn
 from ..variables.structure import is_static
 from ..variables.text import concatenated, formatted
 from ..variables.truth_values import truth
-from ..variables.values import LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, describe, is_unbound
-from .conditions import condition_of, kept, note_branch, truth_at
+from ..variables.values import LocalDict, LocalList, LocalSet, describe, is_unbound
+from .conditions import condition_of, kept, note_branch, short_circuit, truth_at
 from .context import StatementContext, expression
 from .control import branch
 from .statements import make_closure, store
@@ -111,10 +114,17 @@ def _slice(ctx: StatementContext, node: Any) -> Any:
 def _binop(ctx: StatementContext, node: Any) -> Any:
     a, b = ctx.expr(node.left), ctx.expr(node.right)
     ctx.place(node)
-    try:
+    with _naming(ctx, (node.left, node.right), (a, b)):
         return operators.binary(ctx, type(node.op).__name__, a, b)
+
+
+@contextmanager
+def _naming(ctx: StatementContext, nodes: Sequence[Any], values: Sequence[Any]) -> Iterator[None]:
+    """Gives an error about the types of operands what the user calls them."""
+    try:
+        yield
     except CompileError as error:
-        ctx.report.reasons.name_operands(error, ctx.frame, (node.left, node.right), (a, b))
+        ctx.report.reasons.name_operands(error, ctx.frame, nodes, values)
         raise
 
 
@@ -142,15 +152,11 @@ def _chain(ctx: StatementContext, node: Any, left: Any, i: int) -> Any:
     """Comparison number i of ``a < b < c`` and the rest, which is evaluated only if it holds."""
     right = _compared(ctx, node.comparators[i])
     ctx.place(node)
-    try:
+    with _naming(ctx, (node.comparators[i - 1] if i else node.left, node.comparators[i]), (left, right)):
         result = comparison.compare(ctx, type(node.ops[i]).__name__, left, right)
-    except CompileError as error:
-        before = node.comparators[i - 1] if i else node.left
-        ctx.report.reasons.name_operands(error, ctx.frame, (before, node.comparators[i]), (left, right))
-        raise
     if i + 1 == len(node.ops):
         return result
-    return _short_circuit(ctx, truth(ctx, result), result, lambda: _chain(ctx, node, right, i + 1), node, is_and=True)
+    return short_circuit(ctx, truth(ctx, result), result, lambda: _chain(ctx, node, right, i + 1), node, is_and=True)
 
 
 @expression("BoolOp")
@@ -162,16 +168,9 @@ def _boolop(ctx: StatementContext, node: Any) -> Any:
         if i + 1 == len(node.values):
             return value
         condition = truth_at(ctx, node.values[i], value)
-        return _short_circuit(ctx, condition, value, lambda: rest(i + 1), node, is_and=is_and)
+        return short_circuit(ctx, condition, value, lambda: rest(i + 1), node, is_and=is_and)
 
     return rest(0)
-
-
-def _short_circuit(ctx: StatementContext, condition: Any, left: Any, right: Any, node: Any, *, is_and: bool) -> Any:
-    if isinstance(condition, bool):
-        return right() if condition == is_and else left
-    arms = (right, lambda: left) if is_and else (lambda: left, right)
-    return branch(ctx, condition, *arms, node=node, name=f"the value of '{'and' if is_and else 'or'}'")
 
 
 @expression("IfExp")
@@ -219,12 +218,7 @@ def _lambda(ctx: StatementContext, node: Any) -> Any:
 @expression("Call")
 def _call(ctx: StatementContext, node: Any) -> Any:
     fn = ctx.expr(node.func)
-    args: list[Any] = []
-    for a in node.args:
-        if isinstance(a, gast.Starred):
-            args += iterate_static(ctx, ctx.expr(a.value))
-        else:
-            args.append(ctx.expr(a))
+    args = _items(ctx, node.args)
     kwargs: dict[str, Any] = {}
     for k in node.keywords:
         if k.arg is None:
@@ -234,26 +228,19 @@ def _call(ctx: StatementContext, node: Any) -> Any:
     ctx.place(node)
     if fn is super and not args:
         return _super(ctx, node)
-    try:
+    with _naming(ctx, *_arguments(node, fn, args, kwargs)):
         return call(ctx, fn, args, kwargs)
-    except CompileError as error:
-        _name_arguments(ctx, error, node, fn, args, kwargs)
-        raise
 
 
-def _name_arguments(
-    ctx: StatementContext, error: CompileError, node: Any, fn: Any, args: list[Any], kwargs: dict[str, Any]
-) -> None:
-    """Says what the arguments of a call are, and the object of a method."""
-    nodes, values = [], []
+def _arguments(node: Any, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """The nodes of a method's object and of the arguments of a call, and their values."""
+    found = []
     if type(fn) is tensors.TensorMethod and isinstance(node.func, gast.Attribute):
-        nodes, values = [node.func.value], [fn.owner]
+        found.append((node.func.value, fn.owner))
     if not any(isinstance(a, gast.Starred) for a in node.args):
-        nodes, values = [*nodes, *node.args], [*values, *args]
-    named = [k for k in node.keywords if k.arg is not None]
-    ctx.report.reasons.name_operands(
-        error, ctx.frame, [*nodes, *[k.value for k in named]], [*values, *[kwargs[k.arg] for k in named]]
-    )
+        found += zip(node.args, args, strict=True)
+    found += [(k.value, kwargs[k.arg]) for k in node.keywords if k.arg is not None]
+    return [part for part, _ in found], [x for _, x in found]
 
 
 def outside_class() -> CompileError:
@@ -269,11 +256,12 @@ def _super(ctx: StatementContext, node: Any) -> Any:
     if frame is None or frame.method_of is None:
         raise outside_class().at(ctx.place(node))
     defining, owner = frame.method_of
-    return LocalSuper(defining, owner) if type(owner) is LocalObject else super(defining, owner)
+    return variable_of(owner).inherited(defining)
 
 
 # ---------------------------------------------------------------------------------------------------- displays
 def _items(ctx: StatementContext, nodes: list[Any]) -> list[Any]:
+    """The values of elements or arguments, some of which may be unpacked."""
     out: list[Any] = []
     for n in nodes:
         if isinstance(n, gast.Starred):
@@ -362,16 +350,6 @@ def _formatted(ctx: StatementContext, node: Any) -> Any:
     spec = ctx.expr(node.format_spec) if node.format_spec is not None else ""
     ctx.place(node)
     return formatted(ctx, value, chr(node.conversion) if node.conversion > 0 else "", spec)
-
-
-@expression("Starred")
-def _starred(ctx: StatementContext, node: Any) -> Any:
-    raise ctx.refused(node)
-
-
-@expression("Await", "Yield", "YieldFrom")
-def _suspended(ctx: StatementContext, node: Any) -> Any:
-    raise ctx.refused(node)
 
 
 __all__ = ["read_name"]

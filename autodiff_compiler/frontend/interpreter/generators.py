@@ -22,6 +22,7 @@ from ..variables.frames import Frame, turn
 from ..variables.interpreter import ValueContext
 from ..variables.iteration import END, ENDLESS, Iteration, iteration_of
 from ..variables.iterators import Iterated
+from ..variables.values import is_iterator
 from .conditions import kept
 from .context import StatementContext, expression
 from .statements import store
@@ -36,8 +37,7 @@ def _generator(ctx: StatementContext, node: Any) -> Any:
         if error is not None:
             raise error
     items = ctx.expr(node.generators[0].iter)
-    own = not isinstance(items, Iterated)
-    return Iterated(_Generator(ctx, node, iteration_of(ctx, items), own), "generator")
+    return Iterated(_Generator(ctx, node, iteration_of(ctx, items), not is_iterator(items)), "generator")
 
 
 def _counting(x: Iteration) -> Iterated:
@@ -68,7 +68,8 @@ class _Generator(Iteration):
     def __init__(self, ctx: StatementContext, node: Any, over: Iteration, own: bool) -> None:
         self._lw, self._node, self._home = ctx, node, ctx.frame
         self._own, counting = own, _counting(over)
-        self._first = first = over if isinstance(over, Iterated) else counting
+        first: Any = counting if own else over
+        self._first = first
         targets = frozenset(n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name))
         self._position = _Position(ctx.frame.comprehension(targets, ctx.arms), counting)
         self._runs = False

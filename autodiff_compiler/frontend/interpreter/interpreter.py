@@ -28,7 +28,7 @@ from ..derivatives.custom import call_with_rule
 from ..effects.after_forward import check_names, read_after_forward
 from ..effects.effects import Effects
 from ..effects.exceptions import emit_check
-from ..effects.inputs import NOTHING_KNOWN, Foreknown
+from ..effects.inputs import Foreknown
 from ..report.reasons import Reasons
 from ..report.report import Report
 from ..syntax import source_tree, unsupported_syntax
@@ -39,9 +39,8 @@ from ..variables.frames import Closure, Frame
 from ..variables.interpreter import Diverged, Options, Program
 from ..variables.structure import map_leaves
 from ..variables.values import ARRAY, LocalDict, TensorVar, is_tensor
-from .context import EXPRESSIONS, STATEMENTS
+from .context import EXPRESSIONS, STATEMENTS, LoopMemory
 from .control import branch
-from .loop_memory import LoopMemory
 
 __all__ = ["Interpreter", "NumberArgument", "TensorArgument"]
 
@@ -94,7 +93,7 @@ def _localized(prepared: Prepared, env: dict[str, Any]) -> dict[str, Any]:
 class Interpreter:
     """One compilation of one function."""
 
-    def __init__(self, name: str, options: Options, known: Foreknown = NOTHING_KNOWN) -> None:
+    def __init__(self, name: str, options: Options, known: Foreknown) -> None:
         self.options = options
         module = Module(optimize=options.optimize, backend=options.backend)
         module.check_nonfinite = options.check_nonfinite or False
@@ -259,32 +258,13 @@ class Interpreter:
         """``fn(*args, **kwargs)`` on abstract values; for objects that say how they are compiled (`__graph_call__`)."""
         return call(self, fn, list(args), kwargs)
 
-    def call_cell(self, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """The call of a Cell, with its hooks, its float type and its derivative."""
-        return call_cell(self, cell, args, kwargs)
-
-    def call_with_rule(self, *args: Any) -> Any:
-        """A call with a user's derivative; see `derivatives.custom.call_with_rule`."""
-        return call_with_rule(self, *args)
-
-    def branch(
-        self, condition: Value, then: Callable[[], Any], other: Callable[[], Any], *, name: str = "the value"
-    ) -> Any:
-        """Both branches, compiled from the same state and joined; gives the joined value."""
-        return branch(self, condition, then, other, name=name)
-
-    def check(self, condition: Value, exception: Any) -> None:
-        """Emits the raising of an exception where a condition does not hold at run time."""
-        emit_check(self, condition, exception)
-
-    def attribute_after_forward(self, owner: Any, name: str) -> Any:
-        """``owner.name`` in a block that runs in the backward pass."""
-        return read_after_forward(self, owner, name)
-
-    @staticmethod
-    def is_tensor(x: Any) -> bool:
-        """Whether an abstract value is a Tensor."""
-        return is_tensor(x)
+    # What rooms above that of the values do for them (see `ValueContext`).
+    call_cell = call_cell
+    call_with_rule = call_with_rule
+    branch = branch
+    check = emit_check
+    attribute_after_forward = read_after_forward
+    is_tensor = staticmethod(is_tensor)
 
     # ------------------------------------------------------------------------------------------- native code
     def unwrap(self, x: Any) -> Any:

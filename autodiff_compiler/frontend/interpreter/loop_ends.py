@@ -1,4 +1,4 @@
-"""Which objects the names and attributes of a kept loop share at the end of a trip.
+"""Aliases in a kept loop: which objects its names and attributes share at the end of a trip.
 
 At the head of the next trip, and after the loop, every carried Tensor gets a box of its own.  It may be a Tensor that
 was there before the loop (``t = u`` in the body), or one that another name holds, too (``self.c = t``).  Such boxes are
@@ -65,7 +65,7 @@ class Ends:
             self._perhaps.setdefault(place, {})[id(x)] = x
         self._pairs |= {(one, other) for other, one in self._like.items()}
         for place, x in new:
-            for other in self._ties.around(x, self._start):
+            for other in self._ties.nearest(x, self._start):
                 if other.serial < self._start:
                     self._perhaps.setdefault(place, {})[id(other)] = other
                 elif first.get(id(other), place) > place:

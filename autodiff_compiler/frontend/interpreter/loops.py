@@ -20,13 +20,13 @@ from ...ir.walk import ops_of
 from ...source import PACKAGE, Loc
 from ..effects.exceptions import emit_raise
 from ..effects.may_alias import as_condition
-from ..report.decisions import KEPT, Decision
+from ..report.reasons import KEPT, Decision
 from ..syntax.jumps import RETURNED
 from ..syntax.scope import assigned_names
 from ..variables.changing import KNOWN_TRIPS
 from ..variables.frames import turn
 from ..variables.interpreter import Diverged, Region, ValueContext
-from ..variables.iteration import Iteration, iteration_of
+from ..variables.iteration import Iteration, as_count, iteration_of
 from ..variables.truth_values import negate, truth
 from ..variables.values import NewException, describe
 from .carries import Loop
@@ -149,6 +149,8 @@ def _try_keep(ctx: StatementContext, node: Any, iteration: Iteration, n: int, kn
 class _Later(Iteration):
     """An iteration without its first element."""
 
+    unrolled = 1
+
     def __init__(self, inner: Iteration) -> None:
         self.inner = inner
         self.length = inner.length - 1
@@ -237,7 +239,7 @@ def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> Non
         _keep_stoppable(ctx, node, iteration, n)
         return
     loop = Loop(ctx, node, _names(node), ctx.here, isinstance(n, int) and n > 0)
-    count = n if isinstance(n, Value) else trace.builder.const(n, _COUNT)
+    count = as_count(n)
     sequences = iteration.sequences()
 
     def run(first: list[Value], rest: list[Value]) -> None:
@@ -258,8 +260,8 @@ def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> Non
 def _place_of_rest(ctx: StatementContext, node: Any, iteration: Iteration) -> None:
     """The place of a loop, which says how many trips of it were unrolled before."""
     loc = ctx.place(node)
-    if isinstance(iteration, _Later) and ctx.program.module.check_nonfinite:
-        trace.builder.loc = loc._replace(turn=(loc, 1))
+    if iteration.unrolled and ctx.program.module.check_nonfinite:
+        trace.builder.loc = loc._replace(turn=(loc, iteration.unrolled))
 
 
 def _refuse_changes(loop: Loop, iteration: Iteration) -> None:
@@ -277,7 +279,7 @@ def _refuse_changes(loop: Loop, iteration: Iteration) -> None:
 
 def _keep_stoppable(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
     loop = Loop(ctx, node, _names(node), ctx.here, isinstance(n, int) and n > 0)
-    count = n if isinstance(n, Value) else trace.builder.const(n, _COUNT)
+    count = as_count(n)
 
     def run(first: list[Value], rest: list[Value]) -> None:
         store(ctx, node.target, iteration.item_at(ctx, first[0]))

@@ -22,7 +22,7 @@ from ..variables.base import variable_of
 from ..variables.containers import in_place
 from ..variables.elements import iterate_live, iterate_static, iterator_of
 from ..variables.frames import Closure
-from ..variables.values import LocalList, LocalObject, NewException, describe, is_dynamic
+from ..variables.values import LocalList, NewException
 from .conditions import condition_of
 from .context import StatementContext, statement
 from .control import branch
@@ -117,8 +117,7 @@ def _augmented(ctx: StatementContext, node: Any) -> None:
         store(ctx, target, in_place(ctx, op, old, value))
     elif isinstance(target, gast.Attribute):
         owner = ctx.expr(target.value)
-        own = type(owner) is LocalObject
-        if not own and type(getattr(owner, target.attr, None)) in (int, float):
+        if not variable_of(owner).made_here and type(getattr(owner, target.attr, None)) in (int, float):
             # read as one that changes, and not as a constant
             ctx.effects.attributes.slot_of(owner, target.attr)
         old, value = operators.attribute(ctx, owner, target.attr), ctx.expr(node.value)
@@ -195,18 +194,9 @@ def _delete(ctx: StatementContext, node: Any) -> None:
             owner, index = ctx.expr(target.value), ctx.expr(target.slice)
             variable_of(owner).delitem(ctx, index)
         else:
-            _delete_attribute(ctx, ctx.expr(target.value), target)
-
-
-def _delete_attribute(ctx: StatementContext, owner: Any, target: Any) -> None:
-    if is_dynamic(owner) or type(owner) is LocalObject:
-        raise SideEffectError(
-            f"an attribute of a {describe(owner)} cannot be deleted in compiled code",
-            code="AC1606",
-            loc=ctx.place(target),
-            hint="set it to None",
-        )
-    ctx.effects.attributes.delete(owner, target.attr)
+            owner = ctx.expr(target.value)
+            ctx.place(target)
+            variable_of(owner).delattr(ctx, target.attr)
 
 
 # ---------------------------------------------------------------------------------------------------- raise, assert

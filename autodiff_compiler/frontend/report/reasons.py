@@ -7,19 +7,19 @@ Only what an argument of a block stands for is noted here, as the op that will o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import gast
 
 from ...errors import CompileError
 from ...ir.core import Block, Function, Op, UnknownValueError, Value
-from ...source import Loc, line_of
+from ...source import Loc, is_users, line_of
+from ..variables.arithmetic import kind_of_number
 from ..variables.frames import Closure, Frame
 from ..variables.structure import elements, flatten, is_static
-from ..variables.values import MaybeUnbound, StateVar, SymScalar, describe, is_tensor
-from .decisions import Decision
+from ..variables.values import describe, is_dynamic, is_parameter, is_tensor, is_unbound
 
-__all__ = ["Reasons"]
+__all__ = ["KEPT", "Decision", "Reasons"]
 
 #: How many values a chain follows at most, and how many steps of it are shown.
 _FOLLOWED = 2000
@@ -28,6 +28,33 @@ _WIDTH = 60
 _ELEMENTS = 4
 #: Codes of errors that say that some value must be known.
 _ABOUT_A_VALUE = ("AC1302", "AC1303", "AC1305", "AC1306")
+
+
+#: How the outcome of a loop begins that the program has.
+KEPT = "kept as a loop"
+
+
+class Decision(NamedTuple):
+    """`statement` ("for", "while" or "if") at a place: its `outcome` in words, and why.
+
+    `because_of` is a value of run time that decided over it; why that is not known, `Reasons.why` tells.
+    """
+
+    loc: Loc
+    statement: str
+    outcome: str
+    why: str
+    because_of: Any = None
+
+    @property
+    def about(self) -> str:
+        """What it is about, for the user; nothing where it is a matter of this package alone.
+
+        Of code that a user's line calls, and did not write, only the loops that stay are told: the program has them.
+        """
+        if is_users(self.loc.file):
+            return self.statement
+        return f"{self.statement} inside a call" if self.outcome.startswith(KEPT) else ""
 
 
 class Reasons:
@@ -55,13 +82,13 @@ class Reasons:
         self._loops[block] = loc, first
 
     def inner(self, block: Block, operands: Sequence[Value]) -> None:
-        """Notes what the arguments of a block are given."""
+        """Notes the operands that the arguments of a block stand for."""
         self._operands[block] = operands
 
     def leave(self, env: dict[str, Any]) -> None:
         """Notes the names of the outermost function when it ends."""
         kept = {name: x for name, x in env.items() if "#" not in name and name != "return"}
-        self.variables = {name: x for name, x in kept.items() if type(x) not in (Closure, MaybeUnbound)}
+        self.variables = {name: x for name, x in kept.items() if not (is_unbound(x) or type(x) is Closure)}
 
     # ------------------------------------------------------------------------------------------- answers
     def add_to(self, error: CompileError, frame: Frame, node: Any) -> None:
@@ -75,7 +102,7 @@ class Reasons:
             return
         names = {part.id: x for part, x in parts}
         if error.subject is None and error.code in _ABOUT_A_VALUE and not error.notes:
-            numbers = [x for x in names.values() if type(_dynamic_leaf(x)) is SymScalar]
+            numbers = [x for x in names.values() if kind_of_number(_dynamic_leaf(x))]
             error.subject = next(iter([*numbers, *names.values()]), None)
         self.conclude(error, names)
 
@@ -120,7 +147,7 @@ class Reasons:
             if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Load) and "#" not in part.id:
                 holder = frame.holder(part.id)
                 x = holder.env.get(part.id) if holder is not None else None
-                if x is not None and type(x) is not MaybeUnbound and not callable(x):
+                if x is not None and not is_unbound(x) and not callable(x):
                     keys = ", ".join(map(repr, list(x)[:_SHOWN])) if isinstance(x, dict) else ""
                     found[part.id] = f"`{part.id}` is {f'a dict of the keys {keys}' if keys else _described(x)}"
         return [", ".join(found.values())] if 0 < len(found) <= _ELEMENTS else []
@@ -128,7 +155,7 @@ class Reasons:
     def why(self, x: Any) -> str:
         """The steps that lead to a value, the first one first; empty for a static one."""
         leaf = _dynamic_leaf(x)
-        if type(leaf) is StateVar:
+        if is_parameter(leaf):
             return f"`{leaf.name}` is a Parameter"
         value = _value(leaf)
         if value is None:
@@ -222,15 +249,15 @@ def _is_data(x: Any) -> bool:
 
 
 def _value(leaf: Any) -> Value | None:
-    value = leaf if isinstance(leaf, Value) else getattr(leaf, "value", None)
-    return value if isinstance(value, Value) else None
+    """The Value that a leaf is or stands for; None for a Parameter, which is read anew at every use."""
+    if isinstance(leaf, Value):
+        return leaf
+    return leaf.value if is_dynamic(leaf) and not is_parameter(leaf) else None
 
 
 def _dynamic_leaf(x: Any) -> Any:
     """The first part of a value that is known only at run time; None if there is none."""
-    if isinstance(x, Value):
-        return x
-    return next((leaf for leaf in flatten(x) if isinstance(leaf, Value) or not is_static(leaf)), None)
+    return next((leaf for leaf in flatten(x) if not is_static(leaf)), None)
 
 
 def _cause(op: Op) -> Value | None:

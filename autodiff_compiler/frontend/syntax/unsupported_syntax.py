@@ -112,23 +112,17 @@ def _keyword(node: Any, tree: SourceTree, word: str) -> Loc:
 # -- one rule per refused construct -----------------------------------------------------------------------
 
 
-def _try(node: Any, tree: SourceTree) -> CompileError:
-    return _cannot(
-        "AC1101",
-        "'try'",
-        _keyword(node, tree, "try"),
-        "a graph cannot catch exceptions",
-        "test before, e.g. `if (y == 0).any(): ...`, or move the call out of the compiled function",
-    )
+def _statement(code: str, word: str, why: str, hint: str) -> Callable[[Any, SourceTree], CompileError]:
+    """The rule of a statement that is refused whatever it holds; `word` is the one that it begins with."""
+    return lambda node, tree: _cannot(code, f"'{word}'", _keyword(node, tree, word), why, hint)
 
 
-def _match(node: Any, tree: SourceTree) -> CompileError:
-    place = _keyword(node, tree, "match")
-    return _cannot("AC1103", "'match'", place, "not supported yet", "write it as `if`/`elif`")
-
-
-def _type_alias(node: Any, tree: SourceTree) -> CompileError:
-    return _cannot("AC1103", "'type'", _keyword(node, tree, "type"), "not supported", "move it to module level")
+_try = _statement(
+    "AC1101",
+    "try",
+    "a graph cannot catch exceptions",
+    "test before, e.g. `if (y == 0).any(): ...`, or move the call out of the compiled function",
+)
 
 
 def _constant(node: Any, tree: SourceTree) -> CompileError | None:
@@ -286,8 +280,8 @@ def _bound(function: Any) -> Iterator[tuple[str, Any]]:
 _RULES: dict[type, Callable[[Any, SourceTree], CompileError | None]] = {
     gast.Try: _try,
     gast.TryStar: _try,
-    gast.Match: _match,
-    gast.TypeAlias: _type_alias,
+    gast.Match: _statement("AC1103", "match", "not supported yet", "write it as `if`/`elif`"),
+    gast.TypeAlias: _statement("AC1103", "type", "not supported", "move it to module level"),
     gast.Constant: _constant,
     gast.Raise: _raise,
     gast.For: _for,

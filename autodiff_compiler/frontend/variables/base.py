@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from ...errors import StaticValueError, UnsupportedSyntaxError
+from ...errors import SideEffectError, StaticValueError, UnsupportedSyntaxError
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.types import TensorType
@@ -146,6 +146,15 @@ class Variable:
     def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
         """``x.name = value``."""
         raise AttributeError(f"'{self.python_class().__name__}' object has no attribute '{name}'")
+
+    def delattr(self, ctx: ValueContext, name: str) -> None:
+        """``del x.name``."""
+        text = f"an attribute of a {describe(self.value)} cannot be deleted in compiled code"
+        raise SideEffectError(text, code="AC1606", loc=ctx.here, hint="set it to None")
+
+    def inherited(self, after: type) -> Any:
+        """``super()`` in a method of it that the class `after` defines."""
+        return super(after, self.value)
 
     def setitem(self, ctx: ValueContext, index: Any, value: Any) -> None:
         """``x[index] = value``."""

@@ -91,6 +91,14 @@ class Aliased(Changing):
     def _new(self, held: Any) -> Any:
         return type(self)(held)  # type: ignore[call-arg]  # of subclasses
 
+    def by_key(self) -> list[tuple[Any, Any]]:
+        """The elements that may be replaced (see `put`), with their indices or keys."""
+        return []
+
+    def put(self, key: Any, element: Any) -> None:
+        """Replaces an element, as if it had been that one before."""
+        raise NotImplementedError
+
     def as_of(self, held: Any) -> Any:
         """A stand-in for it at another time, when it held that."""
         if isinstance(held, CompileError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,6 +52,9 @@ class Closure:
 class _ClosureForm(Form):
     def identity(self, x: Closure) -> Any:
         return type(x), id(x.prepared)
+
+    def holds(self, x: Closure) -> Sequence[Any]:
+        return x.defaults, x.kw_defaults, x.frame
 
 
 @dataclass(eq=False)
@@ -108,6 +111,12 @@ class Frame:
             hint = f"give '{name}' a value before the paths part"
             raise UnboundVariableError(value.why, loc=loc, spans=spans, hint=hint)
         return value
+
+
+@form(Frame)
+class _FrameForm(Form):
+    def holds(self, x: Frame) -> Sequence[Any]:
+        return x.env, x.outer
 
 
 @contextmanager

@@ -9,13 +9,12 @@ from typing import Any, Protocol
 
 from ...ir.build import Builder
 from ...ir.core import Function, Module, Value
-from ...ir.primitive import trace
 from ...source import Loc
 from ..guards.outside import Outside
 from .frames import Frame
 from .values import AttributeVar, TensorVar
 
-__all__ = ["Diverged", "Options", "Program", "Region", "ValueContext", "here"]
+__all__ = ["Diverged", "Options", "Program", "Region", "ValueContext"]
 
 
 class Diverged(Exception):
@@ -53,11 +52,6 @@ class Region:
     first_change: Loc | None = None
 
 
-def here() -> Loc | None:
-    """The place that is being compiled."""
-    return trace.builder.loc if trace.builder is not None else None
-
-
 class _Attributes(Protocol):
     """Attributes of objects from outside, which compiled code may write (see `effects.attributes`)."""
 
@@ -65,6 +59,7 @@ class _Attributes(Protocol):
     def is_written(self, owner: Any, name: str | None = None) -> bool: ...
     def read(self, slot: AttributeVar) -> Any: ...
     def write(self, owner: Any, name: str, value: Any) -> None: ...
+    def delete(self, owner: Any, name: str) -> None: ...
     def check_elements(self, container: Any) -> None: ...
 
 

@@ -7,7 +7,7 @@ numbers can be kept instead of being unrolled.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import count, islice
 from typing import Any
 
@@ -22,11 +22,11 @@ from ...runtime.tensor import NO_ELEMENTS
 from ..guards.objects import same_static
 from .arithmetic import kind_of_number, lifted_number
 from .base import variable_of
-from .changing import Changing
+from .changing import Changing, Progress
 from .elements import iterate_live, iterate_static, iterator_of, live_item
 from .interpreter import ValueContext
 from .leaves import Leaf, NumberLeaf, TensorLeaf
-from .structure import elements, outline, parts, rebuild
+from .structure import Form, elements, form, outline, parts, rebuild
 from .templates import Slot, fill
 from .values import EITHER, LocalSet, SymScalar, TensorVar, describe, snapshot_of, usable
 
@@ -43,6 +43,7 @@ __all__ = [
     "Slices",
     "Through",
     "Zip",
+    "as_count",
     "iteration_of",
 ]
 
@@ -53,12 +54,19 @@ END = object()
 ENDLESS = sys.maxsize
 
 
+def as_count(n: Any) -> Value:
+    """A number of elements, an int or a 0-d i64 Value, as a Value."""
+    return n if isinstance(n, Value) else current().const(n, _COUNT)
+
+
 class Iteration(Abstract):
     """The elements of one loop.  `length` is an int, or a 0-d i64 Value."""
 
     length: Any = 0
     force_keep = False
     force_unroll = False
+    #: how many trips of its loop were unrolled before
+    unrolled = 0
 
     def static_items(self, ctx: ValueContext) -> Iterable[Any]:
         """All elements, for a loop that is unrolled."""
@@ -128,6 +136,14 @@ class Iteration(Abstract):
             " as many trips as data say",
         )
         return error.about(self.length)
+
+
+@form(Iteration, Progress)
+class _IterationForm(Form):
+    """What goes over elements is made of its attributes, and how far it has got is one of them."""
+
+    def holds(self, x: Any) -> Sequence[Any]:
+        return [*vars(x).values()]
 
 
 def iteration_of(ctx: ValueContext, x: Any) -> Iteration:
@@ -340,8 +356,7 @@ class Zip(Iteration):
         else:
             count = None
             for n in lengths:
-                value = n if isinstance(n, Value) else current().const(n, _COUNT)
-                count = value if count is None else F.minimum(count, value)
+                count = as_count(n) if count is None else F.minimum(count, as_count(n))
             self.length = count
 
     def static_items(self, ctx: ValueContext) -> Iterable[Any]:
@@ -463,8 +478,7 @@ class Reversed(Iteration):
         return self.item_at(ctx, index)
 
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
-        n = self.length if isinstance(self.length, Value) else current().const(self.length, _COUNT)
-        return self.inner.item_at(ctx, F.sub(F.sub(n, 1), index))
+        return self.inner.item_at(ctx, F.sub(F.sub(as_count(self.length), 1), index))
 
 
 class Through(Iteration):

@@ -33,7 +33,7 @@ from .arithmetic import COMPARISON, SYMBOL, to_number
 from .base import variable_of
 from .interpreter import ValueContext
 from .requirements import operator_product
-from .structure import flatten, is_static, map_leaves
+from .structure import OwnedForm, flatten, form, is_static, map_leaves
 from .values import ArrayVar, LocalList, TensorVar, describe, is_dynamic, is_tensor
 
 __all__ = [
@@ -314,6 +314,9 @@ class ArrayMethod:
 
     def __init__(self, name: str, owner: ArrayVar) -> None:
         self.name, self.owner = name, owner
+
+
+form(ArrayMethod)(OwnedForm)
 
 
 #: Methods of arrays that are functions of NumPy with the array as first argument.

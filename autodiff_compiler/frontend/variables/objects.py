@@ -181,6 +181,9 @@ class ObjectVariable(Variable):
     def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
         set_attribute_of_object(ctx, self.value, name, value)
 
+    def delattr(self, ctx: ValueContext, name: str) -> None:
+        ctx.effects.attributes.delete(self.value, name)
+
     def setitem(self, ctx: ValueContext, index: Any, value: Any) -> None:
         owner = self.value
         method = python_method(ctx, owner, "__setitem__")
@@ -433,6 +436,12 @@ class LocalObjectVariable(ObjectVariable):
 
     def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
         put(ctx, self.value, name, value)
+
+    def delattr(self, ctx: ValueContext, name: str) -> None:
+        Variable.delattr(self, ctx, name)
+
+    def inherited(self, after: type) -> Any:
+        return LocalSuper(after, self.value)
 
     def copy(self, ctx: ValueContext) -> Any:
         x = self.value

@@ -7,6 +7,7 @@ import types
 from typing import Any
 
 from .interpreter import ValueContext
+from .structure import OwnedForm, form
 
 __all__ = ["DispatchedMethod", "call_dispatched", "is_dispatching"]
 
@@ -34,6 +35,9 @@ class DispatchedMethod:
         static: Any = self.static
         chosen = _chosen(ctx, static, static.dispatcher, args, static.func.__name__)
         return ctx.call(chosen.__get__(self.owner, self.cls), args, kwargs)
+
+
+form(DispatchedMethod)(OwnedForm)
 
 
 def _chosen(ctx: ValueContext, of: Any, dispatcher: Any, args: list[Any], name: str) -> Any:

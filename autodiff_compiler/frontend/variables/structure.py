@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ...errors import StaticValueError
+from ...ir.core import Value
 from ...primitives.family import SymScalar
 from ...runtime.mutable import kind_of
 from ...runtime.records import filled_like, is_named_tuple, record_fields, with_fields
@@ -17,11 +18,13 @@ from ...runtime.tensor import Tensor
 from .values import (
     ARRAY,
     ArrayVar,
+    BoundContainer,
     Held,
     LocalDict,
     LocalList,
     LocalObject,
     LocalSet,
+    LocalSuper,
     MaybeUnbound,
     NewException,
     StateVar,
@@ -34,12 +37,14 @@ from .values import (
 __all__ = [
     "Form",
     "Outline",
+    "OwnedForm",
     "arrays_as_tensors",
     "elements",
     "flatten",
     "form",
     "form_of",
     "identity",
+    "in_order",
     "is_static",
     "map_leaves",
     "outline",
@@ -86,6 +91,18 @@ class Form:
     def rebuilt(self, x: Any, items: list[Any]) -> Any:
         """A value like x with other elements."""
         return with_fields(x, items)
+
+    def holds(self, x: Any) -> Sequence[Any]:
+        """All values that it holds: its elements, or what a function or an iterator needs."""
+        return self.elements(x) or ()
+
+    def in_order(self, x: Any) -> Any:
+        """The elements in the order of their assignment, in which eager code meets them."""
+        return self.elements(x)
+
+    def rebuilt_in_order(self, x: Any, items: list[Any]) -> Any:
+        """A value like x with other elements, in that order."""
+        return self.rebuilt(x, items)
 
     def outline(self, x: Any) -> Outline:
         """What a value must have in common with x."""
@@ -146,7 +163,7 @@ class _Constant(Form):
         return type(x), repr(x)
 
 
-@form(Tensor)
+@form(Tensor, Value)
 class _TensorForm(Form):
     known = False
 
@@ -171,10 +188,16 @@ class _ParameterForm(_RunTimeForm):
         return type(x), id(x.source)
 
 
-@form(SymScalar, ArrayVar)
+@form(SymScalar)
 class _OfKindForm(_RunTimeForm):
     def sort(self, x: Any) -> Any:
         return type(x), x.kind, x.value.type
+
+
+@form(ArrayVar)
+class _ArrayForm(_OfKindForm):
+    def holds(self, x: Any) -> Sequence[Any]:
+        return (x.owner,)
 
 
 @form(MaybeUnbound)
@@ -277,6 +300,12 @@ class _LocalObjectForm(Form):
         named = dict(zip(sorted(x.slots), items, strict=True))
         return x.like({name: named[name] for name in x.slots})
 
+    def in_order(self, x: Any) -> Any:
+        return [*x.slots.values()]
+
+    def rebuilt_in_order(self, x: Any, items: list[Any]) -> Any:
+        return x.like(zip(x.slots, items, strict=True))
+
     def outline(self, x: Any) -> Outline:
         return Outline(x.cls, tuple(sorted(x.slots)), named=True)
 
@@ -295,6 +324,20 @@ class _ExceptionForm(Form):
 
     def outline(self, x: Any) -> Outline:
         return Outline(x.cls, (*range(len(x.args)), *x.kwargs))
+
+
+@form(functools.partial)
+class _PartialForm(Form):
+    def holds(self, x: Any) -> Sequence[Any]:
+        return x.func, x.args, x.keywords
+
+
+@form(BoundContainer, LocalSuper)
+class OwnedForm(Form):
+    """What belongs to another value, its `owner`, as a bound method does."""
+
+    def holds(self, x: Any) -> Sequence[Any]:
+        return (x.owner,)
 
 
 @form(Text)
@@ -332,6 +375,11 @@ def elements(x: Any) -> Any:
     """The elements of a container in order; None if x is a leaf."""
     cls: Any = type(x)
     return _form_of_class(cls).elements(x)  # as `form_of`, without another call: of most values this is asked often
+
+
+def in_order(x: Any) -> Any:
+    """The elements of a container, of an object in the order of their assignment; None if x is a leaf."""
+    return form_of(x).in_order(x)
 
 
 def sort(x: Any) -> Any:

@@ -34,6 +34,7 @@ from .naming import name_of
 from .objects import ObjectVariable
 from .requirements import LEAVING, as_index, length_of, refuse_data, settled_index
 from .rules import TENSOR_METHODS
+from .structure import OwnedForm, form
 from .text import with_spec
 from .truth_values import truth_of_one
 from .values import ARRAY, STANDS_FOR_PARAMETER, ArrayVar, StateVar, SymScalar, TensorVar, Text, is_dynamic, is_tensor
@@ -63,6 +64,9 @@ class TensorMethod:
 
     def __init__(self, name: str, owner: Any, function: Any) -> None:
         self.name, self.owner, self.function = name, owner, function
+
+
+form(TensorMethod)(OwnedForm)
 
 
 def _attribute(ctx: ValueContext, owner: Any, name: str) -> Any:

@@ -59,6 +59,8 @@ __all__ = [
     "is_dynamic",
     "is_iterator",
     "is_marked",
+    "is_parameter",
+    "is_tensor",
     "is_unbound",
     "snapshot_of",
     "unmarked",
@@ -132,7 +134,7 @@ class StateVar(Unknown, Abstract):
     """A Parameter (or other cell that outlives the call), read at the moment of use."""
 
     __slots__ = ("name", "source", "type")
-    is_dynamic = is_tensor = True
+    is_dynamic = is_tensor = is_parameter = True
     python_class = Parameter
     locked_as_either = PARAMETERS
 
@@ -340,6 +342,10 @@ class NewException(Abstract):
     def __init__(self, cls: type[BaseException], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.cls, self.args, self.kwargs = cls, args, kwargs
 
+    @property
+    def python_class(self) -> type:
+        return self.cls
+
     def refuse(self, what: str) -> None:
         raise StaticValueError(f"{what} of an exception made by compiled code", hint="raise it")
 
@@ -526,6 +532,11 @@ ARRAY = "was given as an ndarray"
 def is_tensor(x: Any) -> bool:
     """Whether an abstract value is a Tensor."""
     return isinstance(x, Abstract) and x.is_tensor
+
+
+def is_parameter(x: Any) -> bool:
+    """Whether an abstract value is a Parameter."""
+    return isinstance(x, Abstract) and x.is_parameter
 
 
 @shown_as("method")

@@ -1,4 +1,4 @@
-"""What hooks read and change of the objects outside, which has another value when other code runs."""
+"""What code that runs as plain Python, hooks and host functions, reads and changes of the objects outside."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import SideEffectError
 from .inputs import Foreknown
 
-__all__ = ["CONTAINERS", "HookChanges"]
+__all__ = ["CONTAINERS", "HookChanges", "HostRan"]
 
 #: Classes of containers that a hook may change as plain Python does.
 CONTAINERS = (list, dict, set, collections.deque, bytearray)
@@ -36,11 +36,11 @@ class HookChanges:
             self.changed_before.add(place)
 
     def backward_has_run(self) -> None:
-        """To be called where a backward pass ends."""
+        """Notes the end of a backward pass: what its code changes, all that follows may read."""
         self.changed_before |= self.changes
 
     def note_read(self, value: Any, key: tuple[Any, ...]) -> None:
-        """To be called where compiled code takes what it finds outside as it is now, to be compiled anew if it changes.
+        """Notes a read from outside that is guarded; refuses it if a hook has changed what it reads.
 
         A hook that reads what a hook changes runs as plain Python.
         """
@@ -57,3 +57,27 @@ class HookChanges:
                 code="AC1602",
                 hint="read it after the call, or change it in plain Python",
             )
+
+
+class HostRan:
+    """Whether a host function runs before the present place, and the keys of what is read outside after one."""
+
+    def __init__(self) -> None:
+        self.keys: set[tuple[Any, ...]] = set()
+        self._forward = self._backward = False
+
+    def note(self, in_backward: bool) -> None:
+        """A host function is called here, or (`in_backward`) when the backward pass runs."""
+        if in_backward:
+            self._backward = True
+        else:
+            self._forward = True
+
+    def backward_has_run(self) -> None:
+        """Notes the end of a backward pass: what its code changes, all that follows may read."""
+        self._forward |= self._backward
+
+    def read(self, key: tuple[Any, ...]) -> None:
+        """Something outside is read here."""
+        if self._forward:
+            self.keys.add(key)
