@@ -371,3 +371,15 @@ def test_compiled_code_has_no_frames_to_look_at():
 
     with pytest.raises(ms.UnsupportedCallError, match=r"stack\(\)"):
         f(ms.Tensor(3.0))
+
+
+@pytest.mark.parametrize("make", [list, set])
+def test_a_method_of_a_container_of_compiled_code_cannot_be_called_at_run_time(make):
+    @ms.jit
+    def f(x):
+        made = make([1, 2])
+        ms.py_call(getattr(made, "append" if make is list else "add"), 3)
+        return x * len(made)
+
+    with pytest.raises(ms.UnsupportedCallError, match="py_call cannot call a method object"):
+        f(ms.Tensor(2.0))

@@ -34,11 +34,10 @@ from ..variables.truth_values import negate, truth
 from ..variables.values import (
     LocalDict,
     LocalList,
-    LocalObject,
     LocalSet,
     SymScalar,
     TensorVar,
-    Text,
+    class_of,
     describe,
     is_dynamic,
     is_marked,
@@ -96,7 +95,7 @@ def _mutable(ctx: EffectContext, input_data: Any, dynamic_len: Any = False) -> A
     if is_marked(input_data) and not dynamic_len:
         return input_data
     known = elements(input_data) is None and is_static(input_data)
-    if dynamic_len or known or type(input_data) is LocalObject:
+    if dynamic_len or known:
         mutable(input_data, dynamic_len)  # which refuses what it refuses everywhere
 
     def leaf(x: Any) -> Any:
@@ -104,9 +103,9 @@ def _mutable(ctx: EffectContext, input_data: Any, dynamic_len: Any = False) -> A
         return SymScalar(lifted_number(x, kind, current()), kind) if kind is not None else x
 
     found = map_leaves(leaf, input_data)
-    if type(found) in (LocalList, list):
+    if class_of(found) is list:
         return LocalList(found, marked=True)
-    if type(found) in (LocalDict, dict):
+    if class_of(found) is dict:
         return LocalDict(found, marked=True)
     return found if elements(found) is None else mutable(found)
 
@@ -295,7 +294,7 @@ def _print(
     ctx: EffectContext, *args: Any, sep: Any = None, end: Any = None, file: Any = None, flush: bool = False
 ) -> None:  # fmt: skip
     for name, x in (("sep", sep), ("end", end)):
-        if not isinstance(x, str | Text | None):
+        if not issubclass(class_of(x), str | None):
             raise TypeError(f"{name} must be None or a string, not {type(x).__name__}")
         requirements.require_static(x, f"`{name}` of print()")
     streams = [name for name in ("stdout", "stderr") if file is getattr(sys, name)]

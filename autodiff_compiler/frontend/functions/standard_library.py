@@ -19,7 +19,6 @@ from ..variables import operators, requirements, truth_values
 from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.elements import iterate_live
-from ..variables.iteration import Iteration
 from ..variables.iterators import live, wrapped
 from ..variables.rules import intrinsic
 from ..variables.structure import elements
@@ -35,7 +34,7 @@ def _every(ctx: EffectContext, x: Any) -> Iterator[Any]:
 
 
 def _runs_code(*xs: Any) -> bool:
-    return any(isinstance(x, Iteration) and x.runs_code() for x in xs)
+    return any(variable_of(x).runs_code() for x in xs)
 
 
 #: What asks for an element when it is asked for one; the others do so at once.
@@ -81,7 +80,7 @@ if hasattr(itertools, "batched"):
 
 @intrinsic(itertools.chain.from_iterable)
 def _chain_from(ctx: EffectContext, xs: Any) -> Any:
-    made = live if _runs_code(xs) or (not isinstance(xs, Iteration) and _runs_code(*(elements(xs) or ()))) else wrapped
+    made = live if _runs_code(xs, *(elements(xs) or ())) else wrapped
     return made(itertools.chain.from_iterable(_every(ctx, x) for x in _every(ctx, xs)))
 
 

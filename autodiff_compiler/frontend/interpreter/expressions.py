@@ -11,14 +11,24 @@ from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError
 from ..effects.after_forward import note_name
 from ..guards.objects import UNBOUND
 from ..syntax.unsupported_syntax import complex_literal
-from ..variables import comparison, operators, requirements, tensors, truth_values
+from ..variables import comparison, operators, requirements, truth_values
 from ..variables.calls import call
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Frame, turn
 from ..variables.structure import is_static
 from ..variables.text import concatenated, formatted
 from ..variables.truth_values import truth
-from ..variables.values import LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, describe, is_unbound
+from ..variables.values import (
+    BoundMethod,
+    LocalDict,
+    LocalList,
+    LocalObject,
+    LocalSet,
+    LocalSuper,
+    describe,
+    is_tensor,
+    is_unbound,
+)
 from .conditions import condition_of, kept, note_branch, truth_at
 from .context import StatementContext, expression
 from .control import branch
@@ -246,7 +256,7 @@ def _name_arguments(
 ) -> None:
     """Says what the arguments of a call are, and the object of a method."""
     nodes, values = [], []
-    if type(fn) is tensors.TensorMethod and isinstance(node.func, gast.Attribute):
+    if type(fn) is BoundMethod and is_tensor(fn.owner) and isinstance(node.func, gast.Attribute):
         nodes, values = [node.func.value], [fn.owner]
     if not any(isinstance(a, gast.Starred) for a in node.args):
         nodes, values = [*nodes, *node.args], [*values, *args]

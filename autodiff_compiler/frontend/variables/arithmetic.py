@@ -14,7 +14,7 @@ from ...ir.types import TensorType, tensor
 from ...runtime.mutable import NUMBER_DTYPE, too_great
 from ...runtime.tensor import no_single
 from .interpreter import ValueContext
-from .values import NewException, SymScalar
+from .values import NewException, SymScalar, is_dynamic
 
 __all__ = [
     "BINARY",
@@ -161,7 +161,7 @@ def _check_defined(
 
 def _may(x: Any, test: Callable[[Any], bool]) -> bool:
     """Whether a test of a number may hold, as it always may of one known only at run time."""
-    return type(x) is SymScalar or test(x)
+    return is_dynamic(x) or test(x)
 
 
 def _is_zero(n: Any) -> bool:
@@ -189,7 +189,7 @@ def joined_number(a: type, b: type) -> type | None:
 def lifted_number(x: Any, kind: type, builder: Builder) -> Value:
     """A Python number as a 0-d Value of the dtype that run-time numbers of `kind` have."""
     dtype = NUMBER_DTYPE[kind]
-    if type(x) is SymScalar:
+    if is_dynamic(x):
         with builder:
             return x.value if x.value.dtype is dtype else F.cast(x.value, dtype=dtype)
     if kind is int and not -(2**63) <= int(x) < 2**63:

@@ -19,7 +19,6 @@ from .comparison import compare
 from .interpreter import ValueContext
 from .leaves import ArrayLeaf, Leaf
 from .numpy_calls import (
-    ArrayMethod,
     array_attribute,
     array_binary,
     array_constant,
@@ -29,7 +28,7 @@ from .numpy_calls import (
     numpy_call,
 )
 from .objects import ObjectVariable
-from .requirements import check_local, length_of, require_static, settled_index
+from .requirements import length_of, refuse_outside, require_static, settled_index
 from .text import with_spec
 from .truth_values import truth_of_one
 from .values import ArrayVar, SymScalar, TensorVar, Text, describe, is_dynamic
@@ -59,7 +58,7 @@ class ArrayVariable(Variable):
         return NotImplemented
 
     def contains(self, ctx: ValueContext, item: Any) -> Any:
-        return array_method(ctx, ArrayMethod("any", compare(ctx, "Eq", self.value, item)), [], {}).value
+        return array_method(ctx, compare(ctx, "Eq", self.value, item), "any", [], {}).value
 
     def unwrap(self, ctx: ValueContext) -> Any:
         return self.value.value
@@ -107,11 +106,16 @@ class ArrayVariable(Variable):
     def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
         raise AttributeError(f"'Tensor' object has no attribute '{name}'")
 
+    def check_local(self, ctx: ValueContext) -> None:
+        raise UnsupportedCallError(
+            "an array cannot be written to in compiled code", code="AC1801", hint="assign to elements of a Tensor"
+        )
+
     def setitem(self, ctx: ValueContext, index: Any, value: Any) -> None:
-        check_local(ctx, self.value)  # raises
+        self.check_local(ctx)
 
     def delitem(self, ctx: ValueContext, index: Any) -> None:
-        check_local(ctx, self.value)  # raises
+        self.check_local(ctx)
 
     def length(self, ctx: ValueContext) -> Any:
         return length_of(self.value, NO_LENGTH)
@@ -149,6 +153,9 @@ class ArrayVariable(Variable):
         value: Value = self.value.value
         return value
 
+    def call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return array_method(ctx, self.value, name, args, kwargs)
+
     def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         array = self.value
         name = "ndarray" if array.kind is np.ndarray else array.type.dtype.numpy.name
@@ -184,6 +191,11 @@ class KnownArray(ObjectVariable):
         require_static(index, f"an index into a {describe(owner)}")
         return ctx.outside.item(owner, index, owner[index])
 
+    def check_local(self, ctx: ValueContext) -> None:
+        if self.array_kind is np.ndarray:
+            refuse_outside(ctx, self.value)
+        super().check_local(ctx)
+
     def iterate(self, ctx: ValueContext) -> Iterable[Any]:
         x = self.value
         if type(x) is not np.ndarray or x.dtype.hasobject:
@@ -215,13 +227,3 @@ class KnownScalar(KnownArray):
 
     def beside_tensor(self, ctx: ValueContext) -> Any:
         return self.value.item()
-
-
-@kind(ArrayMethod)
-class ArrayMethodVariable(ObjectVariable):
-    """A method of an array, bound."""
-
-    __slots__ = ()
-
-    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return array_method(ctx, self.value, args, kwargs)

@@ -22,7 +22,7 @@ from .interpreter import ValueContext
 from .operators import attribute
 from .precision import whole
 from .requirements import is_generated
-from .values import StateVar, SymScalar, TensorVar, describe
+from .values import StateVar, TensorVar, describe, is_dynamic
 
 __all__ = ["assign_state", "set_attribute", "set_attribute_of_object", "set_generic", "set_item"]
 
@@ -73,7 +73,8 @@ def set_generic(ctx: ValueContext, owner: Any, name: str, value: Any) -> None:
         return
     assigned = isinstance(getattr(owner, name, None), Parameter)
     assigned = assigned and not is_jit_class(cls) and is_ours(class_attribute(cls, "__setattr__"))
-    if assigned and not (value is None or type(value) is StateVar or ctx.effects.attributes.is_written(owner, name)):
+    replaced = value is None or isinstance(variable_of(value).identity(), Parameter)
+    if assigned and not (replaced or ctx.effects.attributes.is_written(owner, name)):
         assign_state(ctx, attribute(ctx, owner, name), value)
     else:
         ctx.effects.attributes.write(owner, name, value)
@@ -88,10 +89,11 @@ def assign_state(ctx: ValueContext, state: StateVar | TensorVar, value: Any) -> 
         raise ArgumentError(f"cannot assign a {describe(value)} to {state!r}")
     if promote(held.dtype, given) is not held.dtype:
         raise DTypeError(f"{state!r} cannot be assigned {given.name}", hint="cast the value first")
-    if type(new) is SymScalar:
-        new = F.broadcast_to(F.cast(new.value, dtype=held.dtype), shape=held.shape)
-    elif kind:
-        new = current().const(new, held)
+    if kind:
+        if is_dynamic(new):
+            new = F.broadcast_to(F.cast(new.value, dtype=held.dtype), shape=held.shape)
+        else:
+            new = current().const(new, held)
     if new.shape != held.shape:
         raise ShapeError(f"{state!r} cannot be assigned a value of shape {list(new.shape)}")
     new = new if new.type is held else F.cast(new, dtype=held.dtype)

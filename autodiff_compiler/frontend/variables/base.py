@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from ...errors import StaticValueError, UnsupportedSyntaxError
+from ...errors import StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.types import TensorType
@@ -151,6 +151,10 @@ class Variable:
         """``x[index] = value``."""
         raise TypeError(f"'{self.python_class().__name__}' object does not support item assignment")
 
+    def check_local(self, ctx: ValueContext) -> None:
+        """Refuses to change a container that compiled code has not made, and does not stand for one from outside."""
+        raise TypeError(f"'{self.python_class().__name__}' object does not support item assignment")
+
     def delitem(self, ctx: ValueContext, index: Any) -> None:
         """``del x[index]``."""
         raise TypeError(NO_DELETION.format(self.python_class().__name__))
@@ -203,6 +207,10 @@ class Variable:
     def iteration(self, ctx: ValueContext) -> Any:
         """What a `for` goes over (an `Iteration`); None: the elements that `iterate` gives."""
 
+    def runs_code(self) -> bool:
+        """Whether the user's code runs when it is asked for an element."""
+        return False
+
     def live(self, ctx: ValueContext) -> Iterator[Any]:
         """The elements, one after the other, as Python's iterators see them where the value changes meanwhile."""
         usable(self.value)
@@ -215,6 +223,15 @@ class Variable:
     def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """``x(*args, **kwargs)``."""
         raise TypeError(f"'{self.python_class().__name__}' object is not callable")
+
+    def call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """``x.name(*args, **kwargs)`` of a method that is a `BoundMethod`."""
+        raise NotImplementedError
+
+    def host_function(self) -> Callable[..., Any]:
+        """The function that Python calls for it at run time."""
+        what = f"py_call cannot call a {describe(self.value)} in compiled code"
+        raise UnsupportedCallError(what, hint="give it a function defined outside")
 
     def result(self, out: Results) -> Any:
         """What stands for it in the structure that a call returns or writes back."""

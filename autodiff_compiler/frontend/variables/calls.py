@@ -8,11 +8,13 @@ import functools
 import inspect
 import operator
 import types
+from collections.abc import Callable
 from typing import Any
 
 from ...config import check_device
 from ...dtypes import DType, dtype_of, float64
 from ...errors import StaticValueError, UnsupportedCallError
+from ...ir.abstract import abstract
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import F
@@ -34,7 +36,7 @@ from .queries import answer
 from .requirements import require_static
 from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves
-from .values import ArrayVar, LocalDict, NewException, SymScalar, TensorVar, class_of, is_dynamic, is_tensor
+from .values import BoundMethod, LocalDict, NewException, TensorVar, class_of, is_dynamic, is_tensor
 
 __all__ = ["call", "plain_class", "refuse_class"]
 
@@ -56,6 +58,26 @@ class ClosureVariable(ObjectVariable):
 
     def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
         raise made_by_compiled_code(self.value)
+
+
+@kind(BoundMethod)
+class BoundMethodVariable(ObjectVariable):
+    """A method of a Tensor, array or container of compiled code, bound."""
+
+    __slots__ = ()
+    made_here = True
+
+    def callable(self, ctx: ValueContext) -> bool:
+        return True
+
+    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return variable_of(self.value.owner).call_method(ctx, self.value.name, args, kwargs)
+
+    def host_function(self) -> Callable[..., Any]:
+        method = self.value
+        if variable_of(method.owner).made_here:
+            return super().host_function()
+        return getattr(method.owner, method.name)
 
 
 @kind(types.FunctionType)
@@ -311,13 +333,13 @@ def _make_tensor(ctx: ValueContext, cls: Any, args: list[Any], kwargs: dict[str,
 
 def _tensor_of(ctx: ValueContext, data: Any, dtype: Any) -> Any:
     """A new Tensor made of run-time values."""
-    if is_dynamic(data) and type(data) is not SymScalar:  # a Tensor's elements, as they are now
+    if is_dynamic(data) and kind_of_number(data) is None:  # a Tensor's elements, as they are now
         value = F.stop_gradient(ctx.unwrap(data))
         return TensorVar(value if dtype is None or value.dtype is dtype_of(dtype) else F.cast(value, dtype=dtype))
     leaves = list(flatten(data))
     if any(map(is_tensor, leaves)):
         raise TypeError(NO_LIST_OF_TENSORS)
-    if any(type(x) is ArrayVar for x in leaves):
+    if any(abstract(x).is_array for x in leaves):
         value = variable_of(data).to_array(ctx).value
         own = dtype_of("float32") if value.dtype is float64 else value.dtype
         wanted = own if dtype is None else dtype_of(dtype)
@@ -337,17 +359,12 @@ def _as_value(ctx: ValueContext, data: Any, dtype: DType | None) -> Value:
     """Nested lists of Tensors and numbers as one Tensor."""
     if isinstance(data, list | tuple):
         parts = [_as_value(ctx, d, dtype) for d in data]
-        return _stacked(parts)
-    if type(data) is SymScalar:
-        value = data.value
-        dtype = dtype or dtype_of("float32" if data.kind is float else NUMBER_DTYPE[data.kind])
-    elif is_dynamic(data):
-        value = ctx.unwrap(data)
+        stack: Value = F.stack(*parts, axis=-1 - parts[0].ndim)
+        return stack
+    if is_dynamic(data):
+        value = variable_of(data).to_operand(ctx)
+        dtype = dtype or _dtype_of_numbers(data)
     else:
         made = Tensor(data, dtype)
         value = current().array(made.asnumpy(), type_of(made), "tensor")
     return value if dtype is None or value.dtype is dtype else F.cast(value, dtype=dtype)
-
-
-def _stacked(parts: list[Value]) -> Value:
-    return F.stack(*parts, axis=-1 - parts[0].ndim)

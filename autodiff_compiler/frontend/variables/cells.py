@@ -19,9 +19,10 @@ from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
 from ...runtime.tensor import Tensor, wrap
 from ..guards.objects import class_attribute, definer, is_ours
+from .base import variable_of
 from .interpreter import ValueContext
 from .structure import elements, is_static, plain_copy, with_parameters
-from .values import StateVar, describe, is_tensor
+from .values import describe, is_tensor
 
 __all__ = ["change", "created", "is_made", "leaving", "made", "put", "set_item", "which_changes"]
 
@@ -131,8 +132,7 @@ def put(ctx: ValueContext, cell: Any, name: str, value: Any) -> None:
             code="AC1606",
             hint="create the Cell in `__init__`",
         )
-    if type(value) is StateVar:
-        value = value.source
+    value = variable_of(value).identity()
     if isinstance(value, Parameter) or is_static(value):
         setattr(cell, name, value)
     else:

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from ...errors import CompileError, JoinError, StaticValueError, shown_as
-from ...ir.abstract import Abstract
+from ...ir.abstract import Abstract, abstract
 from ...source import Loc
 
 __all__ = ["KNOWN_TRIPS", "Aliased", "Changing", "Cursor", "Progress", "is_aliased", "serial_now"]
@@ -81,6 +81,7 @@ class Aliased(Changing):
     """
 
     __slots__ = ()
+    is_aliased = True
 
     def like(self, held: Any) -> Any:
         """Another one of the same kind, with other content."""
@@ -102,7 +103,7 @@ class Aliased(Changing):
 
 def is_aliased(x: Any) -> bool:
     """Whether a value is an object that others may hold, too, and see its changes."""
-    return isinstance(x, Aliased)
+    return abstract(x).is_aliased
 
 
 @shown_as("iterator")

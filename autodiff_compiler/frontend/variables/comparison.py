@@ -7,15 +7,15 @@ import operator
 from typing import Any
 
 from ...errors import StaticValueError, UnsupportedSyntaxError
-from ...ir.core import Value
+from ...ir.abstract import abstract
 from .base import class_name, variable_of
 from .interpreter import ValueContext
 from .operators import attribute
-from .requirements import is_generated, is_seen, python_method, refuse_text
+from .requirements import is_generated, is_seen, python_method
 from .search import first_that
 from .structure import elements, flatten, is_static
-from .truth_values import both, negate, truth
-from .values import LocalObject, SymScalar, class_of, describe, is_tensor
+from .truth_values import as_bool, both, negate, truth
+from .values import LocalObject, class_of, describe, is_tensor
 
 __all__ = [
     "COMPARE",
@@ -59,8 +59,8 @@ def compare_known(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
     """A comparison of which neither operand is a Tensor or an array, nor both are numbers of run time."""
     if LocalObject in (type(a), type(b)):
         return compare_objects(op, a, b)
-    refuse_text(a, "a comparison")
-    refuse_text(b, "a comparison")
+    for x in (a, b):
+        abstract(x).refuse("a comparison")
     if not is_static(a) or not is_static(b):
         return _compare_containers(ctx, op, a, b)
     if elements(a) is not None and elements(b) is not None and not all(map(is_seen, flatten((a, b)))):
@@ -160,8 +160,7 @@ def _identity(positive: bool, a: Any, b: Any) -> bool:
 
 def _membership(ctx: ValueContext, positive: bool, a: Any, b: Any) -> Any:
     found = variable_of(b).contains(ctx, a)
-    found = SymScalar(found, bool) if isinstance(found, Value) else found
-    return found if positive else negate(found)
+    return as_bool(found) if positive else negate(found)
 
 
 def is_item(ctx: ValueContext, item: Any, of: Any) -> Any:

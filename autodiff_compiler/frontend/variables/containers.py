@@ -23,11 +23,20 @@ from .iteration import Iteration, OfDict, OfList, RangeOf
 from .iterators import Iterated
 from .lookup import missing
 from .objects import ObjectVariable
-from .requirements import check_key, check_local, check_seen, element_index, python_method, require_static, special
+from .requirements import (
+    check_key,
+    check_seen,
+    element_index,
+    python_method,
+    refuse_locked,
+    refuse_outside,
+    require_static,
+    special,
+)
 from .rules import INTRINSICS
 from .structure import is_static
 from .text import concatenated, fields, join, text
-from .values import BoundContainer, DictView, LocalDict, LocalList, LocalSet, SymScalar, describe, is_iterator, usable
+from .values import BoundMethod, DictView, LocalDict, LocalList, LocalSet, SymScalar, describe, is_iterator, usable
 
 __all__ = ["in_place", "without_order"]
 
@@ -105,7 +114,7 @@ class ContainerVariable(ObjectVariable):
     def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         owner = self.value
         if op in self.changes:
-            check_local(ctx, owner)
+            self.check_local(ctx)
             given = self.changes[op](ctx, owner, other)
             if given is not NotImplemented:
                 ctx.effects.change(owner)
@@ -115,13 +124,20 @@ class ContainerVariable(ObjectVariable):
         method = python_method(ctx, owner, f"__i{SLOT[op]}__")
         return NotImplemented if method is None else ctx.call_python(method, [owner, other], {})
 
+    def check_local(self, ctx: ValueContext) -> None:
+        if self.made_here:
+            refuse_locked(ctx, self.value)
+        elif self.mutating:
+            refuse_outside(ctx, self.value)
+        else:
+            super().check_local(ctx)
+
     def refill(self, ctx: ValueContext, given: Any) -> None:
         """Gives it other content."""
         self.value.clear()
         self.value.update(given)
 
     def call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """``x.name(*args, **kwargs)``; what compiled code made, or stands for one from outside, may change."""
         result = self._call_method(ctx, name, args, kwargs)
         ctx.effects.attributes.check_elements(self.value)
         return result
@@ -129,7 +145,7 @@ class ContainerVariable(ObjectVariable):
     def _call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         owner = self.value
         if name in self.mutating:
-            check_local(ctx, owner)
+            self.check_local(ctx)
             ctx.effects.change(owner)
         elif name in _DUNDER_MUTATING and self.mutating:
             return self._by_operator(ctx, name, args)
@@ -140,7 +156,7 @@ class ContainerVariable(ObjectVariable):
 
     def _by_operator(self, ctx: ValueContext, name: str, args: list[Any]) -> Any:
         """A method that Python calls for an operator: what the operator does."""
-        check_local(ctx, self.value)
+        self.check_local(ctx)
         if name == "__setitem__":
             return INTRINSICS[operator.setitem](ctx, self.value, *args)
         if name in _BY_OPERATOR and len(args) == 1:
@@ -158,9 +174,9 @@ class ContainerVariable(ObjectVariable):
             return super().getattr(ctx, name)
         if is_ours(type(owner)) or not is_changeable(type(owner)):
             known = hasattr(self.python_class() if self.made_here else owner, name)
-            return BoundContainer(owner, name) if known else missing(owner, name)
+            return BoundMethod(owner, name) if known else missing(owner, name)
         if isinstance(ctx.outside.class_attribute(type(owner), name), _METHODS):
-            return BoundContainer(owner, name)
+            return BoundMethod(owner, name)
         return super().getattr(ctx, name)
 
 
@@ -227,7 +243,7 @@ class _WithItems(ContainerVariable):
 
     def store(self, ctx: ValueContext, index: Any, value: Any) -> None:
         owner = self.value
-        check_local(ctx, owner)
+        self.check_local(ctx)
         index = self.place(ctx, index)
         ctx.effects.change(owner)
         owner[index] = value
@@ -334,7 +350,7 @@ class ListVariable(SequenceVariable):
     def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         if op != "Add":
             return super().in_place(ctx, op, other)
-        check_local(ctx, self.value)
+        self.check_local(ctx)
         ctx.effects.change(self.value)
         _extend(ctx, self.value, other)
         ctx.effects.attributes.check_elements(self.value)
@@ -382,7 +398,7 @@ class DictViewVariable(SequenceVariable):
 
     def live(self, ctx: ValueContext) -> Iterator[Any]:
         source = self.value.source
-        return unchanged_dict(source, self.value) if isinstance(source, LocalDict) else super().live(ctx)
+        return unchanged_dict(source, self.value) if variable_of(source).made_here else super().live(ctx)
 
 
 @kind(dict)
@@ -468,21 +484,6 @@ class LocalDictVariable(DictVariable):
         return unchanged_dict(self.value, self.value)
 
 
-@kind(BoundContainer)
-class BoundContainerVariable(ObjectVariable):
-    """A method of a container, bound."""
-
-    __slots__ = ()
-    made_here = True
-
-    def callable(self, ctx: ValueContext) -> bool:
-        return True
-
-    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        container: Any = variable_of(self.value.owner)
-        return container.call_method(ctx, self.value.name, args, kwargs)
-
-
 _ITERATORS: dict[str, type] = {
     **{kind.__name__: kind for kind in (enumerate, zip, reversed, map, filter)},
     **{kind.__name__: kind for kind in (type(iter(())), type(iter([])), type(iter({})), type(iter("")))},
@@ -509,6 +510,10 @@ class IterationVariable(ObjectVariable):
 
     def iteration(self, ctx: ValueContext) -> Any:
         return self.value
+
+    def runs_code(self) -> bool:
+        answer: bool = self.value.runs_code()
+        return answer
 
 
 @kind(Iterated)

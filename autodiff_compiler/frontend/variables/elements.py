@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from inspect import isgeneratorfunction
-from itertools import islice
 from typing import Any
 
 from ...errors import LoopError, SideEffectError, UnsupportedSyntaxError
@@ -14,14 +13,13 @@ from .base import variable_of
 from .interpreter import ValueContext
 from .lookup import taking_back
 from .requirements import python_method
-from .values import LocalDict, LocalList, describe, is_iterator, usable
+from .values import DictView, LocalDict, LocalList, describe, is_iterator, usable
 
 __all__ = [
     "by_numbers",
     "iterate_live",
     "iterate_static",
     "iterator_of",
-    "live_item",
     "live_list",
     "unchanged_dict",
     "unordered",
@@ -61,23 +59,14 @@ def live_list(ctx: ValueContext, x: LocalList) -> Iterator[Any]:
         i += 1
 
 
-def live_item(x: Any, i: int) -> Any:
-    """Element number i of a list, dict or view of a dict as it is now."""
-    if isinstance(x, LocalList):
-        return x[i]
-    if isinstance(x, LocalDict):
-        return next(islice(x, i, None))
-    return next(islice(getattr(x.source, x.kind)(), i, None))
-
-
-def unchanged_dict(x: LocalDict, of: Any) -> Iterator[Any]:
+def unchanged_dict(x: LocalDict, of: LocalDict | DictView) -> Iterator[Any]:
     keys = list(x)
     for i in range(len(keys)):
         if len(usable(x)) != len(keys):
             raise RuntimeError("dictionary changed size during iteration")
         if list(x) != keys:
             raise RuntimeError("dictionary keys changed during iteration")
-        yield live_item(of, i)
+        yield of.at(i)
     if len(x) != len(keys):
         raise RuntimeError("dictionary changed size during iteration")
 

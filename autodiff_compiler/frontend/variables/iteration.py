@@ -22,13 +22,13 @@ from ...runtime.tensor import NO_ELEMENTS
 from ..guards.objects import same_static
 from .arithmetic import kind_of_number, lifted_number
 from .base import variable_of
-from .changing import Changing
-from .elements import iterate_live, iterate_static, iterator_of, live_item
+from .changing import is_aliased
+from .elements import iterate_live, iterate_static, iterator_of
 from .interpreter import ValueContext
 from .leaves import Leaf, NumberLeaf, TensorLeaf
 from .structure import elements, outline, parts, rebuild
 from .templates import Slot, fill
-from .values import EITHER, LocalSet, SymScalar, TensorVar, describe, snapshot_of, usable
+from .values import EITHER, SymScalar, TensorVar, describe, snapshot_of, usable
 
 __all__ = [
     "END",
@@ -151,7 +151,7 @@ class _Static(Iteration):
 
     def sources(self) -> list[Any]:
         """With all that is in it: what a kept loop reads of it is read once, before the loop."""
-        return [x for item in self.items for x in parts(item) if isinstance(x, Changing)]
+        return [x for item in self.items for x in parts(item) if is_aliased(x)]
 
     def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         return fill(self._template, parts)
@@ -173,17 +173,17 @@ class _Static(Iteration):
         if parts is not None and all(_alike(x, first) for x in xs):
             rows = zip(*[elements(x) for x in xs], strict=True)
             template = rebuild(first, [self._column(ctx, list(row)) for row in rows])
-            if isinstance(template, Changing):
-                template.locked = EITHER  # type: ignore[misc]  # a slot of subclasses
+            if is_aliased(template):
+                template.locked = EITHER
             return template
         kind = kind_of_number(first)
         if ctx.is_tensor(first) and all(ctx.is_tensor(x) and x.type is first.type for x in xs):
             leaf = TensorLeaf(first.type, locked=first.locked_as_either, snapshot=snapshot_of(*xs))
             return self._stacked([ctx.unwrap(x) for x in xs], leaf)
         if parts is None and all(same_static(usable(x), first) for x in xs):
-            if type(first) is not LocalSet or all(x is first for x in xs):
+            if not is_aliased(first) or all(x is first for x in xs):
                 return first
-            either = LocalSet(first)
+            either = first.like(first)
             either.locked = EITHER
             return either
         if kind is not None and all(kind_of_number(x) is kind for x in xs):
@@ -214,7 +214,7 @@ class _OfChanging(_Static):
         return [self.source, *super().sources()]
 
     def enter(self, ctx: ValueContext) -> None:
-        self.items = [live_item(self.of, i) for i in range(len(usable(self.source)))]
+        self.items = [self.of.at(i) for i in range(len(usable(self.source)))]
         if len(self.items) != self.length:
             raise StaticValueError(f"the {describe(self.source)} it goes over has changed its size since")
         super().enter(ctx)
@@ -236,12 +236,17 @@ class OfDict(_OfChanging):
     def item(self, ctx: ValueContext, i: int) -> Any:
         if len(usable(self.source)) != self.length:
             raise RuntimeError("dictionary changed size during iteration")
-        return live_item(self.of, i) if i < self.length else END
+        return self.of.at(i) if i < self.length else END
 
 
 def _alike(x: Any, y: Any) -> bool:
     """Whether two containers are of one class, length and keys."""
     return type(usable(x)) is type(y) and outline(x) == outline(y)
+
+
+def _count(n: Any) -> Value:
+    """A number of trips as a Value."""
+    return current().const(n, _COUNT) if isinstance(n, int) else n
 
 
 def _row(stack: Value, index: Value) -> Value:
@@ -308,7 +313,7 @@ class Slices(Iteration):
         return ctx.native(METHODS["__getitem__"], [self.of, i]) if i < self.length else END
 
     def sources(self) -> list[Any]:
-        return [self.of] if isinstance(self.of, Changing) else []
+        return [self.of] if is_aliased(self.of) else []
 
     def enter(self, ctx: ValueContext) -> None:
         self._rows = ctx.unwrap(self.of)
@@ -340,8 +345,7 @@ class Zip(Iteration):
         else:
             count = None
             for n in lengths:
-                value = n if isinstance(n, Value) else current().const(n, _COUNT)
-                count = value if count is None else F.minimum(count, value)
+                count = _count(n) if count is None else F.minimum(count, _count(n))
             self.length = count
 
     def static_items(self, ctx: ValueContext) -> Iterable[Any]:
@@ -423,7 +427,7 @@ class Enumerate(Zip):
         if item is END:
             return END
         known = isinstance(self._start, int)
-        return self._start + i if known else self.parts[0].item_at(ctx, current().const(i, _COUNT)), item
+        return self._start + i if known else self.parts[0].item_at(ctx, _count(i)), item
 
 
 class _Counter(Iteration):
@@ -463,8 +467,7 @@ class Reversed(Iteration):
         return self.item_at(ctx, index)
 
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
-        n = self.length if isinstance(self.length, Value) else current().const(self.length, _COUNT)
-        return self.inner.item_at(ctx, F.sub(F.sub(n, 1), index))
+        return self.inner.item_at(ctx, F.sub(F.sub(_count(self.length), 1), index))
 
 
 class Through(Iteration):

@@ -13,14 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import dtype_of
-from ...errors import (
-    DynamicShapeError,
-    MissingAttributeError,
-    StaticValueError,
-    UnsupportedCallError,
-    did_you_mean,
-    shown_as,
-)
+from ...errors import DynamicShapeError, MissingAttributeError, StaticValueError, UnsupportedCallError, did_you_mean
+from ...ir.abstract import abstract
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import METHODS, F
@@ -34,11 +28,10 @@ from .base import variable_of
 from .interpreter import ValueContext
 from .requirements import operator_product
 from .structure import flatten, is_static, map_leaves
-from .values import ArrayVar, LocalList, TensorVar, describe, is_dynamic, is_tensor
+from .values import ArrayVar, BoundMethod, LocalList, TensorVar, describe, is_dynamic, is_tensor
 
 __all__ = [
     "OF_TYPE",
-    "ArrayMethod",
     "array_attribute",
     "array_binary",
     "array_constant",
@@ -104,7 +97,7 @@ def _array(ctx: ValueContext, fn: Any, x: Any, dtype: Any = None, **options: Any
     if options.keys() - {"copy"}:
         raise _unmapped(fn)
     found = variable_of(x).to_array(ctx, copies=fn is np.array and options.get("copy", True))
-    return found if dtype is None else array_method(ctx, ArrayMethod("astype", found), [dtype], {})
+    return found if dtype is None else array_method(ctx, found, "astype", [dtype], {})
 
 
 def array_constant(x: np.ndarray[Any, Any]) -> Value:
@@ -217,7 +210,7 @@ def _as_value(x: Any, dtype: Any) -> Value:
 def _as_argument(x: Any, dtype: Any) -> Any:
     if isinstance(x, np.ndarray):
         return array_constant(x if dtype is None or x.dtype.kind == "b" else x.astype(dtype))
-    if type(x) is not ArrayVar:
+    if not abstract(x).is_array:
         return x.item() if isinstance(x, np.generic) else x
     return x.value if dtype is None or x.type.dtype.is_bool else _cast(x.value, dtype)
 
@@ -290,7 +283,7 @@ def array_unary(ctx: ValueContext, op: str, x: ArrayVar) -> Any:
 def array_subscript(ctx: ValueContext, owner: ArrayVar, index: Any) -> Any:
     """``owner[index]`` of an array."""
     parts = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(p, ArrayVar) and p.type.dtype.is_bool for p in parts):
+    if any(abstract(p).is_array and p.type.dtype.is_bool for p in parts):
         raise UnsupportedCallError(
             "an array indexed by a mask has a size that depends on data", code="AC1801", hint="use np.where"
         )
@@ -302,20 +295,10 @@ def array_subscript(ctx: ValueContext, owner: ArrayVar, index: Any) -> Any:
 
 def without_arrays(ctx: ValueContext, index: Any) -> Any:
     """An index with a Tensor or number for each array known only at run time."""
-    return map_leaves(lambda x: variable_of(x).beside_tensor(ctx) if type(x) is ArrayVar else x, index)
+    return map_leaves(lambda x: variable_of(x).beside_tensor(ctx) if abstract(x).is_array else x, index)
 
 
 # ---------------------------------------------------------------------------------------------------- attributes
-@shown_as("method")
-class ArrayMethod:
-    """A method of an array, bound."""
-
-    __slots__ = ("name", "owner")
-
-    def __init__(self, name: str, owner: ArrayVar) -> None:
-        self.name, self.owner = name, owner
-
-
 #: Methods of arrays that are functions of NumPy with the array as first argument.
 _METHODS = {
     "sum", "mean", "prod", "min", "max", "any", "all", "std", "var", "ptp", "argmin", "argmax", "cumsum", "cumprod",
@@ -346,7 +329,7 @@ def array_attribute(ctx: ValueContext, owner: ArrayVar, name: str) -> Any:
     if name == "real":
         return owner
     if name in _METHODS | _OWN_METHODS:
-        return ArrayMethod(name, owner)
+        return BoundMethod(owner, name)
     if hasattr(owner.kind, name):
         raise UnsupportedCallError(
             f"'{name}' of an array cannot be used in compiled code: its elements are known only at run time",
@@ -356,9 +339,8 @@ def array_attribute(ctx: ValueContext, owner: ArrayVar, name: str) -> Any:
     raise MissingAttributeError(f"ndarray has no attribute '{name}'", hint=did_you_mean(name, dir(owner.kind)))
 
 
-def array_method(ctx: ValueContext, method: ArrayMethod, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A call of a method of an array."""
-    name, x = method.name, method.owner
+def array_method(ctx: ValueContext, x: ArrayVar, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """``x.name(*args, **kwargs)`` of an array."""
     if name == "item" and not args:
         return to_number(ctx, x, None)
     if name == "astype" and len(args) == 1 and not kwargs:

@@ -32,12 +32,12 @@ from .lookup import attribute_now, found_or, runs_code, tells_of_changes
 from .numpy_calls import array_constant, stacked
 from .operators import attribute, subscript
 from .queries import part
-from .requirements import check_local, check_seen, is_seen, python_method, refuse_environment, require_static, special
+from .requirements import check_seen, is_seen, python_method, refuse_environment, require_static, special
 from .rules import Intrinsic, intrinsic_of
 from .structure import elements, is_static
 from .text import by_method, can_be_shown, formatted_object
-from .truth_values import truth
-from .values import ArrayVar, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, SymScalar, describe, usable
+from .truth_values import as_bool, truth
+from .values import ArrayVar, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, describe, usable
 
 __all__ = ["KnownSequence", "ObjectVariable", "made_by_compiled_code"]
 
@@ -193,7 +193,7 @@ class ObjectVariable(Variable):
 
     def store(self, ctx: ValueContext, index: Any, value: Any) -> None:
         """``x[index] = value`` where no method of the user's does it."""
-        check_local(ctx, self.value)  # raises
+        self.check_local(ctx)
         super().setitem(ctx, index, value)
 
     def delitem(self, ctx: ValueContext, index: Any) -> None:
@@ -201,7 +201,7 @@ class ObjectVariable(Variable):
         if cells.is_made(ctx, owner):
             cells.set_item(ctx, owner, index)
         elif hasattr(type(owner), "__delitem__"):
-            check_local(ctx, owner)
+            self.check_local(ctx)
             self.remove(ctx, index)
         else:
             del owner[index]  # raises what Python raises
@@ -224,8 +224,7 @@ class ObjectVariable(Variable):
 
     def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
         if kind is bool:
-            value = self.truth(ctx)
-            return value if isinstance(value, bool) else SymScalar(value, bool)
+            return as_bool(self.truth(ctx))
         result = special(ctx, self.value, *_CONVERSIONS[kind])
         return kind(self.value, *more) if result is NotImplemented else variable_of(result).number(ctx, kind)
 
@@ -273,6 +272,10 @@ class ObjectVariable(Variable):
             ctx.outside.class_attribute(type(self.value), "__call__")
         return callable(self.value)
 
+    def host_function(self) -> Callable[..., Any]:
+        fn: Any = self.value if callable(self.value) else super().host_function()
+        return fn
+
     def leaf(self) -> Leaf | None:
         kind = kind_of_number(self.value)
         return None if kind is None else NumberLeaf.of(kind, fixed=True)
@@ -317,7 +320,7 @@ def made_by_compiled_code(x: Any) -> UnsupportedCallError:
 
 def _known_binary(op: str, a: Any, b: Any) -> Any:
     """What Python itself makes of operands known while compiling, or of containers of whatever."""
-    result = BINARY[op](*(list(x) if isinstance(x, LocalList) else x for x in (a, b)))
+    result = BINARY[op](a, b)
     for plain, local in ((list, LocalList), (set, LocalSet), (dict, LocalDict)):
         if isinstance(result, plain):
             return local(result)
@@ -443,10 +446,7 @@ class LocalObjectVariable(ObjectVariable):
         if python_method(ctx, self.value, "__deepcopy__") is not None:
             name = self.value.cls.__name__
             raise UnsupportedCallError(f"{name} has a `__deepcopy__` of its own", hint="call it by name")
-        new = self.copy(ctx)
-        if type(new) is LocalObject:
-            new.slots = {k: go(v) for k, v in new.slots.items()}
-        return new
+        return LocalObject(self.value.cls, {k: go(v) for k, v in usable(self.value).slots.items()})
 
     def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return call_object(ctx, self.value, args, kwargs)

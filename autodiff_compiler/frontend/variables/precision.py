@@ -12,7 +12,7 @@ from ...runtime.precision import child_view, has_other_floats, view_of, viewed
 from ..guards.objects import class_attribute, is_ours
 from .interpreter import ValueContext
 from .structure import flatten, map_leaves
-from .values import StateVar, TensorVar, is_tensor
+from .values import TensorVar, is_box, is_tensor
 
 __all__ = ["enter", "read", "whole"]
 
@@ -62,11 +62,12 @@ def _in_dtype(ctx: ValueContext, x: Any, dtype: DType) -> Any:
         return is_tensor(v) and has_other_floats(v.type, dtype)
 
     def leaf(v: Any) -> Any:
-        return TensorVar(F.cast(ctx.unwrap(v), dtype=dtype), _LOCKED, source=v) if other(v) else v
+        source = None if is_box(v) else v
+        return TensorVar(F.cast(ctx.unwrap(v), dtype=dtype), _LOCKED, source=source) if other(v) else v
 
     return map_leaves(leaf, x) if any(map(other, flatten(x))) else x
 
 
 def whole(x: Any) -> Any:
     """What a cast Tensor was made of, for a write; everything else itself."""
-    return x.source if type(x) is TensorVar and type(x.source) is StateVar else x
+    return x.source if is_box(x) and is_tensor(x.source) else x

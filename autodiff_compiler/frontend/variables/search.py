@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...ir.core import Value
 from .elements import iterate_live
 from .interpreter import ValueContext
 from .iteration import Iteration
@@ -39,7 +38,7 @@ def _search(ctx: ValueContext, items: Iterator[Any], test: Callable[[Any], Any],
             return ends
         if flat:
             result = (either if ends else both)(result, found)
-        elif isinstance(found, Value):
+        elif not isinstance(found, bool):
 
             def rest() -> Any:
                 return _search(ctx, items, test, ends, flat)

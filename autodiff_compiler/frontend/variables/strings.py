@@ -7,15 +7,16 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+from ...ir.abstract import abstract
 from .arithmetic import BINARY, SLOT
 from .base import class_name, kind
 from .interpreter import ValueContext
 from .objects import KnownSequence, ObjectVariable
-from .requirements import refuse_text, require_static
+from .requirements import require_static
 from .rules import intrinsic
 from .structure import is_static
 from .text import as_text, concatenated, method, percent, text, with_spec
-from .values import NewException, Text, is_tensor
+from .values import NewException, Text, class_of, is_tensor
 
 
 @kind(str)
@@ -28,10 +29,10 @@ class StrVariable(KnownSequence):
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         if op == "Mod" and isinstance(a, str):
             return percent(ctx, a, b)
-        if op == "Add" and isinstance(b, str | Text):
+        if op == "Add" and issubclass(class_of(b), str):
             return concatenated(a, b)
-        refuse_text(a, f"operator {SLOT[op]}")
-        refuse_text(b, f"operator {SLOT[op]}")
+        for x in (a, b):
+            abstract(x).refuse(f"operator {SLOT[op]}")
         if is_tensor(b) and op == "Add":
             raise TypeError(f'can only concatenate str (not "{type(b).__name__}") to str')
         require_static(b, f"the operand of {SLOT[op]}")
@@ -55,28 +56,28 @@ class _Opaque(ObjectVariable):
     made_here = True
 
     def length(self, ctx: ValueContext) -> Any:
-        return refuse_text(self.value, "len()")
+        return self.value.refuse("len()")
 
     def shown(self, ctx: ValueContext, fn: Any) -> Any:
-        return refuse_text(self.value, "the text")
+        return self.value.refuse("the text")
 
     def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
-        return refuse_text(self.value, "the truth value" if kind is bool else f"{kind.__name__}()")
+        return self.value.refuse("the truth value" if kind is bool else f"{kind.__name__}()")
 
     def contains(self, ctx: ValueContext, item: Any) -> Any:
-        return refuse_text(self.value, "'in'")
+        return self.value.refuse("'in'")
 
     def truth(self, ctx: ValueContext) -> Any:
-        return refuse_text(self.value, "the truth value")
+        return self.value.refuse("the truth value")
 
     def getattr(self, ctx: ValueContext, name: str) -> Any:
-        return refuse_text(self.value, f"'.{name}'")
+        return self.value.refuse(f"'.{name}'")
 
     def getitem(self, ctx: ValueContext, index: Any) -> Any:
-        return refuse_text(self.value, "an element")
+        return self.value.refuse("an element")
 
     def iterate(self, ctx: ValueContext) -> Iterable[Any]:
-        refuse_text(self.value, "iteration")
+        self.value.refuse("iteration")
         return ()
 
 
