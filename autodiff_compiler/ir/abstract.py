@@ -26,6 +26,8 @@ class Abstract:
     is_aliased: bool = False
     #: whether it is an iterator, of which every element comes once
     is_iterator: bool = False
+    #: why compiled code cannot change it: somebody who is not known here may hold it, too
+    locked: str = ""
     #: whether it was marked with `mutable`
     marked: bool = False
     #: why it is not known here what it holds, where paths disagree about that

@@ -20,14 +20,13 @@ from ..variables.arithmetic import BINARY, SLOT, kind_of_number, lifted_number, 
 from ..variables.assignment import set_item
 from ..variables.base import class_name, variable_of
 from ..variables.calls import call
-from ..variables.comparison import COMPARE
+from ..variables.comparison import COMPARE, first_that
 from ..variables.containers import in_place
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Closure
 from ..variables.iteration import Forced, RangeOf, iteration_of
 from ..variables.precision import whole
 from ..variables.rules import intrinsic
-from ..variables.search import first_that
 from ..variables.structure import elements, is_static, map_leaves
 from ..variables.text import Operands, text
 from ..variables.truth_values import negate, truth

@@ -37,8 +37,6 @@ class Listed(NamedTuple):
 class ListedVariable(Variable):
     """What ``tolist()`` will give."""
 
-    __slots__ = ()
-
     def unwrap(self, ctx: ValueContext) -> Any:
         return ctx.unwrap(self.value.tensor)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
 from types import FunctionType
 from typing import Any
 
@@ -12,19 +11,17 @@ from ...ir.build import current
 from ...ir.primitive import F
 from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
-from ...runtime.records import record_fields
-from ..guards.objects import class_attribute, definer, is_ours, is_written
+from ..guards.objects import class_attribute, definer, is_ours
 from . import cells
 from .arithmetic import kind_of_number
 from .base import variable_of
-from .classes import is_jit_class
 from .interpreter import ValueContext
 from .operators import attribute
 from .precision import whole
-from .requirements import is_generated
+from .requirements import is_jit_class
 from .values import StateVar, TensorVar, describe, is_dynamic
 
-__all__ = ["assign_state", "set_attribute", "set_attribute_of_object", "set_generic", "set_item"]
+__all__ = ["assign_state", "set_attribute", "set_generic", "set_item"]
 
 
 def set_item(ctx: ValueContext, owner: Any, index: Any, value: Any) -> None:
@@ -35,29 +32,6 @@ def set_item(ctx: ValueContext, owner: Any, index: Any, value: Any) -> None:
 def set_attribute(ctx: ValueContext, owner: Any, name: str, value: Any) -> None:
     """``owner.name = value``: a Parameter of a Cell is assigned, a property is set by its function."""
     variable_of(viewed(owner)).setattr(ctx, name, value)
-
-
-def _is_frozen(owner: Any, name: str) -> bool:
-    """Whether the `__setattr__` that `dataclasses` made refuses the assignment of an attribute."""
-    setter: Any = class_attribute(type(owner), "__setattr__")
-    fields = record_fields(owner)
-    if fields is None or not isinstance(setter, FunctionType):
-        return False
-    made = is_generated(owner, setter) or is_ours(setter)
-    return made and (name in fields or "__dataclass_params__" in vars(type(owner)))
-
-
-def set_attribute_of_object(ctx: ValueContext, owner: Any, name: str, value: Any) -> None:
-    """``owner.name = value`` of an object from outside, or of a Cell."""
-    cls = type(owner)
-    if _is_frozen(owner, name):
-        raise FrozenInstanceError(f"cannot assign to field {name!r}")
-    setter = class_attribute(cls, "__setattr__")
-    if is_written(setter) and not hasattr(cls, "__graph_state__") and not isinstance(owner, type):
-        ctx.outside.class_attribute(cls, "__setattr__")
-        ctx.call_python(setter, [owner, name, value], {}, (definer(cls, "__setattr__"), owner))
-        return
-    set_generic(ctx, owner, name, value)
 
 
 def set_generic(ctx: ValueContext, owner: Any, name: str, value: Any) -> None:

@@ -26,14 +26,13 @@ from ..guards.objects import class_attribute, is_ours, type_of
 from . import cells, foreign
 from .arithmetic import kind_of_number
 from .base import Recipe, kind, variable_of
-from .classes import is_jit_class, made
+from .classes import made
 from .elements import iterate_static
 from .frames import Closure
 from .interpreter import ValueContext
 from .objects import ObjectVariable, made_by_compiled_code
 from .operators import attribute, subscript
-from .queries import answer
-from .requirements import require_static
+from .requirements import is_jit_class, require_static
 from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves
 from .values import BoundMethod, LocalDict, NewException, TensorVar, class_of, is_dynamic, is_tensor
@@ -50,7 +49,6 @@ def call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) ->
 class ClosureVariable(ObjectVariable):
     """A function that compiled code defined."""
 
-    __slots__ = ()
     made_here = True
 
     def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -64,7 +62,6 @@ class ClosureVariable(ObjectVariable):
 class BoundMethodVariable(ObjectVariable):
     """A method of a Tensor, array or container of compiled code, bound."""
 
-    __slots__ = ()
     made_here = True
 
     def callable(self, ctx: ValueContext) -> bool:
@@ -84,8 +81,6 @@ class BoundMethodVariable(ObjectVariable):
 class FunctionVariable(ObjectVariable):
     """A function written in Python."""
 
-    __slots__ = ()
-
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value
         if is_ours(fn):
@@ -100,8 +95,6 @@ class FunctionVariable(ObjectVariable):
 class MethodVariable(ObjectVariable):
     """A method, bound."""
 
-    __slots__ = ()
-
     def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if cells.which_changes(ctx, self.value):
             return cells.change(ctx, self.value, args, kwargs)
@@ -115,8 +108,6 @@ class MethodVariable(ObjectVariable):
 class WrapperVariable(ObjectVariable):
     """A method that C defines for a slot, bound."""
 
-    __slots__ = ()
-
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         generic = {"__getattribute__": object.__getattribute__, "__setattr__": object.__setattr__}
         if self.value.__name__ in generic:
@@ -127,8 +118,6 @@ class WrapperVariable(ObjectVariable):
 @kind(functools.partial)
 class PartialVariable(ObjectVariable):
     """A function with arguments bound."""
-
-    __slots__ = ()
 
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value
@@ -145,34 +134,55 @@ class PartialVariable(ObjectVariable):
 class ClassVariable(ObjectVariable):
     """A class."""
 
-    __slots__ = ()
-
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _construct(ctx, self.value, args, kwargs)
+        cls: Any = self.value
+        if issubclass(cls, Tensor):
+            return _make_tensor(ctx, cls, args, kwargs)
+        if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
+            return made(ctx, cls, args, kwargs)
+        if getattr(cls, "__graph_state__", None) is not None and not is_jit_class(cls):
+            return cells.made(ctx, cls, args, kwargs)
+        plain = cls is functools.partial or cls.__module__ == "contextlib"
+        if plain or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+            if not plain and len(args) + len(kwargs) < len(cls._fields):  # some are left to the defaults
+                ctx.outside.function(cls.__new__)
+            return cls(*args, **kwargs)
+        if dataclasses.is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen:  # noqa: B009  (not in typeshed)
+            return _record(ctx, cls, args, kwargs)
+        if issubclass(cls, enum.Enum):
+            return cls(*require_static(args, f"the value of a {cls.__name__}"))
+        if issubclass(cls, BaseException):
+            return NewException(cls, tuple(args), kwargs)
+        if not is_ours(cls) and class_attribute(cls, "__graph_call__") is not None:  # an operator that the user defines
+            return foreign.at_compile_time(ctx, cls, args, kwargs)
+        if not is_ours(cls) and cls is not type and foreign.is_pure(cls):
+            return foreign.foreign_call(ctx, cls, args, kwargs)
+        if is_ours(cls) or cls is type:
+            for x in flatten((args, tuple(kwargs.values()))):
+                require_static(x, f"an argument of {cls.__name__}")
+            return cls(*args, **kwargs)
+        raise plain_class(cls.__name__)
 
 
 @kind(operator.attrgetter, operator.itemgetter, operator.methodcaller)
 class OperatorVariable(ObjectVariable):
     """A function that `operator` makes."""
 
-    __slots__ = ()
-
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _operator_object(ctx, self.value, *args)
-
-
-def _operator_object(ctx: ValueContext, fn: Any, x: Any) -> Any:
-    """``attrgetter("a.b")(x)``, ``itemgetter(0)(x)``, ``methodcaller("m", 1)(x)``."""
-    made, given = fn.__reduce__()
-    if isinstance(fn, operator.methodcaller):
-        if isinstance(made, functools.partial):  # with keywords: partial(methodcaller, name, **keywords)
-            return call(ctx, attribute(ctx, x, made.args[0]), list(given), made.keywords)
-        return call(ctx, attribute(ctx, x, given[0]), list(given[1:]), {})
-    if isinstance(fn, operator.itemgetter):
-        found = tuple(subscript(ctx, x, i) for i in given)
-    else:
-        found = tuple(functools.reduce(lambda owner, name: attribute(ctx, owner, name), g.split("."), x) for g in given)
-    return found[0] if len(found) == 1 else found
+        """``attrgetter("a.b")(x)``, ``itemgetter(0)(x)``, ``methodcaller("m", 1)(x)``."""
+        fn, (made, given) = self.value, self.value.__reduce__()
+        if len(args) != 1:
+            raise TypeError(f"{type(fn).__name__} expected 1 argument, got {len(args)}")
+        x = args[0]
+        if isinstance(fn, operator.methodcaller):
+            if isinstance(made, functools.partial):  # with keywords: partial(methodcaller, name, **keywords)
+                return call(ctx, attribute(ctx, x, made.args[0]), list(given), made.keywords)
+            return call(ctx, attribute(ctx, x, given[0]), list(given[1:]), {})
+        if isinstance(fn, operator.itemgetter):
+            found = [subscript(ctx, x, i) for i in given]
+        else:
+            found = [functools.reduce(lambda of, name: attribute(ctx, of, name), g.split("."), x) for g in given]
+        return found[0] if len(found) == 1 else tuple(found)
 
 
 # ---------------------------------------------------------------------------------------------------- methods
@@ -196,7 +206,7 @@ def _method(ctx: ValueContext, fn: types.MethodType, args: list[Any], kwargs: di
     if not isinstance(function, types.FunctionType):
         return call(ctx, function, [owner, *args], kwargs)
     if hasattr(function, "__graph_query__"):
-        return answer(ctx, fn, args, kwargs)
+        return cells.answer(ctx, fn, args, kwargs)
     if is_ours(function):
         if getattr(type(owner), "__graph_state__", None) is None:
             return ctx.native(fn, args, kwargs)
@@ -231,35 +241,6 @@ def _defines(cls: type, function: Any) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------- classes
-def _construct(ctx: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    if issubclass(cls, Tensor):
-        return _make_tensor(ctx, cls, args, kwargs)
-    if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
-        return made(ctx, cls, args, kwargs)
-    if getattr(cls, "__graph_state__", None) is not None and not is_jit_class(cls):
-        return cells.made(ctx, cls, args, kwargs)
-    plain = cls is functools.partial or cls.__module__ == "contextlib"
-    if plain or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
-        if not plain and len(args) + len(kwargs) < len(cls._fields):  # some are left to the defaults
-            ctx.outside.function(cls.__new__)
-        return cls(*args, **kwargs)
-    if dataclasses.is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen:  # noqa: B009  (not in typeshed)
-        return _record(ctx, cls, args, kwargs)
-    if issubclass(cls, enum.Enum):
-        return cls(*require_static(args, f"the value of a {cls.__name__}"))
-    if issubclass(cls, BaseException):
-        return NewException(cls, tuple(args), kwargs)
-    if not is_ours(cls) and class_attribute(cls, "__graph_call__") is not None:  # an operator that the user defines
-        return foreign.at_compile_time(ctx, cls, args, kwargs)
-    if not is_ours(cls) and cls is not type and foreign.is_pure(cls):
-        return foreign.foreign_call(ctx, cls, args, kwargs)
-    if is_ours(cls) or cls is type:
-        for x in flatten((args, tuple(kwargs.values()))):
-            require_static(x, f"an argument of {cls.__name__}")
-        return cls(*args, **kwargs)
-    raise plain_class(cls.__name__)
-
-
 def plain_class(name: str) -> UnsupportedCallError:
     """The error for making an instance of a class of which compiled code knows nothing."""
     return UnsupportedCallError(

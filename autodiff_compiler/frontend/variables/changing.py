@@ -30,7 +30,6 @@ class Changing(Abstract):
 
     __slots__ = ()
     serial: int
-    locked: str
 
     def content(self) -> Any:
         """A copy of what it holds now; why that is not known, if it is broken."""

@@ -1,4 +1,4 @@
-"""Methods of lists, tuples, dicts and sets, and what ``op=`` does to them."""
+"""Operations on lists, tuples, dicts, sets and iterations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
-from ...errors import StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from ...errors import LoopError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
 from ...ir.core import Value
 from ...runtime.parameter import ParameterTuple
 from ...runtime.records import is_named_tuple
@@ -16,7 +16,7 @@ from . import operators, requirements
 from .arithmetic import SLOT
 from .base import Recipe, kind, variable_of
 from .comparison import is_item
-from .elements import iterate_live, iterate_static, live_list, unchanged_dict, unordered
+from .elements import iterate_live, iterate_static, unchanged_dict, unordered
 from .foreign import is_pure
 from .interpreter import ValueContext
 from .iteration import Iteration, OfDict, OfList, RangeOf
@@ -101,8 +101,6 @@ def holds_key(x: Any, key: Any) -> bool:
 class ContainerVariable(ObjectVariable):
     """A container of Python's, which may hold values of run time."""
 
-    __slots__ = ()
-
     #: the methods that change it, and what it holds after ``op=``
     mutating: ClassVar[tuple[str, ...]] = ()
     changes: ClassVar[dict[str, Any]] = {}
@@ -184,8 +182,6 @@ class ContainerVariable(ObjectVariable):
 class FrozensetVariable(ContainerVariable):
     """A set that nobody can change."""
 
-    __slots__ = ()
-
     def holds(self, ctx: ValueContext, item: Any) -> Any:
         return holds_key(self.value, item)
 
@@ -206,7 +202,6 @@ class FrozensetVariable(ContainerVariable):
 class SetVariable(FrozensetVariable):
     """A set."""
 
-    __slots__ = ()
     mutating = (
         *("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
         "symmetric_difference_update",
@@ -223,14 +218,15 @@ class SetVariable(FrozensetVariable):
 class LocalSetVariable(SetVariable):
     """A set made by compiled code."""
 
-    __slots__ = ()
     made_here = True
+
+    def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        held = frozenset(self.value)
+        return lambda arrays: set(held)
 
 
 class _WithItems(ContainerVariable):
     """A container with items under indices or keys."""
-
-    __slots__ = ()
 
     def getitem(self, ctx: ValueContext, index: Any) -> Any:
         owner = usable(self.value)
@@ -268,7 +264,6 @@ _BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), P
 class SequenceVariable(_WithItems):
     """A tuple, or a list."""
 
-    __slots__ = ()
     precedence = 2.5
 
     def item(self, ctx: ValueContext, index: Any) -> Any:
@@ -343,7 +338,6 @@ class SequenceVariable(_WithItems):
 class ListVariable(SequenceVariable):
     """A list."""
 
-    __slots__ = ()
     mutating = ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse")
     changes: ClassVar[dict[str, Any]] = {"Mult": lambda ctx, old, value: list(old) * requirements.as_index(ctx, value)}
 
@@ -364,14 +358,10 @@ class ListVariable(SequenceVariable):
 class LocalListVariable(ListVariable):
     """A list made by compiled code."""
 
-    __slots__ = ()
     made_here = True
 
     def found(self, ctx: ValueContext, index: Any, value: Any) -> Any:
         return LocalList(value) if isinstance(index, slice) else value
-
-    def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
-        return self.recipe_of_items(ctx, values, tensors)
 
     def iterate(self, ctx: ValueContext) -> Iterable[Any]:
         return list(self.value)
@@ -380,14 +370,19 @@ class LocalListVariable(ListVariable):
         return OfList(ctx, self.value, self.value)
 
     def live(self, ctx: ValueContext) -> Iterator[Any]:
-        return live_list(ctx, self.value)
+        x, i = self.value, 0
+        most = len(x) + ctx.options.unroll_max
+        while i < len(usable(x)):
+            if i == most:
+                added = ctx.options.unroll_max
+                raise LoopError(f"a list grows while it is iterated over, by more than {added} elements")
+            yield x[i]
+            i += 1
 
 
 @kind(DictView)
 class DictViewVariable(SequenceVariable):
     """What `keys`, `values` or `items` of a dict gave."""
-
-    __slots__ = ()
 
     def iteration(self, ctx: ValueContext) -> Any:
         return OfDict(ctx, self.value, self.value.source)
@@ -405,7 +400,6 @@ class DictViewVariable(SequenceVariable):
 class DictVariable(_WithItems):
     """A dict."""
 
-    __slots__ = ()
     mutating = ("update", "setdefault", "pop", "popitem", "clear")
     changes: ClassVar[dict[str, Any]] = {"BitOr": lambda ctx, old, value: {**old, **dict(_pairs(ctx, value))}}
 
@@ -468,7 +462,6 @@ class DictVariable(_WithItems):
 class LocalDictVariable(DictVariable):
     """A dict made by compiled code."""
 
-    __slots__ = ()
     made_here = True
 
     def found(self, ctx: ValueContext, index: Any, value: Any) -> Any:
@@ -476,9 +469,6 @@ class LocalDictVariable(DictVariable):
 
     def iteration(self, ctx: ValueContext) -> Any:
         return OfDict(ctx, self.value, self.value)
-
-    def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
-        return self.recipe_of_items(ctx, values, tensors)
 
     def live(self, ctx: ValueContext) -> Iterator[Any]:
         return unchanged_dict(self.value, self.value)
@@ -495,7 +485,6 @@ _ITERATORS: dict[str, type] = {
 class IterationVariable(ObjectVariable):
     """An iteration or iterator of compiled code."""
 
-    __slots__ = ()
     made_here = True
 
     def unwrap(self, ctx: ValueContext) -> Any:
@@ -520,8 +509,6 @@ class IterationVariable(ObjectVariable):
 class IteratedVariable(IterationVariable):
     """An iterator, of which every element comes once."""
 
-    __slots__ = ()
-
     def python_class(self) -> type:
         return _ITERATORS.get(self.value.name, type(self.value))
 
@@ -532,8 +519,6 @@ class IteratedVariable(IterationVariable):
 @kind(RangeOf)
 class RangeOfVariable(IterationVariable):
     """A range whose bounds may be known only at run time."""
-
-    __slots__ = ()
 
     def length(self, ctx: ValueContext) -> Any:
         n = self.value.length

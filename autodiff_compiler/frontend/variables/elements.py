@@ -13,18 +13,9 @@ from .base import variable_of
 from .interpreter import ValueContext
 from .lookup import taking_back
 from .requirements import python_method
-from .values import DictView, LocalDict, LocalList, describe, is_iterator, usable
+from .values import DictView, LocalDict, describe, is_iterator, usable
 
-__all__ = [
-    "by_numbers",
-    "iterate_live",
-    "iterate_static",
-    "iterator_of",
-    "live_list",
-    "unchanged_dict",
-    "unordered",
-    "used_up",
-]
+__all__ = ["by_numbers", "iterate_live", "iterate_static", "iterator_of", "unchanged_dict", "unordered", "used_up"]
 
 
 def iterator_of(ctx: ValueContext, x: Any) -> Any:
@@ -48,15 +39,6 @@ def iterate_live(ctx: ValueContext, x: Any) -> Iterator[Any]:
 def iterate_static(ctx: ValueContext, x: Any) -> Iterable[Any]:
     """The elements of something whose length is known at compile time."""
     return variable_of(usable(iterator_of(ctx, x))).iterate(ctx)
-
-
-def live_list(ctx: ValueContext, x: LocalList) -> Iterator[Any]:
-    i, most = 0, len(x) + ctx.options.unroll_max
-    while i < len(usable(x)):
-        if i == most:
-            raise LoopError(f"a list grows while it is iterated over, by more than {ctx.options.unroll_max} elements")
-        yield x[i]
-        i += 1
 
 
 def unchanged_dict(x: LocalDict, of: LocalDict | DictView) -> Iterator[Any]:

@@ -28,7 +28,7 @@ from .interpreter import ValueContext
 from .leaves import Leaf, NumberLeaf, TensorLeaf
 from .structure import elements, outline, parts, rebuild
 from .templates import Slot, fill
-from .values import EITHER, SymScalar, TensorVar, describe, snapshot_of, usable
+from .values import EITHER, SymScalar, TensorVar, describe, is_tensor, snapshot_of, usable
 
 __all__ = [
     "END",
@@ -81,7 +81,7 @@ class Iteration(Abstract):
 
     def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         """The element of trip `index` in a kept loop, given that trip's parts of `sequences`."""
-        raise NotImplementedError
+        return self.item_at(ctx, index)
 
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
         """The element of trip `index` in a loop that may end early."""
@@ -177,7 +177,7 @@ class _Static(Iteration):
                 template.locked = EITHER
             return template
         kind = kind_of_number(first)
-        if ctx.is_tensor(first) and all(ctx.is_tensor(x) and x.type is first.type for x in xs):
+        if is_tensor(first) and all(is_tensor(x) and x.type is first.type for x in xs):
             leaf = TensorLeaf(first.type, locked=first.locked_as_either, snapshot=snapshot_of(*xs))
             return self._stacked([ctx.unwrap(x) for x in xs], leaf)
         if parts is None and all(same_static(usable(x), first) for x in xs):
@@ -285,9 +285,6 @@ class RangeOf(Iteration):
         if not isinstance(self.length, int):
             return super().item(ctx, i)
         return self.start + i * self.step if i < self.length else END
-
-    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self.item_at(ctx, index)
 
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
         value = index if self.step == 1 else F.mul(index, self.step)
@@ -439,9 +436,6 @@ class _Counter(Iteration):
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
         return SymScalar(F.add(index, lifted_number(self.start, int, current())), int)
 
-    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self.item_at(ctx, index)
-
 
 @shown_as("reversed")
 class Reversed(Iteration):
@@ -463,17 +457,23 @@ class Reversed(Iteration):
     def enter(self, ctx: ValueContext) -> None:
         self.inner.enter(ctx)
 
-    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self.item_at(ctx, index)
-
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
         return self.inner.item_at(ctx, F.sub(F.sub(_count(self.length), 1), index))
 
 
 class Through(Iteration):
-    """An iteration whose elements, in a kept loop, are those of the iteration `source`."""
+    """An iteration over another one, `source`, whose elements it gives unless it says otherwise."""
 
     source: Iteration
+
+    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
+        return self.source.static_items(ctx)
+
+    def sources(self) -> list[Any]:
+        return self.source.sources()
+
+    def enter(self, ctx: ValueContext) -> None:
+        self.source.enter(ctx)
 
     def most(self, ctx: ValueContext) -> int | None:
         return self.source.most(ctx)
@@ -490,6 +490,9 @@ class Through(Iteration):
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
         return self.source.item_at(ctx, index)
 
+    def end(self, ctx: ValueContext, certain: bool) -> None:
+        self.source.end(ctx, certain)
+
 
 class Forced(Through):
     """``unroll(x)`` or ``keep(x)``."""
@@ -498,17 +501,5 @@ class Forced(Through):
         self.source, self.force_keep, self.force_unroll = inner, keep, not keep
         self.length = inner.length
 
-    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
-        return self.source.static_items(ctx)
-
-    def sources(self) -> list[Any]:
-        return self.source.sources()
-
-    def enter(self, ctx: ValueContext) -> None:
-        self.source.enter(ctx)
-
     def begin(self, ctx: ValueContext) -> Iteration:
         return Forced(self.source.begin(ctx), keep=self.force_keep)
-
-    def end(self, ctx: ValueContext, certain: bool) -> None:
-        self.source.end(ctx, certain)

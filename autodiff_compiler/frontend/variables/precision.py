@@ -69,5 +69,5 @@ def _in_dtype(ctx: ValueContext, x: Any, dtype: DType) -> Any:
 
 
 def whole(x: Any) -> Any:
-    """What a cast Tensor was made of, for a write; everything else itself."""
+    """The Parameter that a cast Tensor was made of, to be written; everything else itself."""
     return x.source if is_box(x) and is_tensor(x.source) else x

@@ -1,4 +1,4 @@
-"""What must hold of a value: known while compiling, seen by guards, changed by nobody else."""
+"""Checks of values: known while compiling, guarded, not held by others where they are changed."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ __all__ = [
     "check_seen",
     "element_index",
     "is_generated",
+    "is_jit_class",
     "is_seen",
     "length_of",
     "operator_product",
@@ -60,7 +61,7 @@ def special(ctx: ValueContext, x: Any, *names: str) -> Any:
 
 
 def is_seen(x: Any) -> bool:
-    """Whether code that runs natively reads nothing of x that no guard watches."""
+    """Whether every read of x by code that runs natively while compiling is guarded."""
     cls = type(x)
     if isinstance(x, enum.Enum | type) or is_ours(cls) or is_dynamic(x):
         return True
@@ -90,6 +91,11 @@ def is_generated(x: Any, method: types.FunctionType) -> bool:
     """Whether a method was made by `dataclasses` and has no source."""
     file = getattr(method, "__wrapped__", method).__code__.co_filename
     return dataclasses.is_dataclass(class_of(x)) and file == "<string>"
+
+
+def is_jit_class(cls: type) -> bool:
+    """Whether a class, or one it inherits from, was marked by `jit_class`."""
+    return bool(getattr(cls, "__jit_class__", False))
 
 
 def as_index(ctx: ValueContext, x: Any) -> Any:

@@ -1,8 +1,7 @@
-"""Text, known now or only at run time, and exceptions: what can be done with them."""
+"""Operations on text, known now or only at run time, and on exceptions."""
 
 from __future__ import annotations
 
-import builtins
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -23,7 +22,6 @@ from .values import NewException, Text, class_of, is_tensor
 class StrVariable(KnownSequence):
     """A str known while compiling."""
 
-    __slots__ = ()
     goes_first = True
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
@@ -52,7 +50,6 @@ class StrVariable(KnownSequence):
 class _Opaque(ObjectVariable):
     """A value known only at run time that nobody looks into."""
 
-    __slots__ = ()
     made_here = True
 
     def length(self, ctx: ValueContext) -> Any:
@@ -85,8 +82,6 @@ class _Opaque(ObjectVariable):
 class TextVariable(_Opaque, StrVariable):
     """A str known only at run time."""
 
-    __slots__ = ()
-
     def shown(self, ctx: ValueContext, fn: Any) -> Any:
         return Text("{!r}", (self.value,), ("text",)) if fn is repr else self.value
 
@@ -101,8 +96,6 @@ class TextVariable(_Opaque, StrVariable):
 class NewExceptionVariable(_Opaque):
     """An exception that compiled code makes, which is raised and not looked at."""
 
-    __slots__ = ()
-
     def python_class(self) -> type:
         cls: type = self.value.cls
         return cls
@@ -112,8 +105,6 @@ class NewExceptionVariable(_Opaque):
 class BuiltinVariable(ObjectVariable):
     """A function or bound method that C defines; one of a str may be given what is known at run time."""
 
-    __slots__ = ()
-
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         owner = self.value.__self__
         made = method(ctx, owner, self.value.__name__, args, kwargs) if isinstance(owner, str) else None
@@ -121,10 +112,5 @@ class BuiltinVariable(ObjectVariable):
 
 
 # ---------------------------------------------------------------------------------------------------- functions
-def _text_function(name: str) -> Any:
-    fn = getattr(builtins, name)
-    return lambda ctx, *args, **kwargs: text(ctx, fn, *args, **kwargs)
-
-
-for _name in ("str", "repr", "format", "ascii"):
-    intrinsic(getattr(builtins, _name))(_text_function(_name))
+for _fn in (str, repr, format, ascii):
+    intrinsic(_fn)(lambda ctx, *args, _fn=_fn, **kwargs: text(ctx, _fn, *args, **kwargs))

@@ -1,4 +1,4 @@
-"""Tensors and Parameters: what can be done with them."""
+"""Operations on Tensors and Parameters."""
 
 from __future__ import annotations
 
@@ -54,14 +54,13 @@ _OWN_METHODS = ("item", "__len__", "copy", "assign_value", "asnumpy", "numpy", "
 class TensorVariable(Variable):
     """A Tensor known by its type."""
 
-    __slots__ = ()
     precedence = 4
 
     def unary(self, ctx: ValueContext, op: str) -> Any:
         return TensorVar(ctx.unwrap(self.value)) if op == "UAdd" else ctx.native(METHODS[UNARY_SLOT[op]], [self.value])
 
     def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
-        if getattr(self.value, "locked", "") == ARRAY:
+        if self.value.locked == ARRAY:
             name, sign = name_of(ctx, self.value, local=True), SYMBOL[SLOT[op]]
             raise SideEffectError(
                 f"'{sign}=' would change {f'`{name}`' if name else 'a value'}, which was given as an ndarray",
@@ -248,8 +247,6 @@ class TensorVariable(Variable):
 class ParameterVariable(TensorVariable):
     """A Parameter, read at the moment of use."""
 
-    __slots__ = ()
-
     def identity(self) -> Any:
         return self.value.source
 
@@ -334,8 +331,6 @@ def _changed(ctx: ValueContext, owner: Any, name: str, args: list[Any], kwargs: 
 @kind(Tensor)
 class MetTensor(ObjectVariable):
     """A Tensor that was made while compiling, as itself."""
-
-    __slots__ = ()
 
     def _captured(self, ctx: ValueContext) -> Variable:
         return variable_of(ctx.outside.captured(self.value))

@@ -161,13 +161,13 @@ class Snapshot:
 
 
 def snapshot_of(*boxes: Any) -> Snapshot | None:
-    """The snapshot that one of these values, chosen at run time, is."""
-    found = [s for x in boxes if (s := getattr(x, "snapshot", None)) is not None]
+    """The snapshot that one of these Tensors, chosen at run time, is."""
+    found = [s for x in boxes if (s := x.snapshot) is not None]
     return Snapshot(frozenset().union(*(s.states for s in found)), min(s.since for s in found)) if found else None
 
 
 class Held(NamedTuple):
-    """What an attribute that was a Tensor at the entry holds, and whether it is still that Tensor."""
+    """The content of an attribute that was a Tensor at the entry, and whether it is still that Tensor."""
 
     value: Any
     kept: Any
@@ -204,11 +204,6 @@ class AttributeVar(Changing):
         self.held, self.kept = saved if type(saved) is Held else (saved, saved is self.entry)
 
 
-def _begin(container: LocalList | LocalDict | LocalSet, marked: bool = False) -> None:
-    container.broken, container.locked, container.marked = None, "", marked
-    container.serial = serial_now()
-
-
 class _Container(Aliased):
     """A list, dict or set made by compiled code.
 
@@ -217,11 +212,22 @@ class _Container(Aliased):
     """
 
     __slots__ = ()
-    locked: str
-    marked: bool
+    outlives_call = True
+
+    def __init__(self, items: Any = (), marked: bool = False) -> None:
+        super().__init__(items)  # type: ignore[call-arg]  # of a list, dict or set
+        self.broken, self.locked, self.marked = None, "", marked  # type: ignore[misc]  # slots of subclasses
+        self.serial = serial_now()  # type: ignore[misc]
 
     def describe(self) -> str:
         return described(self)
+
+    def fill(self, saved: Any) -> None:
+        self.clear()  # type: ignore[attr-defined]
+        self.update(saved)  # type: ignore[attr-defined]
+
+    def _new(self, held: Any) -> Any:
+        return type(self)(held, self.marked)
 
 
 @shown_as("list")
@@ -230,20 +236,12 @@ class LocalList(_Container, list):
 
     __slots__ = ("broken", "locked", "marked", "serial")
     python_class = list
-    outlives_call = True
-
-    def __init__(self, items: Any = (), marked: bool = False) -> None:
-        super().__init__(items)
-        _begin(self, marked)
 
     def copied(self) -> Any:
         return list.copy(self)
 
     def fill(self, saved: Any) -> None:
         list.__setitem__(self, slice(None), saved)
-
-    def _new(self, held: Any) -> LocalList:
-        return LocalList(held, self.marked)
 
     def at(self, i: int) -> Any:
         """Element number i as it is now, as a loop over the list sees it."""
@@ -262,21 +260,9 @@ class LocalDict(_Container, dict):
 
     __slots__ = ("broken", "locked", "marked", "serial")
     python_class = dict
-    outlives_call = True
-
-    def __init__(self, items: Any = (), marked: bool = False) -> None:
-        super().__init__(items)
-        _begin(self, marked)
 
     def copied(self) -> Any:
         return dict(self)
-
-    def fill(self, saved: Any) -> None:
-        self.clear()
-        self.update(saved)
-
-    def _new(self, held: Any) -> LocalDict:
-        return LocalDict(held, self.marked)
 
     def at(self, i: int) -> Any:
         """Key number i as it is now."""
@@ -294,17 +280,10 @@ class LocalSet(_Container, set):
     """A set of static elements made by compiled code."""
 
     python_class = set
-
-    def __init__(self, items: Any = ()) -> None:
-        super().__init__(items)
-        _begin(self)
+    outlives_call = False
 
     def copied(self) -> Any:
         return set(self)
-
-    def fill(self, saved: Any) -> None:
-        self.clear()
-        self.update(saved)
 
     __hash__ = None
 
