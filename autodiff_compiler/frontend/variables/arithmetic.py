@@ -135,7 +135,7 @@ def _zero_to_a_negative_power() -> NewException:
 def _check_defined(
     ctx: ValueContext, op: str, left: tuple[Any, Value], right: tuple[Any, Value], kind: type, refuses: Any
 ) -> None:
-    """Emits the check for what Python refuses, or answers with a number of another kind; left, right: with Values."""
+    """Emits the check for operands that Python refuses; `left` and `right` are the operands with their Values."""
     (a, x), (b, y) = left, right
     if op in ("Div", "FloorDiv", "Mod") and _may(b, _is_zero):
         whole = int if kind_of_number(a) is not float and kind_of_number(b) is not float else float
@@ -160,7 +160,7 @@ def _check_defined(
 
 
 def _may(x: Any, test: Callable[[Any], bool]) -> bool:
-    """Whether a test of a number may hold, as it always may of one known only at run time."""
+    """Whether a number may pass a test: one known only at run time always may."""
     return is_dynamic(x) or test(x)
 
 

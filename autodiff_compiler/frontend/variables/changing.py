@@ -92,7 +92,7 @@ class Aliased(Changing):
         return type(self)(held)  # type: ignore[call-arg]  # of subclasses
 
     def as_of(self, held: Any) -> Any:
-        """A stand-in for it at another time, when it held that."""
+        """One like it with the content that it had at another time."""
         if isinstance(held, CompileError):
             raise held
         made = self.like(held)

@@ -86,7 +86,7 @@ def _set_operation(name: str) -> Any:
     return result
 
 
-# ---------------------------------------------------------------------------------------------------- what can be done
+# ---------------------------------------------------------------------------------------------------- kinds
 #: What a class has as a method that objects are bound to.
 _BUILT_IN = types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType
 _METHODS = types.FunctionType | _BUILT_IN

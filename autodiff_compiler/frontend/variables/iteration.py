@@ -167,7 +167,7 @@ class _Static(Iteration):
         return fill(self._template, [_row(stack, index) for stack in self._stacks])
 
     def _column(self, ctx: ValueContext, xs: list[Any]) -> Any:
-        """The template of one place in the elements, of which `xs` are the values there: one stack per leaf."""
+        """The template of one place in the elements, where their values are `xs`; stacks the values of each leaf."""
         first = xs[0]
         parts = elements(first)
         if parts is not None and all(_alike(x, first) for x in xs):
