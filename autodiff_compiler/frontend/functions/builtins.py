@@ -16,7 +16,7 @@ from ...runtime.mutable import mutable, plain
 from ..effects.commits import emit_commit
 from ..effects.effects import EffectContext
 from ..variables import comparison, operators, requirements
-from ..variables.arithmetic import BINARY, SLOT, kind_of_number, lifted_number, number_divmod
+from ..variables.arithmetic import BINARY, SLOT, kind_of_number, lifted_number, number_binary
 from ..variables.assignment import set_item
 from ..variables.base import class_name, variable_of
 from ..variables.calls import call
@@ -178,7 +178,7 @@ def _pow(ctx: EffectContext, base: Any, exp: Any, mod: Any = None) -> Any:
 @intrinsic(divmod)
 def _divmod(ctx: EffectContext, x: Any, y: Any) -> Any:
     if kind_of_number(x) and kind_of_number(y) and (is_dynamic(x) or is_dynamic(y)):
-        return number_divmod(ctx, x, y)
+        return number_binary(ctx, "FloorDiv", x, y, divmod), number_binary(ctx, "Mod", x, y, None)
     return operators.binary(ctx, "FloorDiv", x, y), operators.binary(ctx, "Mod", x, y)
 
 

@@ -62,11 +62,6 @@ SYMBOL = {
 _WEAK = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow"}
 
 
-def number_divmod(ctx: ValueContext, a: Any, b: Any) -> tuple[SymScalar, SymScalar]:
-    """``divmod(a, b)`` of such numbers."""
-    return number_binary(ctx, "FloorDiv", a, b, divmod), number_binary(ctx, "Mod", a, b, None)
-
-
 def number_binary(ctx: ValueContext, op: str, a: Any, b: Any, refuses: Any = ...) -> SymScalar:
     """Arithmetic of Python numbers of which at least one is known only at run time.
 

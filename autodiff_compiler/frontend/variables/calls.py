@@ -22,7 +22,7 @@ from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.parameter import Parameter
 from ...runtime.records import is_named_tuple, is_named_tuple_class
 from ...runtime.tensor import NO_LIST_OF_TENSORS, Tensor
-from ..guards.objects import class_attribute, is_ours, type_of
+from ..guards.objects import class_attribute, is_ours, is_watched, type_of
 from . import cells, foreign
 from .arithmetic import kind_of_number
 from .base import Recipe, kind, variable_of
@@ -140,7 +140,7 @@ class ClassVariable(ObjectVariable):
             return _make_tensor(ctx, cls, args, kwargs)
         if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
             return made(ctx, cls, args, kwargs)
-        if getattr(cls, "__graph_state__", None) is not None and not is_jit_class(cls):
+        if is_watched(cls) and not is_jit_class(cls):
             return cells.made(ctx, cls, args, kwargs)
         plain = cls is functools.partial or cls.__module__ == "contextlib"
         if plain or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
@@ -208,7 +208,7 @@ def _method(ctx: ValueContext, fn: types.MethodType, args: list[Any], kwargs: di
     if hasattr(function, "__graph_query__"):
         return cells.answer(ctx, fn, args, kwargs)
     if is_ours(function):
-        if getattr(type(owner), "__graph_state__", None) is None:
+        if not is_watched(type(owner)):
             return ctx.native(fn, args, kwargs)
         if function.__name__ == "__call__":
             return ctx.call_cell(owner, args, kwargs)
@@ -232,7 +232,7 @@ def _written_in(function: types.FunctionType) -> type | None:
 def _is_method_of_cell(function: types.FunctionType, owner: Any) -> bool:
     """Whether a function is a method of a Cell, called with the Cell as its first argument."""
     cls = type(owner)
-    return getattr(cls, "__graph_state__", None) is not None and any(_defines(c, function) for c in cls.__mro__)
+    return is_watched(cls) and any(_defines(c, function) for c in cls.__mro__)
 
 
 def _defines(cls: type, function: Any) -> bool:
@@ -255,7 +255,7 @@ def _is_kind_of_class(cls: type) -> bool:
     kinds = (Tensor, enum.Enum, BaseException, functools.partial)
     record = issubclass(cls, tuple) and hasattr(cls, "_fields")
     frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
-    by_rule = is_jit_class(cls) or hasattr(cls, "__graph_state__") or hasattr(cls, "__graph_call__")
+    by_rule = is_jit_class(cls) or is_watched(cls) or hasattr(cls, "__graph_call__")
     return issubclass(cls, kinds) or record or frozen or by_rule or cls.__module__ == "contextlib"
 
 

@@ -19,7 +19,7 @@ from ...ir.build import current
 from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
 from ...runtime.tensor import Tensor, wrap
-from ..guards.objects import class_attribute, definer, is_ours
+from ..guards.objects import class_attribute, definer, is_ours, is_watched
 from .base import variable_of
 from .interpreter import ValueContext
 from .requirements import require_static
@@ -115,7 +115,7 @@ def _plain(x: Any) -> Any:
 def _parameters(x: Any) -> Iterator[Parameter]:
     if isinstance(x, Parameter):
         yield x
-    elif getattr(type(x), "__graph_state__", None) is not None:
+    elif is_watched(type(x)):
         if "_auto_prefix" in x.__dict__:  # else its `__init__` has not begun
             yield from x.__graph_state__().values()
     else:
@@ -154,7 +154,7 @@ def leaving(ctx: ValueContext, cell: Any) -> Any:
     """A Cell as a result: one that was made here must be the same at each call."""
     parts = [*vars(cell).values()] if is_made(ctx, cell) else []
     for part in parts:
-        if getattr(type(part), "__graph_state__", None) is not None:
+        if is_watched(type(part)):
             leaving(ctx, part)
         elif not (isinstance(part, Tensor) or is_static(part)):
             raise UnsupportedCallError(

@@ -19,7 +19,7 @@ from ...ir.types import TensorType
 from ...runtime.precision import is_view
 from ...runtime.records import record_fields
 from ..guards.guards import Holds
-from ..guards.objects import UNBOUND, class_attribute, definer, is_ours, is_written, peek
+from ..guards.objects import UNBOUND, class_attribute, definer, is_ours, is_watched, is_written, peek
 from . import cells, foreign, precision
 from .arithmetic import BINARY, SLOT, UNARY_SLOT, kind_of_number
 from .assignment import set_generic
@@ -70,7 +70,11 @@ class ObjectVariable(Variable):
         return _UNARY[op](self.value) if result is NotImplemented else result
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-        return _known_binary(op, a, b)
+        result = BINARY[op](a, b)
+        for plain, local in ((list, LocalList), (set, LocalSet), (dict, LocalDict)):
+            if isinstance(result, plain):
+                return local(result)
+        return result
 
     def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         return compare_known(ctx, op, a, b)
@@ -146,7 +150,7 @@ class ObjectVariable(Variable):
         result = special(ctx, x, "__bool__", "__len__")
         if result is not NotImplemented:
             return truth(ctx, result)
-        if getattr(type(x), "__graph_state__", None) is None:
+        if not is_watched(type(x)):
             return bool(x)
         watched = tells_of_changes(ctx, x, "__bool__")
         return ctx.outside.property(x, "truth", f"the truth of a {type(x).__name__}", lambda: bool(x), watched=watched)
@@ -155,7 +159,7 @@ class ObjectVariable(Variable):
         owner = self.value
         if is_view(owner):
             return precision.read(ctx, owner, name)
-        if ctx.effects.in_backward and hasattr(type(owner), "__graph_state__"):
+        if ctx.effects.in_backward and is_watched(type(owner)):
             return ctx.attribute_after_forward(owner, name)
         return attribute_now(ctx, owner, name)
 
@@ -183,7 +187,7 @@ class ObjectVariable(Variable):
         if getattr(type(owner), "__graph_natively__", False):
             return ctx.native(type(owner).__getitem__, [owner, index])
         require_static(index, f"an index into a {describe(owner)}")
-        if isinstance(index, slice) and hasattr(type(owner), "__graph_state__"):
+        if isinstance(index, slice) and is_watched(type(owner)):
             return cells.part(ctx, owner, index)
         value = owner[index]
         fetch = ctx.outside.part(owner, value, lambda now: now[index])
@@ -195,7 +199,7 @@ class ObjectVariable(Variable):
         if _is_frozen(owner, name):
             raise FrozenInstanceError(f"cannot assign to field {name!r}")
         setter = class_attribute(cls, "__setattr__")
-        if is_written(setter) and not hasattr(cls, "__graph_state__") and not isinstance(owner, type):
+        if is_written(setter) and not is_watched(cls) and not isinstance(owner, type):
             ctx.outside.class_attribute(cls, "__setattr__")
             ctx.call_python(setter, [owner, name, value], {}, (definer(cls, "__setattr__"), owner))
         else:
@@ -326,7 +330,7 @@ class ObjectVariable(Variable):
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """The call of an object that has no rule of its own, and whose source may be compiled."""
         fn = self.value
-        if getattr(type(fn), "__graph_state__", None) is not None:
+        if is_watched(type(fn)):
             return ctx.call_cell(fn, args, kwargs)
         if not isinstance(class_attribute(type(fn), "__call__"), types.FunctionType):
             return foreign.foreign_call(ctx, fn, args, kwargs)
@@ -350,15 +354,6 @@ def made_by_compiled_code(x: Any) -> UnsupportedCallError:
     return UnsupportedCallError(
         f"a {describe(x)} made by compiled code cannot be given to py_call", hint="define it outside"
     )
-
-
-def _known_binary(op: str, a: Any, b: Any) -> Any:
-    """What Python itself makes of operands known while compiling, or of containers of whatever."""
-    result = BINARY[op](a, b)
-    for plain, local in ((list, LocalList), (set, LocalSet), (dict, LocalDict)):
-        if isinstance(result, plain):
-            return local(result)
-    return result
 
 
 class KnownSequence(ObjectVariable):

@@ -9,7 +9,7 @@ from ...dtypes import DType
 from ...ir.primitive import F
 from ...runtime.parameter import ParameterTuple
 from ...runtime.precision import child_view, has_other_floats, view_of, viewed
-from ..guards.objects import class_attribute, is_ours
+from ..guards.objects import class_attribute, is_ours, is_watched
 from .interpreter import ValueContext
 from .structure import flatten, map_leaves
 from .values import TensorVar, is_box, is_tensor
@@ -43,7 +43,7 @@ def read(ctx: ValueContext, view: Any, name: str) -> Any:
         return types.MethodType(found.__func__, view)
     if isinstance(found, ParameterTuple) or (type(found) is tuple and name in owner.__dict__):
         found = tuple([ctx.outside.item(found, i, x) for i, x in enumerate(found)])
-    if hasattr(type(found), "__graph_state__"):
+    if is_watched(type(found)):
         _guard(ctx, found)
         return child_view(found)
     return found if isinstance(found, list | dict) else _in_dtype(ctx, found, dtype)
