@@ -178,6 +178,7 @@ def _is_or_equals(ctx: ValueContext, a: Any, item: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- any, all, in
+#: Methods of a user's class that run where its objects are tested or searched.
 _ASKING = ("__bool__", "__len__", "__eq__", "__iter__", "__getitem__")
 
 
