@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import CompileError
 
-__all__ = ["Abstract"]
+__all__ = ["Abstract", "abstract"]
 
 
 class Abstract:
@@ -20,8 +22,14 @@ class Abstract:
     is_tensor: bool = False
     #: whether it is a Parameter, which is read where it is used
     is_parameter: bool = False
+    #: whether it is an array or scalar of NumPy's that is known only at run time
+    is_array: bool = False
+    #: whether it changes, and all names and elements that are this very object see that
+    is_aliased: bool = False
     #: whether it is an iterator, of which every element comes once
     is_iterator: bool = False
+    #: why compiled code cannot change it: somebody who is not known here may hold it, too
+    locked: str = ""
     #: whether it was marked with `mutable`
     marked: bool = False
     #: why it is not known here what it holds, where paths disagree about that
@@ -48,3 +56,11 @@ class Abstract:
         """Raises if what it holds is not known here."""
         if self.broken is not None:
             raise self.broken.again(None, "")
+
+
+_OBJECT = Abstract()
+
+
+def abstract(x: Any) -> Abstract:
+    """What answers for a value: itself, or for an object of Python's one that answers as most kinds do."""
+    return x if isinstance(x, Abstract) else _OBJECT

@@ -323,8 +323,31 @@ def copies(x):
     return len(a), len(b), len(b[1]), len(c[1]), d, e, o.n, copy.copy(x), copy.deepcopy(x)
 
 
+@ms.jit_class
+class Pair:
+    def __init__(self, items):
+        self.items = items
+
+    def __copy__(self):
+        return Pair([1, 2])
+
+
+class _OfSign(type):
+    def __instancecheck__(cls, x):
+        return x.sum() > 0.0
+
+
+class Positive(metaclass=_OfSign):
+    pass
+
+
 LIBRARY = {
-    "copies": copies, "wraps": lambda x: (scaled(x), scaled(x, k=4.0), scaled.__name__),
+    "copies": copies, "deep copy without `__copy__`": lambda x: copy.deepcopy(Pair([x, 7])).items[1] * x,
+    "metaclass that looks at a Tensor": lambda x: (
+        isinstance(x, Positive) * x, isinstance(-x, Positive) * x, isinstance(-x, (Positive, int)),
+        isinstance(3, (int, Positive)),
+    ),
+    "wraps": lambda x: (scaled(x), scaled(x, k=4.0), scaled.__name__),
     "iter": lambda x: (lambda it: (next(it), next(it), next(it, 5)))(iter([x, 2])),
     "chain": lambda x: [v * 2.0 for v in itertools.chain([x], (x + 1.0,))],
     "from_iterable": lambda x: [v * 2.0 for v in itertools.chain.from_iterable([[x], [x + 1.0]])],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import io
 
 import numpy as np
@@ -371,3 +372,41 @@ def test_compiled_code_has_no_frames_to_look_at():
 
     with pytest.raises(ms.UnsupportedCallError, match=r"stack\(\)"):
         f(ms.Tensor(3.0))
+
+
+@pytest.mark.parametrize("make", [list, set])
+def test_a_method_of_a_container_of_compiled_code_cannot_be_called_at_run_time(make):
+    @ms.jit
+    def f(x):
+        made = make([1, 2])
+        ms.py_call(getattr(made, "append" if make is list else "add"), 3)
+        return x * len(made)
+
+    with pytest.raises(ms.UnsupportedCallError, match="py_call cannot call a method object"):
+        f(ms.Tensor(2.0))
+
+
+def _grown(made):
+    made.add(len(made)) if isinstance(made, set) else made.append(len(made))
+    return len(made)
+
+
+@dataclasses.dataclass(frozen=True)
+class Holder:
+    items: list
+
+
+MADE = {
+    "a set": lambda x: ms.py_call(_grown, {10, 11}, out=int) * x,
+    "a list": lambda x: ms.py_call(_grown, [10, 11], out=int) * x,
+    "a list in a tuple": lambda x: ms.py_call(lambda t: _grown(t[0]), ([10, 11], 3), out=int) * x,
+    "a set in a dict": lambda x: ms.py_call(lambda d: _grown(d["a"]), {"a": {10, 11}}, out=int) * x,
+    "a list in a frozen dataclass": lambda x: ms.py_call(lambda h: _grown(h.items), Holder([10, 11]), out=int) * x,
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_host_function_gets_at_each_call_what_compiled_code_has_made(name):
+    f, x = MADE[name], ms.Tensor(2.0)
+    compiled = ms.jit(f)
+    assert [compiled(x).item() for _ in range(3)] == [f(x).item() for _ in range(3)]

@@ -145,7 +145,7 @@ return (
     "callable": """
 return (
     callable(lambda: 0), callable(3), callable(x), callable(int), callable('a'.upper),
-    callable(x.sum)
+    callable(x.sum), callable(x.asnumpy().sum)
 )
 """,
     "hasattr": """

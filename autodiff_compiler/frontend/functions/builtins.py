@@ -16,29 +16,27 @@ from ...runtime.mutable import mutable, plain
 from ..effects.commits import emit_commit
 from ..effects.effects import EffectContext
 from ..variables import comparison, operators, requirements
-from ..variables.arithmetic import BINARY, SLOT, kind_of_number, lifted_number, number_divmod
+from ..variables.arithmetic import BINARY, SLOT, kind_of_number, lifted_number, number_binary
 from ..variables.assignment import set_item
 from ..variables.base import class_name, variable_of
 from ..variables.calls import call
-from ..variables.comparison import COMPARE
+from ..variables.comparison import COMPARE, first_that
 from ..variables.containers import in_place
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Closure
 from ..variables.iteration import Forced, RangeOf, iteration_of
 from ..variables.precision import whole
 from ..variables.rules import intrinsic
-from ..variables.search import first_that
 from ..variables.structure import elements, is_static, map_leaves
 from ..variables.text import Operands, text
 from ..variables.truth_values import negate, truth
 from ..variables.values import (
     LocalDict,
     LocalList,
-    LocalObject,
     LocalSet,
     SymScalar,
     TensorVar,
-    Text,
+    class_of,
     describe,
     is_dynamic,
     is_marked,
@@ -96,7 +94,7 @@ def _mutable(ctx: EffectContext, input_data: Any, dynamic_len: Any = False) -> A
     if is_marked(input_data) and not dynamic_len:
         return input_data
     known = elements(input_data) is None and is_static(input_data)
-    if dynamic_len or known or type(input_data) is LocalObject:
+    if dynamic_len or known:
         mutable(input_data, dynamic_len)  # which refuses what it refuses everywhere
 
     def leaf(x: Any) -> Any:
@@ -104,9 +102,9 @@ def _mutable(ctx: EffectContext, input_data: Any, dynamic_len: Any = False) -> A
         return SymScalar(lifted_number(x, kind, current()), kind) if kind is not None else x
 
     found = map_leaves(leaf, input_data)
-    if type(found) in (LocalList, list):
+    if class_of(found) is list:
         return LocalList(found, marked=True)
-    if type(found) in (LocalDict, dict):
+    if class_of(found) is dict:
         return LocalDict(found, marked=True)
     return found if elements(found) is None else mutable(found)
 
@@ -180,7 +178,7 @@ def _pow(ctx: EffectContext, base: Any, exp: Any, mod: Any = None) -> Any:
 @intrinsic(divmod)
 def _divmod(ctx: EffectContext, x: Any, y: Any) -> Any:
     if kind_of_number(x) and kind_of_number(y) and (is_dynamic(x) or is_dynamic(y)):
-        return number_divmod(ctx, x, y)
+        return number_binary(ctx, "FloorDiv", x, y, divmod), number_binary(ctx, "Mod", x, y, None)
     return operators.binary(ctx, "FloorDiv", x, y), operators.binary(ctx, "Mod", x, y)
 
 
@@ -295,7 +293,7 @@ def _print(
     ctx: EffectContext, *args: Any, sep: Any = None, end: Any = None, file: Any = None, flush: bool = False
 ) -> None:  # fmt: skip
     for name, x in (("sep", sep), ("end", end)):
-        if not isinstance(x, str | Text | None):
+        if not issubclass(class_of(x), str | None):
             raise TypeError(f"{name} must be None or a string, not {type(x).__name__}")
         requirements.require_static(x, f"`{name}` of print()")
     streams = [name for name in ("stdout", "stderr") if file is getattr(sys, name)]

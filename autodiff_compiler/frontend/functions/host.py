@@ -21,16 +21,7 @@ from ..variables.frames import Closure
 from ..variables.interpreter import ValueContext
 from ..variables.rules import intrinsic
 from ..variables.structure import is_static, map_leaves, plain_copy
-from ..variables.values import (
-    BoundContainer,
-    LocalDict,
-    LocalList,
-    SymScalar,
-    TensorVar,
-    describe,
-    is_dynamic,
-    is_tensor,
-)
+from ..variables.values import SymScalar, TensorVar, describe, is_tensor
 
 __all__ = ["HostArguments", "Listed", "emit_host_call", "expose", "native_function"]
 
@@ -45,8 +36,6 @@ class Listed(NamedTuple):
 @kind(Listed)
 class ListedVariable(Variable):
     """What ``tolist()`` will give."""
-
-    __slots__ = ()
 
     def unwrap(self, ctx: ValueContext) -> Any:
         return ctx.unwrap(self.value.tensor)
@@ -122,13 +111,7 @@ def native_function(ctx: EffectContext, fn: Any) -> Callable[..., Any]:
     """The function as Python calls it at run time."""
     if type(fn) is Closure:
         return _function_of(ctx, fn)
-    if type(fn) is BoundContainer and not isinstance(fn.owner, LocalList | LocalDict):
-        return getattr(fn.owner, fn.name)
-    if is_dynamic(fn) or type(fn) is BoundContainer or not callable(fn):
-        raise UnsupportedCallError(
-            f"py_call cannot call a {describe(fn)} in compiled code", hint="give it a function defined outside"
-        )
-    return fn
+    return variable_of(fn).host_function()
 
 
 def _function_of(ctx: EffectContext, closure: Closure) -> types.FunctionType:

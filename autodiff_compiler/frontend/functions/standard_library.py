@@ -1,4 +1,4 @@
-"""Functions of `itertools` and `copy` on containers and Tensors of compiled code.
+"""Functions of `itertools`, `copy` and `dataclasses` on containers, Tensors and objects of compiled code.
 
 Those of `itertools` hand elements on without looking at them, so Python's own run on abstract values; functions they
 are given are compiled, element after element, when the iterator is made.
@@ -7,22 +7,23 @@ are given are compiled, element after element, when the iterator is made.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import StaticValueError, UnsupportedCallError
-from ...ir.primitive import Effect, trace
-from ...ir.walk import ops_of
 from ..effects.effects import EffectContext
 from ..variables import operators, requirements, truth_values
 from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.elements import iterate_live
-from ..variables.iteration import Iteration
 from ..variables.iterators import live, wrapped
+from ..variables.kinds import class_in_program
+from ..variables.purity import compiled
 from ..variables.rules import intrinsic
 from ..variables.structure import elements
+from ..variables.values import LocalDict, LocalList, is_dynamic
 
 __all__: list[str] = []
 
@@ -35,7 +36,7 @@ def _every(ctx: EffectContext, x: Any) -> Iterator[Any]:
 
 
 def _runs_code(*xs: Any) -> bool:
-    return any(isinstance(x, Iteration) and x.runs_code() for x in xs)
+    return any(variable_of(x).runs_code() for x in xs)
 
 
 #: What asks for an element when it is asked for one; the others do so at once.
@@ -81,7 +82,7 @@ if hasattr(itertools, "batched"):
 
 @intrinsic(itertools.chain.from_iterable)
 def _chain_from(ctx: EffectContext, xs: Any) -> Any:
-    made = live if _runs_code(xs) or (not isinstance(xs, Iteration) and _runs_code(*(elements(xs) or ()))) else wrapped
+    made = live if _runs_code(xs, *(elements(xs) or ())) else wrapped
     return made(itertools.chain.from_iterable(_every(ctx, x) for x in _every(ctx, xs)))
 
 
@@ -126,16 +127,12 @@ def _decided(ctx: EffectContext, x: Any, what: str) -> bool:
 
 def _at_once(ctx: EffectContext, name: str, make: Callable[[], Any]) -> Any:
     """An iterator whose elements are computed now, which nobody notices if that has no effects."""
-    block, before = trace.builder.block, len(trace.builder.block.ops)
-    with ctx.effects.region() as region:
-        found = list(make())
-    emitted = block.ops[before:]
-    inner = [op for outer in emitted for b in outer.blocks for op in ops_of(b)]
-    if region.saved or any(op.defn.effect >= Effect.WRITE for op in (*emitted, *inner)):
+    part = compiled(ctx, lambda: list(make()))
+    if part.changes:
         raise UnsupportedCallError(
             f"itertools.{name} calls a function that has effects", hint="write it as a loop, in which they have a place"
         )
-    return wrapped(iter(found))
+    return wrapped(iter(part.value))
 
 
 def _filtering(function: Any) -> None:
@@ -194,3 +191,74 @@ def _deepcopy(ctx: EffectContext, x: Any) -> Any:
         return made[id(x)]
 
     return go(x)
+
+
+# ---------------------------------------------------------------------------------------------------- dataclasses
+def _fields_of(ctx: EffectContext, x: Any) -> tuple[Any, ...]:
+    """The fields of a dataclass or of an object of one; TypeError if it is none."""
+    cls = x if isinstance(x, type) else class_in_program(ctx, x)
+    ctx.outside.class_attribute(cls, "__dataclass_fields__")
+    return dataclasses.fields(cls)
+
+
+def _is_record(ctx: EffectContext, x: Any) -> bool:
+    return not isinstance(x, type) and dataclasses.is_dataclass(class_in_program(ctx, x))
+
+
+@intrinsic(dataclasses.fields)
+def _fields(ctx: EffectContext, class_or_instance: Any) -> Any:
+    return _fields_of(ctx, class_or_instance)
+
+
+@intrinsic(dataclasses.is_dataclass)
+def _is_dataclass(ctx: EffectContext, obj: Any) -> bool:
+    cls = obj if isinstance(obj, type) else class_in_program(ctx, obj)
+    ctx.outside.class_attribute(cls, "__dataclass_fields__")
+    return dataclasses.is_dataclass(cls)
+
+
+def _required(ctx: EffectContext, obj: Any, function: str) -> None:
+    if not _is_record(ctx, obj):
+        raise TypeError(f"{function}() should be called on dataclass instances")
+
+
+@intrinsic(dataclasses.asdict)
+def _asdict(ctx: EffectContext, obj: Any, *, dict_factory: Any = dict) -> Any:
+    _required(ctx, obj, "asdict")
+
+    def record(pairs: list[tuple[str, Any]]) -> Any:
+        return LocalDict(pairs) if dict_factory is dict else call(ctx, dict_factory, [LocalList(pairs)], {})
+
+    return _inside(ctx, obj, record)
+
+
+@intrinsic(dataclasses.astuple)
+def _astuple(ctx: EffectContext, obj: Any, *, tuple_factory: Any = tuple) -> Any:
+    _required(ctx, obj, "astuple")
+
+    def record(pairs: list[tuple[str, Any]]) -> Any:
+        items = [value for _, value in pairs]
+        return tuple(items) if tuple_factory is tuple else call(ctx, tuple_factory, [LocalList(items)], {})
+
+    return _inside(ctx, obj, record)
+
+
+def _inside(ctx: EffectContext, x: Any, record: Any) -> Any:
+    """A copy of x, in which `record` makes something of the fields of each dataclass."""
+    if not is_dynamic(x) and _is_record(ctx, x):
+        names = [f.name for f in _fields_of(ctx, x)]
+        return record([(n, _inside(ctx, operators.attribute(ctx, x, n), record)) for n in names])
+    made = variable_of(x).with_items(ctx, lambda item: _inside(ctx, item, record))
+    return call(ctx, copy.deepcopy, [x], {}) if made is NotImplemented else made
+
+
+@intrinsic(dataclasses.replace)
+def _replace(ctx: EffectContext, obj: Any, /, **changes: Any) -> Any:
+    _required(ctx, obj, "replace")
+    for f in _fields_of(ctx, obj):
+        if not f.init:
+            if f.name in changes:
+                raise ValueError(f"field {f.name} is declared with init=False, it cannot be specified with replace()")
+        elif f.name not in changes:
+            changes[f.name] = operators.attribute(ctx, obj, f.name)
+    return call(ctx, class_in_program(ctx, obj), [], changes)

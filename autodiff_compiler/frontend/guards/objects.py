@@ -21,6 +21,7 @@ __all__ = [
     "definer",
     "is_changeable",
     "is_ours",
+    "is_watched",
     "is_written",
     "module_name",
     "own_attributes",
@@ -132,6 +133,11 @@ def peek(x: Any, name: str) -> Any:
 def definer(cls: type, name: str) -> type:
     """The class of the MRO that defines a name."""
     return next(c for c in cls.__mro__ if name in c.__dict__)
+
+
+def is_watched(cls: type) -> bool:
+    """Whether the epoch moves when an attribute of an object of a class is set: a Cell or of a `jit_class` class."""
+    return hasattr(cls, "__graph_state__")
 
 
 def same_static(a: Any, b: Any) -> bool:

@@ -13,7 +13,7 @@ from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError
 from ..effects.after_forward import note_name
 from ..guards.objects import UNBOUND
 from ..syntax.unsupported_syntax import complex_literal
-from ..variables import comparison, operators, requirements, tensors, truth_values
+from ..variables import comparison, operators, requirements, truth_values
 from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.elements import iterate_live, iterate_static
@@ -21,7 +21,7 @@ from ..variables.frames import Frame, turn
 from ..variables.structure import is_static
 from ..variables.text import concatenated, formatted
 from ..variables.truth_values import truth
-from ..variables.values import LocalDict, LocalList, LocalSet, describe, is_unbound
+from ..variables.values import BoundMethod, LocalDict, LocalList, LocalSet, describe, is_tensor, is_unbound
 from .conditions import condition_of, kept, note_branch, short_circuit, truth_at
 from .context import StatementContext, expression
 from .control import branch
@@ -235,7 +235,7 @@ def _call(ctx: StatementContext, node: Any) -> Any:
 def _arguments(node: Any, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     """The nodes of a method's object and of the arguments of a call, and their values."""
     found = []
-    if type(fn) is tensors.TensorMethod and isinstance(node.func, gast.Attribute):
+    if type(fn) is BoundMethod and is_tensor(fn.owner) and isinstance(node.func, gast.Attribute):
         found.append((node.func.value, fn.owner))
     if not any(isinstance(a, gast.Starred) for a in node.args):
         found += zip(node.args, args, strict=True)

@@ -14,7 +14,7 @@ from ...ir.types import TensorType, tensor
 from ...runtime.mutable import NUMBER_DTYPE, too_great
 from ...runtime.tensor import no_single
 from .interpreter import ValueContext
-from .values import NewException, SymScalar
+from .values import NewException, SymScalar, is_dynamic
 
 __all__ = [
     "BINARY",
@@ -60,11 +60,6 @@ SYMBOL = {
     "matmul": "@", "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
 }  # fmt: skip
 _WEAK = {"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow"}
-
-
-def number_divmod(ctx: ValueContext, a: Any, b: Any) -> tuple[SymScalar, SymScalar]:
-    """``divmod(a, b)`` of such numbers."""
-    return number_binary(ctx, "FloorDiv", a, b, divmod), number_binary(ctx, "Mod", a, b, None)
 
 
 def number_binary(ctx: ValueContext, op: str, a: Any, b: Any, refuses: Any = ...) -> SymScalar:
@@ -135,7 +130,7 @@ def _zero_to_a_negative_power() -> NewException:
 def _check_defined(
     ctx: ValueContext, op: str, left: tuple[Any, Value], right: tuple[Any, Value], kind: type, refuses: Any
 ) -> None:
-    """Emits the check for what Python refuses, or answers with a number of another kind; left, right: with Values."""
+    """Emits the check for operands that Python refuses; `left` and `right` are the operands with their Values."""
     (a, x), (b, y) = left, right
     if op in ("Div", "FloorDiv", "Mod") and _may(b, _is_zero):
         whole = int if kind_of_number(a) is not float and kind_of_number(b) is not float else float
@@ -160,8 +155,8 @@ def _check_defined(
 
 
 def _may(x: Any, test: Callable[[Any], bool]) -> bool:
-    """Whether a test of a number may hold, as it always may of one known only at run time."""
-    return type(x) is SymScalar or test(x)
+    """Whether a number may pass a test: one known only at run time always may."""
+    return is_dynamic(x) or test(x)
 
 
 def _is_zero(n: Any) -> bool:
@@ -189,7 +184,7 @@ def joined_number(a: type, b: type) -> type | None:
 def lifted_number(x: Any, kind: type, builder: Builder) -> Value:
     """A Python number as a 0-d Value of the dtype that run-time numbers of `kind` have."""
     dtype = NUMBER_DTYPE[kind]
-    if type(x) is SymScalar:
+    if is_dynamic(x):
         with builder:
             return x.value if x.value.dtype is dtype else F.cast(x.value, dtype=dtype)
     if kind is int and not -(2**63) <= int(x) < 2**63:

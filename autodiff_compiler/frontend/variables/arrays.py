@@ -1,4 +1,4 @@
-"""Arrays of NumPy: what can be done with them."""
+"""Operations on arrays and scalars of NumPy."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import from_numpy
-from ...errors import UnsupportedCallError
+from ...errors import MissingAttributeError, UnsupportedCallError, did_you_mean
+from ...ir.abstract import abstract
 from ...ir.build import Builder
 from ...ir.core import Value
+from ...ir.primitive import METHODS
 from ...ir.types import TensorType, tensor
+from ...primitives.numpy_names import bindable
 from ...runtime.tensor import NO_LENGTH
 from .arithmetic import SLOT, SYMBOL, to_number
 from .base import Results, Variable, kind, variable_of
@@ -19,31 +22,40 @@ from .comparison import compare
 from .interpreter import ValueContext
 from .leaves import ArrayLeaf, Leaf
 from .numpy_calls import (
-    ArrayMethod,
-    array_attribute,
+    OF_TYPE,
     array_binary,
+    array_call,
     array_constant,
-    array_method,
-    array_subscript,
-    array_unary,
+    cast_array,
     numpy_call,
+    unmapped,
+    without_arrays,
 )
 from .objects import ObjectVariable
-from .requirements import check_local, length_of, require_static, settled_index
+from .requirements import length_of, refuse_outside, require_static, settled_index
+from .structure import flatten
 from .text import with_spec
 from .truth_values import truth_of_one
-from .values import ArrayVar, SymScalar, TensorVar, Text, describe, is_dynamic
+from .values import ArrayVar, BoundMethod, SymScalar, TensorVar, Text, describe, is_dynamic
+
+_UNARY: dict[str, Any] = {"USub": np.negative, "UAdd": np.positive, "Invert": np.invert}
+#: Methods of arrays that are functions of NumPy with the array as first argument.
+_METHODS = {
+    "sum", "mean", "prod", "min", "max", "any", "all", "std", "var", "ptp", "argmin", "argmax", "cumsum", "cumprod",
+    "ravel", "squeeze", "swapaxes", "clip", "round", "dot", "take", "repeat", "trace", "diagonal", "argsort",
+    "searchsorted", "copy",
+}  # fmt: skip
+_OWN_METHODS = {"reshape", "transpose", "flatten", "astype", "item"}
 
 
 @kind(ArrayVar)
 class ArrayVariable(Variable):
     """An array or NumPy scalar known by its type."""
 
-    __slots__ = ()
     precedence = 3
 
     def unary(self, ctx: ValueContext, op: str) -> Any:
-        return array_unary(ctx, op, self.value)
+        return array_call(ctx, _UNARY[op], [self.value], {})
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         return array_binary(ctx, SLOT[op], a, b)
@@ -59,7 +71,7 @@ class ArrayVariable(Variable):
         return NotImplemented
 
     def contains(self, ctx: ValueContext, item: Any) -> Any:
-        return array_method(ctx, ArrayMethod("any", compare(ctx, "Eq", self.value, item)), [], {}).value
+        return array_call(ctx, np.any, [compare(ctx, "Eq", self.value, item)], {}).value
 
     def unwrap(self, ctx: ValueContext) -> Any:
         return self.value.value
@@ -99,25 +111,55 @@ class ArrayVariable(Variable):
         return truth_of_one(ctx.unwrap(self.value))
 
     def getattr(self, ctx: ValueContext, name: str) -> Any:
-        return array_attribute(ctx, self.value, name)
+        array = self.value
+        if name == "dtype":
+            return array.type.dtype.numpy
+        if name in OF_TYPE:
+            return OF_TYPE[name](array.type)
+        if name == "T":
+            return array_call(ctx, np.transpose, [array], {})
+        if name == "real":
+            return array
+        if name in _METHODS | _OWN_METHODS:
+            return BoundMethod(array, name)
+        if hasattr(array.kind, name):
+            raise UnsupportedCallError(
+                f"'{name}' of an array cannot be used in compiled code: its elements are known only at run time",
+                code="AC1801",
+                hint="use a function that stands for an op, or ms.py_call",
+            )
+        raise MissingAttributeError(f"ndarray has no attribute '{name}'", hint=did_you_mean(name, dir(array.kind)))
 
     def getitem(self, ctx: ValueContext, index: Any) -> Any:
-        return array_subscript(ctx, self.value, settled_index(ctx, index))
+        index = settled_index(ctx, index)
+        parts = index if isinstance(index, tuple) else (index,)
+        if any(abstract(p).is_array and p.type.dtype.is_bool for p in parts):
+            raise UnsupportedCallError(
+                "an array indexed by a mask has a size that depends on data", code="AC1801", hint="use np.where"
+            )
+        found = ctx.native(METHODS["__getitem__"], [TensorVar(self.value.value), without_arrays(ctx, index)])
+        whole = found.type.shape != () or any(p is Ellipsis for p in parts)
+        return ArrayVar(found.value, np.ndarray if whole else np.generic)
 
     def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
         raise AttributeError(f"'Tensor' object has no attribute '{name}'")
 
+    def check_local(self, ctx: ValueContext) -> None:
+        raise UnsupportedCallError(
+            "an array cannot be written to in compiled code", code="AC1801", hint="assign to elements of a Tensor"
+        )
+
     def setitem(self, ctx: ValueContext, index: Any, value: Any) -> None:
-        check_local(ctx, self.value)  # raises
+        self.check_local(ctx)
 
     def delitem(self, ctx: ValueContext, index: Any) -> None:
-        check_local(ctx, self.value)  # raises
+        self.check_local(ctx)
 
     def length(self, ctx: ValueContext) -> Any:
         return length_of(self.value, NO_LENGTH)
 
     def absolute(self, ctx: ValueContext) -> Any:
-        return array_unary(ctx, "abs", self.value)
+        return array_call(ctx, np.absolute, [self.value], {})
 
     def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
         return SymScalar(self.truth(ctx), bool) if kind is bool else to_number(ctx, self.value, kind)
@@ -137,7 +179,7 @@ class ArrayVariable(Variable):
         return ArrayVar(self.value.value, self.value.kind)
 
     def iterate(self, ctx: ValueContext) -> Iterable[Any]:
-        return [array_subscript(ctx, self.value, i) for i in range(length_of(self.value))]
+        return [self.getitem(ctx, i) for i in range(length_of(self.value))]
 
     def result(self, out: Results) -> Any:
         return out.array(self.value)
@@ -149,6 +191,27 @@ class ArrayVariable(Variable):
         value: Value = self.value.value
         return value
 
+    def call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        x, given = self.value, list(args)
+        if name == "item" and not args:
+            return to_number(ctx, x, None)
+        if name == "astype" and len(args) == 1 and not kwargs:
+            return cast_array(x, args[0])
+        if name in ("item", "astype"):
+            raise UnsupportedCallError(
+                f"{name}() of an array takes one argument at most in compiled code", code="AC1801"
+            )
+        if name == "flatten" and not (args or kwargs):
+            return array_call(ctx, np.ravel, [x], {})
+        if name in ("reshape", "transpose"):
+            given = [args[0] if len(args) == 1 else tuple(args)] if args else []
+        function = getattr(np, name)
+        if not bindable(function, [x, *given], kwargs):
+            raise unmapped(function, kwargs)
+        if any(map(is_dynamic, flatten((tuple(given), tuple(kwargs.values()))))):
+            return numpy_call(ctx, function, [x, *given], kwargs)
+        return array_call(ctx, function, [x, *given], kwargs)
+
     def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         array = self.value
         name = "ndarray" if array.kind is np.ndarray else array.type.dtype.numpy.name
@@ -159,7 +222,6 @@ class ArrayVariable(Variable):
 class KnownArray(ObjectVariable):
     """An array known while compiling."""
 
-    __slots__ = ()
     #: as in `ArrayVar.kind`
     array_kind: type = np.ndarray
     precedence = 3
@@ -184,6 +246,11 @@ class KnownArray(ObjectVariable):
         require_static(index, f"an index into a {describe(owner)}")
         return ctx.outside.item(owner, index, owner[index])
 
+    def check_local(self, ctx: ValueContext) -> None:
+        if self.array_kind is np.ndarray:
+            refuse_outside(ctx, self.value)
+        super().check_local(ctx)
+
     def iterate(self, ctx: ValueContext) -> Iterable[Any]:
         x = self.value
         if type(x) is not np.ndarray or x.dtype.hasobject:
@@ -207,7 +274,6 @@ class KnownArray(ObjectVariable):
 class KnownScalar(KnownArray):
     """A NumPy scalar known while compiling."""
 
-    __slots__ = ()
     array_kind = np.generic
 
     def result(self, out: Results) -> Any:
@@ -215,13 +281,3 @@ class KnownScalar(KnownArray):
 
     def beside_tensor(self, ctx: ValueContext) -> Any:
         return self.value.item()
-
-
-@kind(ArrayMethod)
-class ArrayMethodVariable(ObjectVariable):
-    """A method of an array, bound."""
-
-    __slots__ = ()
-
-    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return array_method(ctx, self.value, args, kwargs)

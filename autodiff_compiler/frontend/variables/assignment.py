@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
 from types import FunctionType
 from typing import Any
 
@@ -12,19 +11,17 @@ from ...ir.build import current
 from ...ir.primitive import F
 from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
-from ...runtime.records import record_fields
-from ..guards.objects import class_attribute, definer, is_ours, is_written
+from ..guards.objects import class_attribute, definer, is_ours
 from . import cells
 from .arithmetic import kind_of_number
 from .base import variable_of
-from .classes import is_jit_class
 from .interpreter import ValueContext
 from .operators import attribute
 from .precision import whole
-from .requirements import is_generated
-from .values import StateVar, SymScalar, TensorVar, describe
+from .requirements import is_jit_class
+from .values import StateVar, TensorVar, describe, is_dynamic
 
-__all__ = ["assign_state", "set_attribute", "set_attribute_of_object", "set_generic", "set_item"]
+__all__ = ["assign_state", "set_attribute", "set_generic", "set_item"]
 
 
 def set_item(ctx: ValueContext, owner: Any, index: Any, value: Any) -> None:
@@ -35,29 +32,6 @@ def set_item(ctx: ValueContext, owner: Any, index: Any, value: Any) -> None:
 def set_attribute(ctx: ValueContext, owner: Any, name: str, value: Any) -> None:
     """``owner.name = value``: a Parameter of a Cell is assigned, a property is set by its function."""
     variable_of(viewed(owner)).setattr(ctx, name, value)
-
-
-def _is_frozen(owner: Any, name: str) -> bool:
-    """Whether the `__setattr__` that `dataclasses` made refuses the assignment of an attribute."""
-    setter: Any = class_attribute(type(owner), "__setattr__")
-    fields = record_fields(owner)
-    if fields is None or not isinstance(setter, FunctionType):
-        return False
-    made = is_generated(owner, setter) or is_ours(setter)
-    return made and (name in fields or "__dataclass_params__" in vars(type(owner)))
-
-
-def set_attribute_of_object(ctx: ValueContext, owner: Any, name: str, value: Any) -> None:
-    """``owner.name = value`` of an object from outside, or of a Cell."""
-    cls = type(owner)
-    if _is_frozen(owner, name):
-        raise FrozenInstanceError(f"cannot assign to field {name!r}")
-    setter = class_attribute(cls, "__setattr__")
-    if is_written(setter) and not hasattr(cls, "__graph_state__") and not isinstance(owner, type):
-        ctx.outside.class_attribute(cls, "__setattr__")
-        ctx.call_python(setter, [owner, name, value], {}, (definer(cls, "__setattr__"), owner))
-        return
-    set_generic(ctx, owner, name, value)
 
 
 def set_generic(ctx: ValueContext, owner: Any, name: str, value: Any) -> None:
@@ -73,7 +47,8 @@ def set_generic(ctx: ValueContext, owner: Any, name: str, value: Any) -> None:
         return
     assigned = isinstance(getattr(owner, name, None), Parameter)
     assigned = assigned and not is_jit_class(cls) and is_ours(class_attribute(cls, "__setattr__"))
-    if assigned and not (value is None or type(value) is StateVar or ctx.effects.attributes.is_written(owner, name)):
+    replaced = value is None or isinstance(variable_of(value).identity(), Parameter)
+    if assigned and not (replaced or ctx.effects.attributes.is_written(owner, name)):
         assign_state(ctx, attribute(ctx, owner, name), value)
     else:
         ctx.effects.attributes.write(owner, name, value)
@@ -88,10 +63,11 @@ def assign_state(ctx: ValueContext, state: StateVar | TensorVar, value: Any) -> 
         raise ArgumentError(f"cannot assign a {describe(value)} to {state!r}")
     if promote(held.dtype, given) is not held.dtype:
         raise DTypeError(f"{state!r} cannot be assigned {given.name}", hint="cast the value first")
-    if type(new) is SymScalar:
-        new = F.broadcast_to(F.cast(new.value, dtype=held.dtype), shape=held.shape)
-    elif kind:
-        new = current().const(new, held)
+    if kind:
+        if is_dynamic(new):
+            new = F.broadcast_to(F.cast(new.value, dtype=held.dtype), shape=held.shape)
+        else:
+            new = current().const(new, held)
     if new.shape != held.shape:
         raise ShapeError(f"{state!r} cannot be assigned a value of shape {list(new.shape)}")
     new = new if new.type is held else F.cast(new, dtype=held.dtype)

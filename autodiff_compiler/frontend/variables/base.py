@@ -1,11 +1,11 @@
-"""Kinds of values: for each a class that says what can be done with a value of that kind."""
+"""The operations on values of compiled code: a `Variable` for each kind of values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from ...errors import SideEffectError, StaticValueError, UnsupportedSyntaxError
+from ...errors import SideEffectError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.types import TensorType
@@ -23,7 +23,7 @@ Recipe = Callable[[Sequence[Any]], Any]
 
 
 class Results(Protocol):
-    """What makes the structure of what leaves a call (see `effects.results`): one method for each kind of leaf."""
+    """Makes the structure of a call's results (see `effects.results`): one method for each kind of leaf."""
 
     def tensor(self, x: Any) -> Any: ...
     def parameter(self, x: Any) -> Any: ...
@@ -35,16 +35,15 @@ class Results(Protocol):
 
 
 class Variable:
-    """A value of compiled code, seen as what can be done with it.  A kind refuses the verbs that it does not define.
+    """The operations on a value of compiled code, its verbs.  A kind refuses those that it does not define.
 
-    Of two operands the one of higher `precedence` says what an operator means, the left one of equals; where the left
-    one `goes_first`, always that.
+    Of two operands the one of higher `precedence` says what an operator means, the left one of equals; a left one that
+    `goes_first` always does.
     """
 
-    __slots__ = ("value",)
     precedence: ClassVar[float] = 0
     goes_first: ClassVar[bool] = False
-    #: whether it stands for an object that compiled code made, of which no other class need be noticed
+    #: whether compiled code made the object, so that no guard on its class is needed
     made_here: ClassVar[bool] = True
 
     def __init__(self, value: Any) -> None:
@@ -104,7 +103,7 @@ class Variable:
         return lambda arrays: self.of_array(arrays[n], tensors)
 
     def of_array(self, array: Any, tensors: bool) -> Any:
-        """The same of the array of its only Value."""
+        """The copy that a host function gets, made of the array of its only Value."""
         raise NotImplementedError
 
     def is_own(self, start: int) -> bool:
@@ -160,6 +159,10 @@ class Variable:
         """``x[index] = value``."""
         raise TypeError(f"'{self.python_class().__name__}' object does not support item assignment")
 
+    def check_local(self, ctx: ValueContext) -> None:
+        """Refuses to change a container that compiled code has not made, and does not stand for one from outside."""
+        raise TypeError(f"'{self.python_class().__name__}' object does not support item assignment")
+
     def delitem(self, ctx: ValueContext, index: Any) -> None:
         """``del x[index]``."""
         raise TypeError(NO_DELETION.format(self.python_class().__name__))
@@ -212,8 +215,12 @@ class Variable:
     def iteration(self, ctx: ValueContext) -> Any:
         """What a `for` goes over (an `Iteration`); None: the elements that `iterate` gives."""
 
+    def runs_code(self) -> bool:
+        """Whether the user's code runs when it is asked for an element."""
+        return False
+
     def live(self, ctx: ValueContext) -> Iterator[Any]:
-        """The elements, one after the other, as Python's iterators see them where the value changes meanwhile."""
+        """The elements one after the other, as Python's iterators give them while the value changes."""
         usable(self.value)
         return iter(self.iterate(ctx))
 
@@ -224,6 +231,15 @@ class Variable:
     def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """``x(*args, **kwargs)``."""
         raise TypeError(f"'{self.python_class().__name__}' object is not callable")
+
+    def call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """``x.name(*args, **kwargs)`` of a method that is a `BoundMethod`."""
+        raise NotImplementedError
+
+    def host_function(self) -> Callable[..., Any]:
+        """The function that Python calls for it at run time."""
+        what = f"py_call cannot call a {describe(self.value)} in compiled code"
+        raise UnsupportedCallError(what, hint="give it a function defined outside")
 
     def result(self, out: Results) -> Any:
         """What stands for it in the structure that a call returns or writes back."""
@@ -255,7 +271,7 @@ _V = TypeVar("_V", bound=type[Variable])
 
 
 def kind(*classes: type) -> Callable[[_V], _V]:
-    """Registers what is done with values of these classes, and of the user's that inherit from them."""
+    """Registers the `Variable` of values of these classes, and of the user's classes that inherit from them."""
 
     def register(variable: _V) -> _V:
         _KINDS.update(dict.fromkeys(classes, variable))
@@ -270,7 +286,7 @@ def class_name(x: Any) -> str:
 
 
 def variable_of(x: Any) -> Variable:
-    """A value as what can be done with it."""
+    """The operations on a value."""
     found = _KINDS.get(type(x))
     if found is None:
         found = next(_KINDS[cls] for cls in type(x).__mro__ if cls in _KINDS)

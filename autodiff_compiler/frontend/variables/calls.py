@@ -8,11 +8,13 @@ import functools
 import inspect
 import operator
 import types
+from collections.abc import Callable
 from typing import Any
 
 from ...config import check_device
 from ...dtypes import DType, dtype_of, float64
 from ...errors import StaticValueError, UnsupportedCallError
+from ...ir.abstract import abstract
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import F
@@ -20,21 +22,20 @@ from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.parameter import Parameter
 from ...runtime.records import is_named_tuple, is_named_tuple_class
 from ...runtime.tensor import NO_LIST_OF_TENSORS, Tensor
-from ..guards.objects import class_attribute, is_ours, type_of
+from ..guards.objects import class_attribute, is_ours, is_watched, type_of
 from . import cells, foreign
 from .arithmetic import kind_of_number
 from .base import Recipe, kind, variable_of
-from .classes import is_jit_class, made
+from .classes import made
 from .elements import iterate_static
 from .frames import Closure
 from .interpreter import ValueContext
 from .objects import ObjectVariable, made_by_compiled_code
 from .operators import attribute, subscript
-from .queries import answer
-from .requirements import require_static
+from .requirements import is_jit_class, require_static
 from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves
-from .values import ArrayVar, LocalDict, NewException, SymScalar, TensorVar, class_of, is_dynamic, is_tensor
+from .values import BoundMethod, LocalDict, NewException, TensorVar, class_of, is_dynamic, is_tensor
 
 __all__ = ["call", "plain_class", "refuse_class"]
 
@@ -48,7 +49,6 @@ def call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) ->
 class ClosureVariable(ObjectVariable):
     """A function that compiled code defined."""
 
-    __slots__ = ()
     made_here = True
 
     def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -58,11 +58,28 @@ class ClosureVariable(ObjectVariable):
         raise made_by_compiled_code(self.value)
 
 
+@kind(BoundMethod)
+class BoundMethodVariable(ObjectVariable):
+    """A method of a Tensor, array or container of compiled code, bound."""
+
+    made_here = True
+
+    def callable(self, ctx: ValueContext) -> bool:
+        return True
+
+    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return variable_of(self.value.owner).call_method(ctx, self.value.name, args, kwargs)
+
+    def host_function(self) -> Callable[..., Any]:
+        method = self.value
+        if variable_of(method.owner).made_here:
+            return super().host_function()
+        return getattr(method.owner, method.name)
+
+
 @kind(types.FunctionType)
 class FunctionVariable(ObjectVariable):
     """A function written in Python."""
-
-    __slots__ = ()
 
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value
@@ -78,8 +95,6 @@ class FunctionVariable(ObjectVariable):
 class MethodVariable(ObjectVariable):
     """A method, bound."""
 
-    __slots__ = ()
-
     def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if cells.which_changes(ctx, self.value):
             return cells.change(ctx, self.value, args, kwargs)
@@ -93,8 +108,6 @@ class MethodVariable(ObjectVariable):
 class WrapperVariable(ObjectVariable):
     """A method that C defines for a slot, bound."""
 
-    __slots__ = ()
-
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         generic = {"__getattribute__": object.__getattribute__, "__setattr__": object.__setattr__}
         if self.value.__name__ in generic:
@@ -105,8 +118,6 @@ class WrapperVariable(ObjectVariable):
 @kind(functools.partial)
 class PartialVariable(ObjectVariable):
     """A function with arguments bound."""
-
-    __slots__ = ()
 
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value
@@ -123,34 +134,55 @@ class PartialVariable(ObjectVariable):
 class ClassVariable(ObjectVariable):
     """A class."""
 
-    __slots__ = ()
-
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _construct(ctx, self.value, args, kwargs)
+        cls: Any = self.value
+        if issubclass(cls, Tensor):
+            return _make_tensor(ctx, cls, args, kwargs)
+        if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
+            return made(ctx, cls, args, kwargs)
+        if is_watched(cls) and not is_jit_class(cls):
+            return cells.made(ctx, cls, args, kwargs)
+        plain = cls is functools.partial or cls.__module__ == "contextlib"
+        if plain or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+            if not plain and len(args) + len(kwargs) < len(cls._fields):  # some are left to the defaults
+                ctx.outside.function(cls.__new__)
+            return cls(*args, **kwargs)
+        if dataclasses.is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen:  # noqa: B009  (not in typeshed)
+            return _record(ctx, cls, args, kwargs)
+        if issubclass(cls, enum.Enum):
+            return cls(*require_static(args, f"the value of a {cls.__name__}"))
+        if issubclass(cls, BaseException):
+            return NewException(cls, tuple(args), kwargs)
+        if not is_ours(cls) and class_attribute(cls, "__graph_call__") is not None:  # an operator that the user defines
+            return foreign.at_compile_time(ctx, cls, args, kwargs)
+        if not is_ours(cls) and cls is not type and foreign.is_pure(cls):
+            return foreign.foreign_call(ctx, cls, args, kwargs)
+        if is_ours(cls) or cls is type:
+            for x in flatten((args, tuple(kwargs.values()))):
+                require_static(x, f"an argument of {cls.__name__}")
+            return cls(*args, **kwargs)
+        raise plain_class(cls.__name__)
 
 
 @kind(operator.attrgetter, operator.itemgetter, operator.methodcaller)
 class OperatorVariable(ObjectVariable):
     """A function that `operator` makes."""
 
-    __slots__ = ()
-
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _operator_object(ctx, self.value, *args)
-
-
-def _operator_object(ctx: ValueContext, fn: Any, x: Any) -> Any:
-    """``attrgetter("a.b")(x)``, ``itemgetter(0)(x)``, ``methodcaller("m", 1)(x)``."""
-    made, given = fn.__reduce__()
-    if isinstance(fn, operator.methodcaller):
-        if isinstance(made, functools.partial):  # with keywords: partial(methodcaller, name, **keywords)
-            return call(ctx, attribute(ctx, x, made.args[0]), list(given), made.keywords)
-        return call(ctx, attribute(ctx, x, given[0]), list(given[1:]), {})
-    if isinstance(fn, operator.itemgetter):
-        found = tuple(subscript(ctx, x, i) for i in given)
-    else:
-        found = tuple(functools.reduce(lambda owner, name: attribute(ctx, owner, name), g.split("."), x) for g in given)
-    return found[0] if len(found) == 1 else found
+        """``attrgetter("a.b")(x)``, ``itemgetter(0)(x)``, ``methodcaller("m", 1)(x)``."""
+        fn, (made, given) = self.value, self.value.__reduce__()
+        if len(args) != 1:
+            raise TypeError(f"{type(fn).__name__} expected 1 argument, got {len(args)}")
+        x = args[0]
+        if isinstance(fn, operator.methodcaller):
+            if isinstance(made, functools.partial):  # with keywords: partial(methodcaller, name, **keywords)
+                return call(ctx, attribute(ctx, x, made.args[0]), list(given), made.keywords)
+            return call(ctx, attribute(ctx, x, given[0]), list(given[1:]), {})
+        if isinstance(fn, operator.itemgetter):
+            found = [subscript(ctx, x, i) for i in given]
+        else:
+            found = [functools.reduce(lambda of, name: attribute(ctx, of, name), g.split("."), x) for g in given]
+        return found[0] if len(found) == 1 else tuple(found)
 
 
 # ---------------------------------------------------------------------------------------------------- methods
@@ -174,9 +206,9 @@ def _method(ctx: ValueContext, fn: types.MethodType, args: list[Any], kwargs: di
     if not isinstance(function, types.FunctionType):
         return call(ctx, function, [owner, *args], kwargs)
     if hasattr(function, "__graph_query__"):
-        return answer(ctx, fn, args, kwargs)
+        return cells.answer(ctx, fn, args, kwargs)
     if is_ours(function):
-        if getattr(type(owner), "__graph_state__", None) is None:
+        if not is_watched(type(owner)):
             return ctx.native(fn, args, kwargs)
         if function.__name__ == "__call__":
             return ctx.call_cell(owner, args, kwargs)
@@ -200,7 +232,7 @@ def _written_in(function: types.FunctionType) -> type | None:
 def _is_method_of_cell(function: types.FunctionType, owner: Any) -> bool:
     """Whether a function is a method of a Cell, called with the Cell as its first argument."""
     cls = type(owner)
-    return getattr(cls, "__graph_state__", None) is not None and any(_defines(c, function) for c in cls.__mro__)
+    return is_watched(cls) and any(_defines(c, function) for c in cls.__mro__)
 
 
 def _defines(cls: type, function: Any) -> bool:
@@ -209,35 +241,6 @@ def _defines(cls: type, function: Any) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------- classes
-def _construct(ctx: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    if issubclass(cls, Tensor):
-        return _make_tensor(ctx, cls, args, kwargs)
-    if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
-        return made(ctx, cls, args, kwargs)
-    if getattr(cls, "__graph_state__", None) is not None and not is_jit_class(cls):
-        return cells.made(ctx, cls, args, kwargs)
-    plain = cls is functools.partial or cls.__module__ == "contextlib"
-    if plain or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
-        if not plain and len(args) + len(kwargs) < len(cls._fields):  # some are left to the defaults
-            ctx.outside.function(cls.__new__)
-        return cls(*args, **kwargs)
-    if dataclasses.is_dataclass(cls) and getattr(cls, "__dataclass_params__").frozen:  # noqa: B009  (not in typeshed)
-        return _record(ctx, cls, args, kwargs)
-    if issubclass(cls, enum.Enum):
-        return cls(*require_static(args, f"the value of a {cls.__name__}"))
-    if issubclass(cls, BaseException):
-        return NewException(cls, tuple(args), kwargs)
-    if not is_ours(cls) and class_attribute(cls, "__graph_call__") is not None:  # an operator that the user defines
-        return foreign.at_compile_time(ctx, cls, args, kwargs)
-    if not is_ours(cls) and cls is not type and foreign.is_pure(cls):
-        return foreign.foreign_call(ctx, cls, args, kwargs)
-    if is_ours(cls) or cls is type:
-        for x in flatten((args, tuple(kwargs.values()))):
-            require_static(x, f"an argument of {cls.__name__}")
-        return cls(*args, **kwargs)
-    raise plain_class(cls.__name__)
-
-
 def plain_class(name: str) -> UnsupportedCallError:
     """The error for making an instance of a class of which compiled code knows nothing."""
     return UnsupportedCallError(
@@ -252,7 +255,7 @@ def _is_kind_of_class(cls: type) -> bool:
     kinds = (Tensor, enum.Enum, BaseException, functools.partial)
     record = issubclass(cls, tuple) and hasattr(cls, "_fields")
     frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
-    by_rule = is_jit_class(cls) or hasattr(cls, "__graph_state__") or hasattr(cls, "__graph_call__")
+    by_rule = is_jit_class(cls) or is_watched(cls) or hasattr(cls, "__graph_call__")
     return issubclass(cls, kinds) or record or frozen or by_rule or cls.__module__ == "contextlib"
 
 
@@ -311,13 +314,13 @@ def _make_tensor(ctx: ValueContext, cls: Any, args: list[Any], kwargs: dict[str,
 
 def _tensor_of(ctx: ValueContext, data: Any, dtype: Any) -> Any:
     """A new Tensor made of run-time values."""
-    if is_dynamic(data) and type(data) is not SymScalar:  # a Tensor's elements, as they are now
+    if is_dynamic(data) and kind_of_number(data) is None:  # a Tensor's elements, as they are now
         value = F.stop_gradient(ctx.unwrap(data))
         return TensorVar(value if dtype is None or value.dtype is dtype_of(dtype) else F.cast(value, dtype=dtype))
     leaves = list(flatten(data))
     if any(map(is_tensor, leaves)):
         raise TypeError(NO_LIST_OF_TENSORS)
-    if any(type(x) is ArrayVar for x in leaves):
+    if any(abstract(x).is_array for x in leaves):
         value = variable_of(data).to_array(ctx).value
         own = dtype_of("float32") if value.dtype is float64 else value.dtype
         wanted = own if dtype is None else dtype_of(dtype)
@@ -337,17 +340,12 @@ def _as_value(ctx: ValueContext, data: Any, dtype: DType | None) -> Value:
     """Nested lists of Tensors and numbers as one Tensor."""
     if isinstance(data, list | tuple):
         parts = [_as_value(ctx, d, dtype) for d in data]
-        return _stacked(parts)
-    if type(data) is SymScalar:
-        value = data.value
-        dtype = dtype or dtype_of("float32" if data.kind is float else NUMBER_DTYPE[data.kind])
-    elif is_dynamic(data):
-        value = ctx.unwrap(data)
+        stack: Value = F.stack(*parts, axis=-1 - parts[0].ndim)
+        return stack
+    if is_dynamic(data):
+        value = variable_of(data).to_operand(ctx)
+        dtype = dtype or _dtype_of_numbers(data)
     else:
         made = Tensor(data, dtype)
         value = current().array(made.asnumpy(), type_of(made), "tensor")
     return value if dtype is None or value.dtype is dtype else F.cast(value, dtype=dtype)
-
-
-def _stacked(parts: list[Value]) -> Value:
-    return F.stack(*parts, axis=-1 - parts[0].ndim)

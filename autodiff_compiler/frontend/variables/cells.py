@@ -1,14 +1,15 @@
-"""Cells that compiled code makes: objects of compile time, whose attributes are set while the code is compiled.
+"""Cells that compiled code makes, and questions about the parts of Cells: ``self.trainable_params()``.
 
-At run time nothing of them is left: each call computes with what they hold at that place of the program, which may be
-known at run time only.  Their `__init__` is compiled like other functions where it is the user's, and runs where it
-belongs to this package.  They have no Parameters of their own, as those would be new ones at each call.
+A Cell made by compiled code is an object of compile time, whose attributes are set while the code is compiled.
+At run time nothing of it is left: each call computes with what it holds at that place of the program, which may be
+known at run time only.  Its `__init__` is compiled like other functions where it is the user's, and runs where it
+belongs to this package.  It has no Parameters of its own, as those would be new ones at each call.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ from ...ir.build import current
 from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
 from ...runtime.tensor import Tensor, wrap
-from ..guards.objects import class_attribute, definer, is_ours
+from ..guards.objects import class_attribute, definer, is_ours, is_watched
+from .base import variable_of
 from .interpreter import ValueContext
+from .requirements import require_static
 from .structure import elements, is_static, plain_copy, with_parameters
-from .values import StateVar, describe, is_tensor
+from .values import LocalDict, LocalList, describe, is_tensor
 
-__all__ = ["change", "created", "is_made", "leaving", "made", "put", "set_item", "which_changes"]
+__all__ = ["answer", "change", "created", "is_made", "leaving", "made", "part", "put", "set_item", "which_changes"]
 
 #: Where the methods are that change a Cell, and what in these modules does not: it is compiled.
 _MODULES = ("cell", "cell_hooks", "cell_state", "containers", "one_device")
@@ -112,7 +115,7 @@ def _plain(x: Any) -> Any:
 def _parameters(x: Any) -> Iterator[Parameter]:
     if isinstance(x, Parameter):
         yield x
-    elif getattr(type(x), "__graph_state__", None) is not None:
+    elif is_watched(type(x)):
         if "_auto_prefix" in x.__dict__:  # else its `__init__` has not begun
             yield from x.__graph_state__().values()
     else:
@@ -131,8 +134,7 @@ def put(ctx: ValueContext, cell: Any, name: str, value: Any) -> None:
             code="AC1606",
             hint="create the Cell in `__init__`",
         )
-    if type(value) is StateVar:
-        value = value.source
+    value = variable_of(value).identity()
     if isinstance(value, Parameter) or is_static(value):
         setattr(cell, name, value)
     else:
@@ -152,7 +154,7 @@ def leaving(ctx: ValueContext, cell: Any) -> Any:
     """A Cell as a result: one that was made here must be the same at each call."""
     parts = [*vars(cell).values()] if is_made(ctx, cell) else []
     for part in parts:
-        if getattr(type(part), "__graph_state__", None) is not None:
+        if is_watched(type(part)):
             leaving(ctx, part)
         elif not (isinstance(part, Tensor) or is_static(part)):
             raise UnsupportedCallError(
@@ -170,3 +172,66 @@ def _check_place(ctx: ValueContext, cell: Any, what: str) -> None:
             code="AC1606",
             hint="set it where the Cell is made, or create the Cell in `__init__`",
         )
+
+
+# ---------------------------------------------------------------------------------------------------- queries
+def answer(ctx: ValueContext, method: types.MethodType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """What a `static_query` answers while compiling; the answer is guarded."""
+    owner, name = viewed(method.__self__), method.__name__
+    require_static((args, tuple(kwargs.values())), f"an argument of {name}()")
+
+    def ask() -> Any:
+        found = method.__func__(owner, *args, **kwargs)
+        return found if isinstance(found, Mapping) else list(found)
+
+    found = ask()
+    what = f"{name}() of {type(owner).__name__}"
+
+    def fetch(kept: Any = found) -> Any:  # while it is kept, no other object gets an id that stands in it
+        return _identities(ask())
+
+    ctx.outside.guard(("query", id(owner), name, repr((args, kwargs))), what, fetch, _identities(found), watched=True)
+    return _abstract(ctx, found)
+
+
+def part(ctx: ValueContext, owner: Any, index: slice) -> Any:
+    """A slice of a container of Cells: a new container each time, but of the same Cells."""
+    owner = viewed(owner)
+
+    def fetch() -> Any:
+        return _identities(tuple(owner)[index])
+
+    bounds = ["" if x is None else str(x) for x in (index.start, index.stop, index.step)]
+    what = f"the part [{':'.join(bounds if bounds[2] else bounds[:2])}] of a {type(owner).__name__}"
+    ctx.outside.guard(("query", id(owner), repr(index)), what, fetch, fetch(), watched=True)
+    return owner[index]
+
+
+def _identities(x: Any) -> Any:
+    """An answer as a tuple that compares names by content and objects by identity."""
+    if isinstance(x, Mapping):
+        x = list(x.items())
+    if isinstance(x, list | tuple):
+        return tuple([_identities(v) for v in x])
+    return x if isinstance(x, str) else _Identity(id(x))
+
+
+class _Identity(int):
+    """Which object it is; as text it is the same in each process."""
+
+    def __repr__(self) -> str:
+        return "an object"
+
+
+def _abstract(ctx: ValueContext, x: Any) -> Any:
+    if isinstance(x, Mapping):
+        return LocalDict({k: _abstract(ctx, v) for k, v in x.items()})
+    if isinstance(x, list):
+        return LocalList([_abstract(ctx, v) for v in x])
+    if isinstance(x, tuple):
+        return tuple([_abstract(ctx, v) for v in x])
+    if isinstance(x, Parameter):
+        return ctx.outside.state(x)
+    if isinstance(x, Tensor):
+        raise TypeError("an answer about the parts of a Cell holds no Tensors")
+    return x

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from ...errors import CompileError, JoinError, StaticValueError, shown_as
-from ...ir.abstract import Abstract
+from ...ir.abstract import Abstract, abstract
 from ...source import Loc
 
 __all__ = ["KNOWN_TRIPS", "Aliased", "Changing", "Cursor", "Progress", "is_aliased", "serial_now"]
@@ -30,7 +30,6 @@ class Changing(Abstract):
 
     __slots__ = ()
     serial: int
-    locked: str
 
     def content(self) -> Any:
         """A copy of what it holds now; why that is not known, if it is broken."""
@@ -81,6 +80,7 @@ class Aliased(Changing):
     """
 
     __slots__ = ()
+    is_aliased = True
 
     def like(self, held: Any) -> Any:
         """Another one of the same kind, with other content."""
@@ -100,7 +100,7 @@ class Aliased(Changing):
         raise NotImplementedError
 
     def as_of(self, held: Any) -> Any:
-        """A stand-in for it at another time, when it held that."""
+        """One like it with the content that it had at another time."""
         if isinstance(held, CompileError):
             raise held
         made = self.like(held)
@@ -110,7 +110,7 @@ class Aliased(Changing):
 
 def is_aliased(x: Any) -> bool:
     """Whether a value is an object that others may hold, too, and see its changes."""
-    return isinstance(x, Aliased)
+    return abstract(x).is_aliased
 
 
 @shown_as("iterator")

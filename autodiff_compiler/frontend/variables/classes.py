@@ -5,19 +5,27 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
+from collections.abc import Callable
 from typing import Any
 
-from ...errors import ArgumentError, MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean
+from ...errors import (
+    ArgumentError,
+    MissingAttributeError,
+    SideEffectError,
+    StaticValueError,
+    UnsupportedCallError,
+    did_you_mean,
+)
 from ..guards.objects import class_attribute, definer, is_ours
+from .base import Variable, kind, variable_of
 from .interpreter import ValueContext
-from .values import LocalObject, LocalSuper, class_of, describe, usable
+from .objects import ObjectVariable
+from .operators import attribute
+from .requirements import python_method, special
+from .truth_values import truth
+from .values import LocalObject, LocalSuper, describe, usable
 
-__all__ = ["bound", "call_object", "get", "has", "inherited", "is_jit_class", "made", "put"]
-
-
-def is_jit_class(cls: type) -> bool:
-    """Whether a class, or one it inherits from, was marked by `jit_class`."""
-    return bool(getattr(cls, "__jit_class__", False))
+__all__ = ["made"]
 
 
 # ---------------------------------------------------------------------------------------------------- creation
@@ -70,31 +78,89 @@ def _fill(ctx: ValueContext, obj: LocalObject, args: list[Any], kwargs: dict[str
         elif f.init:
             raise ArgumentError(f"{cls.__name__}() needs '{f.name}'")
     if class_attribute(cls, "__post_init__") is not None:
-        ctx.call(get(ctx, obj, "__post_init__"), [], {})
+        ctx.call(attribute(ctx, obj, "__post_init__"), [], {})
 
 
 # ---------------------------------------------------------------------------------------------------- attributes
-def get(ctx: ValueContext, obj: LocalObject, name: str) -> Any:
-    """``obj.name``."""
-    cls = usable(obj).cls
-    if name == "__class__":
-        return cls
-    static = ctx.outside.class_attribute(cls, name)
-    ctx.outside.lookups.descriptor(static)
-    if name in obj.slots and not isinstance(static, property):
-        return obj.slots[name]
-    if static is None:
-        getter = ctx.outside.class_attribute(cls, "__getattr__")
-        if isinstance(getter, types.FunctionType):
-            return ctx.call_python(getter, [obj, name], {}, (definer(cls, "__getattr__"), obj))
-        raise MissingAttributeError(
-            f"{describe(obj)} has no attribute '{name}'",
-            hint=did_you_mean(name, [*obj.slots, *(n for n in dir(cls) if not n.startswith("__"))]),
-        )
-    return bound(ctx, obj, name, static, definer(cls, name))
+@kind(LocalObject)
+class LocalObjectVariable(ObjectVariable):
+    """An object of a `jit_class` class made by compiled code."""
+
+    made_here = True
+
+    def truth(self, ctx: ValueContext) -> Any:
+        result = special(ctx, self.value, "__bool__", "__len__")
+        return True if result is NotImplemented else truth(ctx, result)
+
+    def composed(self, ctx: ValueContext) -> Any:
+        name = self.value.cls.__name__
+        raise StaticValueError(f"the text of a {describe(self.value)}", hint=f"give {name} a `__str__` or `__repr__`")
+
+    def getattr(self, ctx: ValueContext, name: str) -> Any:
+        obj = usable(self.value)
+        cls = obj.cls
+        if name == "__class__":
+            return cls
+        static = ctx.outside.class_attribute(cls, name)
+        ctx.outside.lookups.descriptor(static)
+        if name in obj.slots and not isinstance(static, property):
+            return obj.slots[name]
+        if static is None:
+            getter = ctx.outside.class_attribute(cls, "__getattr__")
+            if isinstance(getter, types.FunctionType):
+                return ctx.call_python(getter, [obj, name], {}, (definer(cls, "__getattr__"), obj))
+            raise MissingAttributeError(
+                f"{describe(obj)} has no attribute '{name}'",
+                hint=did_you_mean(name, [*obj.slots, *(n for n in dir(cls) if not n.startswith("__"))]),
+            )
+        return _bound(ctx, obj, name, static, definer(cls, name))
+
+    def hasattr(self, ctx: ValueContext, name: str) -> bool:
+        obj = usable(self.value)
+        return name in obj.slots or ctx.outside.class_attribute(obj.cls, name) is not None
+
+    def callable(self, ctx: ValueContext) -> bool:
+        return self.hasattr(ctx, "__call__")
+
+    def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
+        obj = usable(self.value)
+        cls = obj.cls
+        static = ctx.outside.class_attribute(cls, name)
+        ctx.outside.lookups.descriptor(static)
+        setter = class_attribute(cls, "__setattr__")
+        if setter is not object.__setattr__ and not is_ours(setter):
+            raise _no_write(obj, name, f"{cls.__name__} has a `__setattr__` of its own")
+        if isinstance(static, property):
+            if static.fset is None:
+                raise AttributeError(f"property '{name}' of '{cls.__name__}' object has no setter")
+            ctx.call_python(static.fset, [obj, value], {}, (definer(cls, name), obj))
+            return
+        if hasattr(type(static), "__set__") and type(static).__name__ != "member_descriptor":
+            raise _no_write(obj, name, f"it is a {type(static).__name__} of {cls.__name__}")
+        if obj.locked:
+            raise _no_write(obj, name, f"the object {obj.locked.rstrip(',')}")
+        ctx.effects.change(obj)
+        obj.slots = {**obj.slots, name: value}
+
+    def delattr(self, ctx: ValueContext, name: str) -> None:
+        Variable.delattr(self, ctx, name)
+
+    def inherited(self, after: type) -> Any:
+        return LocalSuper(after, self.value)
+
+    def copy(self, ctx: ValueContext) -> Any:
+        x = self.value
+        method = python_method(ctx, x, "__copy__")
+        return LocalObject(x.cls, usable(x).slots) if method is None else ctx.call_python(method, [x], {})
+
+    def deepcopy(self, ctx: ValueContext, go: Callable[[Any], Any]) -> Any:
+        if python_method(ctx, self.value, "__deepcopy__") is not None:
+            name = self.value.cls.__name__
+            raise UnsupportedCallError(f"{name} has a `__deepcopy__` of its own", hint="call it by name")
+        return LocalObject(self.value.cls, {k: go(v) for k, v in usable(self.value).slots.items()})
 
 
-def bound(ctx: ValueContext, obj: LocalObject, name: str, static: Any, defining: type) -> Any:
+def _bound(ctx: ValueContext, obj: LocalObject, name: str, static: Any, defining: type) -> Any:
     """What a class has under a name, as an attribute of an object."""
     if isinstance(static, types.FunctionType):
         return types.MethodType(static, obj)
@@ -106,7 +172,7 @@ def bound(ctx: ValueContext, obj: LocalObject, name: str, static: Any, defining:
         return ctx.call_python(static.fget, [obj], {}, (defining, obj))
     if isinstance(static, functools.cached_property):
         value = ctx.call_python(static.func, [obj], {}, (defining, obj))
-        put(ctx, obj, name, value)
+        variable_of(obj).setattr(ctx, name, value)
         return value
     if hasattr(type(static), "__get__"):
         raise UnsupportedCallError(f"'{name}' of a {describe(obj)} is a {type(static).__name__}")
@@ -127,38 +193,20 @@ class _Nothing:
             raise TypeError("object.__init__() takes exactly one argument (the instance to initialize)")
 
 
-def inherited(ctx: ValueContext, owner: LocalSuper, name: str) -> Any:
-    """``super().name``."""
-    mro = owner.owner.cls.__mro__
-    for cls in mro[mro.index(owner.after) + 1 :]:
-        if name in cls.__dict__ and cls is not object:
-            ctx.outside.class_attribute(cls, name)
-            return bound(ctx, owner.owner, name, cls.__dict__[name], cls)
-    if name == "__init__":
-        return _Nothing()
-    raise MissingAttributeError(f"'super' object has no attribute '{name}'")
+@kind(LocalSuper)
+class LocalSuperVariable(ObjectVariable):
+    """``super()`` in a method of such an object."""
 
-
-def put(ctx: ValueContext, obj: LocalObject, name: str, value: Any) -> None:
-    """``obj.name = value``."""
-    usable(obj)
-    cls = obj.cls
-    static = ctx.outside.class_attribute(cls, name)
-    ctx.outside.lookups.descriptor(static)
-    setter = class_attribute(cls, "__setattr__")
-    if setter is not object.__setattr__ and not is_ours(setter):
-        raise _no_write(obj, name, f"{cls.__name__} has a `__setattr__` of its own")
-    if isinstance(static, property):
-        if static.fset is None:
-            raise AttributeError(f"property '{name}' of '{cls.__name__}' object has no setter")
-        ctx.call_python(static.fset, [obj, value], {}, (definer(cls, name), obj))
-        return
-    if hasattr(type(static), "__set__") and type(static).__name__ != "member_descriptor":
-        raise _no_write(obj, name, f"it is a {type(static).__name__} of {cls.__name__}")
-    if obj.locked:
-        raise _no_write(obj, name, f"the object {obj.locked.rstrip(',')}")
-    ctx.effects.change(obj)
-    obj.slots = {**obj.slots, name: value}
+    def getattr(self, ctx: ValueContext, name: str) -> Any:
+        owner, after = self.value.owner, self.value.after
+        mro = owner.cls.__mro__
+        for cls in mro[mro.index(after) + 1 :]:
+            if name in cls.__dict__ and cls is not object:
+                ctx.outside.class_attribute(cls, name)
+                return _bound(ctx, owner, name, cls.__dict__[name], cls)
+        if name == "__init__":
+            return _Nothing()
+        raise MissingAttributeError(f"'super' object has no attribute '{name}'")
 
 
 def _no_write(obj: LocalObject, name: str, why: str) -> SideEffectError:
@@ -167,17 +215,3 @@ def _no_write(obj: LocalObject, name: str, why: str) -> SideEffectError:
         code="AC1606",
         hint="make a new object, or return the value",
     )
-
-
-def has(ctx: ValueContext, obj: LocalObject, name: str) -> bool:
-    """``hasattr(obj, name)``."""
-    return name in usable(obj).slots or ctx.outside.class_attribute(obj.cls, name) is not None
-
-
-def call_object(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """The call of an object of a `jit_class` class: its `__call__`."""
-    cls = class_of(fn)
-    method = ctx.outside.class_attribute(cls, "__call__")
-    if not isinstance(method, types.FunctionType):
-        raise TypeError(f"'{cls.__name__}' object is not callable")
-    return ctx.call_python(method, [fn, *args], kwargs, (definer(cls, "__call__"), fn))

@@ -1,21 +1,23 @@
-"""Comparisons and truth of static and dynamic values."""
+"""Comparisons, and `in`, `any` and `all`, which look at items up to the first that settles the answer."""
 
 from __future__ import annotations
 
 import dataclasses
 import operator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...errors import StaticValueError, UnsupportedSyntaxError
-from ...ir.core import Value
+from ...ir.abstract import abstract
 from .base import class_name, variable_of
+from .elements import iterate_live
 from .interpreter import ValueContext
+from .iteration import Iteration
 from .operators import attribute
-from .requirements import is_generated, is_seen, python_method, refuse_text
-from .search import first_that
+from .requirements import is_generated, is_seen, python_method
 from .structure import elements, flatten, is_static
-from .truth_values import both, negate, truth
-from .values import LocalObject, SymScalar, class_of, describe, is_tensor
+from .truth_values import as_bool, both, either, negate, truth
+from .values import LocalObject, class_of, describe, is_tensor, usable
 
 __all__ = [
     "COMPARE",
@@ -25,6 +27,7 @@ __all__ = [
     "compare",
     "compare_known",
     "compare_objects",
+    "first_that",
     "is_item",
     "is_less",
 ]
@@ -46,7 +49,8 @@ def compare(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
     if op in ("Is", "IsNot"):
         return _identity(op == "Is", a, b)
     if op in ("In", "NotIn"):
-        return _membership(ctx, op == "In", a, b)
+        found = variable_of(b).contains(ctx, a)
+        return as_bool(found) if op == "In" else negate(found)
     a, b = ctx.outside.met(a), ctx.outside.met(b)
     result = _user_compare(ctx, op, a, b)
     if result is not NotImplemented:
@@ -59,8 +63,8 @@ def compare_known(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
     """A comparison of which neither operand is a Tensor or an array, nor both are numbers of run time."""
     if LocalObject in (type(a), type(b)):
         return compare_objects(op, a, b)
-    refuse_text(a, "a comparison")
-    refuse_text(b, "a comparison")
+    for x in (a, b):
+        abstract(x).refuse("a comparison")
     if not is_static(a) or not is_static(b):
         return _compare_containers(ctx, op, a, b)
     if elements(a) is not None and elements(b) is not None and not all(map(is_seen, flatten((a, b)))):
@@ -158,12 +162,6 @@ def _identity(positive: bool, a: Any, b: Any) -> bool:
     return (variable_of(a).identity() is variable_of(b).identity()) == positive
 
 
-def _membership(ctx: ValueContext, positive: bool, a: Any, b: Any) -> Any:
-    found = variable_of(b).contains(ctx, a)
-    found = SymScalar(found, bool) if isinstance(found, Value) else found
-    return found if positive else negate(found)
-
-
 def is_item(ctx: ValueContext, item: Any, of: Any) -> Any:
     """Whether one of the elements is the item, or equals it."""
     return first_that(ctx, of, lambda x: _is_or_equals(ctx, item, x), ends=True, sought=item)
@@ -177,3 +175,46 @@ def can_be_asked(item: Any, of: Any) -> bool:
 def _is_or_equals(ctx: ValueContext, a: Any, item: Any) -> Any:
     same = variable_of(a).identity() is variable_of(item).identity()
     return True if same else truth(ctx, compare(ctx, "Eq", item, a))
+
+
+# ---------------------------------------------------------------------------------------------------- any, all, in
+#: Methods of a user's class that run where its objects are tested or searched.
+_ASKING = ("__bool__", "__len__", "__eq__", "__iter__", "__getitem__")
+
+
+def first_that(ctx: ValueContext, x: Any, test: Callable[[Any], Any], *, ends: bool, sought: Any = None) -> Any:
+    """`ends` if the test of an item gives that, after which no item is asked for; else `not ends`.
+
+    After a test whose outcome is known only at run time, the later items are asked for in a branch, unless no code of
+    the user's can run there.  `sought`: what the test compares items with.
+    """
+    result = _search(ctx, iterate_live(ctx, x), test, ends, flat=_is_data(ctx, x) and _is_data(ctx, sought))
+    if isinstance(x, Iteration) and not isinstance(result, bool):
+        x.end(ctx, certain=False)
+    return result
+
+
+def _search(ctx: ValueContext, items: Iterator[Any], test: Callable[[Any], Any], ends: bool, flat: bool) -> Any:
+    result: Any = not ends
+    for item in items:
+        found = test(item)
+        if found is ends:
+            return ends
+        if flat:
+            result = (either if ends else both)(result, found)
+        elif not isinstance(found, bool):
+
+            def rest() -> Any:
+                return _search(ctx, items, test, ends, flat)
+
+            arms = (lambda: True, rest) if ends else (rest, lambda: False)
+            return ctx.branch(found, *arms, name="the result")
+    return result
+
+
+def _is_data(ctx: ValueContext, x: Any) -> bool:
+    """Whether the items of x, their truth and their equality are computed without code of the user's."""
+    if isinstance(x, Iteration):
+        return False
+    own = any(python_method(ctx, x, slot) is not None for slot in _ASKING)
+    return not own and all(_is_data(ctx, i) for i in (list(x) if isinstance(x, dict) else elements(usable(x))) or ())

@@ -1,4 +1,4 @@
-"""Methods of lists, tuples, dicts and sets, and what ``op=`` does to them."""
+"""Operations on lists, tuples, dicts, sets and iterations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
-from ...errors import StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from ...errors import LoopError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
 from ...ir.core import Value
 from ...runtime.parameter import ParameterTuple
 from ...runtime.records import is_named_tuple
@@ -16,18 +16,27 @@ from . import operators, requirements
 from .arithmetic import SLOT
 from .base import Recipe, kind, variable_of
 from .comparison import is_item
-from .elements import iterate_live, iterate_static, live_list, unchanged_dict, unordered
+from .elements import iterate_live, iterate_static, unchanged_dict, unordered
 from .foreign import is_pure
 from .interpreter import ValueContext
 from .iteration import Iteration, OfDict, OfList, RangeOf
 from .iterators import Iterated
 from .lookup import missing
 from .objects import ObjectVariable
-from .requirements import check_key, check_local, check_seen, element_index, python_method, require_static, special
+from .requirements import (
+    check_key,
+    check_seen,
+    element_index,
+    python_method,
+    refuse_locked,
+    refuse_outside,
+    require_static,
+    special,
+)
 from .rules import INTRINSICS
 from .structure import is_static
 from .text import concatenated, fields, join, text
-from .values import BoundContainer, DictView, LocalDict, LocalList, LocalSet, SymScalar, describe, is_iterator, usable
+from .values import BoundMethod, DictView, LocalDict, LocalList, LocalSet, SymScalar, describe, is_iterator, usable
 
 __all__ = ["in_place", "without_order"]
 
@@ -77,7 +86,7 @@ def _set_operation(name: str) -> Any:
     return result
 
 
-# ---------------------------------------------------------------------------------------------------- what can be done
+# ---------------------------------------------------------------------------------------------------- kinds
 #: What a class has as a method that objects are bound to.
 _BUILT_IN = types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType
 _METHODS = types.FunctionType | _BUILT_IN
@@ -92,8 +101,6 @@ def holds_key(x: Any, key: Any) -> bool:
 class ContainerVariable(ObjectVariable):
     """A container of Python's, which may hold values of run time."""
 
-    __slots__ = ()
-
     #: the methods that change it, and what it holds after ``op=``
     mutating: ClassVar[tuple[str, ...]] = ()
     changes: ClassVar[dict[str, Any]] = {}
@@ -105,7 +112,7 @@ class ContainerVariable(ObjectVariable):
     def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         owner = self.value
         if op in self.changes:
-            check_local(ctx, owner)
+            self.check_local(ctx)
             given = self.changes[op](ctx, owner, other)
             if given is not NotImplemented:
                 ctx.effects.change(owner)
@@ -115,13 +122,20 @@ class ContainerVariable(ObjectVariable):
         method = python_method(ctx, owner, f"__i{SLOT[op]}__")
         return NotImplemented if method is None else ctx.call_python(method, [owner, other], {})
 
+    def check_local(self, ctx: ValueContext) -> None:
+        if self.made_here:
+            refuse_locked(ctx, self.value)
+        elif self.mutating:
+            refuse_outside(ctx, self.value)
+        else:
+            super().check_local(ctx)
+
     def refill(self, ctx: ValueContext, given: Any) -> None:
         """Gives it other content."""
         self.value.clear()
         self.value.update(given)
 
     def call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """``x.name(*args, **kwargs)``; what compiled code made, or stands for one from outside, may change."""
         result = self._call_method(ctx, name, args, kwargs)
         ctx.effects.attributes.check_elements(self.value)
         return result
@@ -129,7 +143,7 @@ class ContainerVariable(ObjectVariable):
     def _call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         owner = self.value
         if name in self.mutating:
-            check_local(ctx, owner)
+            self.check_local(ctx)
             ctx.effects.change(owner)
         elif name in _DUNDER_MUTATING and self.mutating:
             return self._by_operator(ctx, name, args)
@@ -140,7 +154,7 @@ class ContainerVariable(ObjectVariable):
 
     def _by_operator(self, ctx: ValueContext, name: str, args: list[Any]) -> Any:
         """A method that Python calls for an operator: what the operator does."""
-        check_local(ctx, self.value)
+        self.check_local(ctx)
         if name == "__setitem__":
             return INTRINSICS[operator.setitem](ctx, self.value, *args)
         if name in _BY_OPERATOR and len(args) == 1:
@@ -158,17 +172,15 @@ class ContainerVariable(ObjectVariable):
             return super().getattr(ctx, name)
         if is_ours(type(owner)) or not is_changeable(type(owner)):
             known = hasattr(self.python_class() if self.made_here else owner, name)
-            return BoundContainer(owner, name) if known else missing(owner, name)
+            return BoundMethod(owner, name) if known else missing(owner, name)
         if isinstance(ctx.outside.class_attribute(type(owner), name), _METHODS):
-            return BoundContainer(owner, name)
+            return BoundMethod(owner, name)
         return super().getattr(ctx, name)
 
 
 @kind(frozenset)
 class FrozensetVariable(ContainerVariable):
     """A set that nobody can change."""
-
-    __slots__ = ()
 
     def holds(self, ctx: ValueContext, item: Any) -> Any:
         return holds_key(self.value, item)
@@ -190,7 +202,6 @@ class FrozensetVariable(ContainerVariable):
 class SetVariable(FrozensetVariable):
     """A set."""
 
-    __slots__ = ()
     mutating = (
         *("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
         "symmetric_difference_update",
@@ -207,14 +218,15 @@ class SetVariable(FrozensetVariable):
 class LocalSetVariable(SetVariable):
     """A set made by compiled code."""
 
-    __slots__ = ()
     made_here = True
+
+    def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
+        held = frozenset(self.value)
+        return lambda arrays: set(held)
 
 
 class _WithItems(ContainerVariable):
     """A container with items under indices or keys."""
-
-    __slots__ = ()
 
     def getitem(self, ctx: ValueContext, index: Any) -> Any:
         owner = usable(self.value)
@@ -227,7 +239,7 @@ class _WithItems(ContainerVariable):
 
     def store(self, ctx: ValueContext, index: Any, value: Any) -> None:
         owner = self.value
-        check_local(ctx, owner)
+        self.check_local(ctx)
         index = self.place(ctx, index)
         ctx.effects.change(owner)
         owner[index] = value
@@ -252,7 +264,6 @@ _BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), P
 class SequenceVariable(_WithItems):
     """A tuple, or a list."""
 
-    __slots__ = ()
     precedence = 2.5
 
     def item(self, ctx: ValueContext, index: Any) -> Any:
@@ -327,14 +338,13 @@ class SequenceVariable(_WithItems):
 class ListVariable(SequenceVariable):
     """A list."""
 
-    __slots__ = ()
     mutating = ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse")
     changes: ClassVar[dict[str, Any]] = {"Mult": lambda ctx, old, value: list(old) * requirements.as_index(ctx, value)}
 
     def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         if op != "Add":
             return super().in_place(ctx, op, other)
-        check_local(ctx, self.value)
+        self.check_local(ctx)
         ctx.effects.change(self.value)
         _extend(ctx, self.value, other)
         ctx.effects.attributes.check_elements(self.value)
@@ -348,14 +358,10 @@ class ListVariable(SequenceVariable):
 class LocalListVariable(ListVariable):
     """A list made by compiled code."""
 
-    __slots__ = ()
     made_here = True
 
     def found(self, ctx: ValueContext, index: Any, value: Any) -> Any:
         return LocalList(value) if isinstance(index, slice) else value
-
-    def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
-        return self.recipe_of_items(ctx, values, tensors)
 
     def iterate(self, ctx: ValueContext) -> Iterable[Any]:
         return list(self.value)
@@ -364,14 +370,19 @@ class LocalListVariable(ListVariable):
         return OfList(ctx, self.value, self.value)
 
     def live(self, ctx: ValueContext) -> Iterator[Any]:
-        return live_list(ctx, self.value)
+        x, i = self.value, 0
+        most = len(x) + ctx.options.unroll_max
+        while i < len(usable(x)):
+            if i == most:
+                added = ctx.options.unroll_max
+                raise LoopError(f"a list grows while it is iterated over, by more than {added} elements")
+            yield x[i]
+            i += 1
 
 
 @kind(DictView)
 class DictViewVariable(SequenceVariable):
     """What `keys`, `values` or `items` of a dict gave."""
-
-    __slots__ = ()
 
     def iteration(self, ctx: ValueContext) -> Any:
         return OfDict(ctx, self.value, self.value.source)
@@ -382,14 +393,13 @@ class DictViewVariable(SequenceVariable):
 
     def live(self, ctx: ValueContext) -> Iterator[Any]:
         source = self.value.source
-        return unchanged_dict(source, self.value) if isinstance(source, LocalDict) else super().live(ctx)
+        return unchanged_dict(source, self.value) if variable_of(source).made_here else super().live(ctx)
 
 
 @kind(dict)
 class DictVariable(_WithItems):
     """A dict."""
 
-    __slots__ = ()
     mutating = ("update", "setdefault", "pop", "popitem", "clear")
     changes: ClassVar[dict[str, Any]] = {"BitOr": lambda ctx, old, value: {**old, **dict(_pairs(ctx, value))}}
 
@@ -452,7 +462,6 @@ class DictVariable(_WithItems):
 class LocalDictVariable(DictVariable):
     """A dict made by compiled code."""
 
-    __slots__ = ()
     made_here = True
 
     def found(self, ctx: ValueContext, index: Any, value: Any) -> Any:
@@ -461,26 +470,8 @@ class LocalDictVariable(DictVariable):
     def iteration(self, ctx: ValueContext) -> Any:
         return OfDict(ctx, self.value, self.value)
 
-    def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
-        return self.recipe_of_items(ctx, values, tensors)
-
     def live(self, ctx: ValueContext) -> Iterator[Any]:
         return unchanged_dict(self.value, self.value)
-
-
-@kind(BoundContainer)
-class BoundContainerVariable(ObjectVariable):
-    """A method of a container, bound."""
-
-    __slots__ = ()
-    made_here = True
-
-    def callable(self, ctx: ValueContext) -> bool:
-        return True
-
-    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        container: Any = variable_of(self.value.owner)
-        return container.call_method(ctx, self.value.name, args, kwargs)
 
 
 _ITERATORS: dict[str, type] = {
@@ -494,7 +485,6 @@ _ITERATORS: dict[str, type] = {
 class IterationVariable(ObjectVariable):
     """An iteration or iterator of compiled code."""
 
-    __slots__ = ()
     made_here = True
 
     def unwrap(self, ctx: ValueContext) -> Any:
@@ -510,12 +500,14 @@ class IterationVariable(ObjectVariable):
     def iteration(self, ctx: ValueContext) -> Any:
         return self.value
 
+    def runs_code(self) -> bool:
+        answer: bool = self.value.runs_code()
+        return answer
+
 
 @kind(Iterated)
 class IteratedVariable(IterationVariable):
     """An iterator, of which every element comes once."""
-
-    __slots__ = ()
 
     def python_class(self) -> type:
         return _ITERATORS.get(self.value.name, type(self.value))
@@ -527,8 +519,6 @@ class IteratedVariable(IterationVariable):
 @kind(RangeOf)
 class RangeOfVariable(IterationVariable):
     """A range whose bounds may be known only at run time."""
-
-    __slots__ = ()
 
     def length(self, ctx: ValueContext) -> Any:
         n = self.value.length

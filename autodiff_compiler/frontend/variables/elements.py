@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from inspect import isgeneratorfunction
-from itertools import islice
 from typing import Any
 
 from ...errors import LoopError, SideEffectError, UnsupportedSyntaxError
@@ -14,19 +13,9 @@ from .base import variable_of
 from .interpreter import ValueContext
 from .lookup import taking_back
 from .requirements import python_method
-from .values import LocalDict, LocalList, describe, is_iterator, usable
+from .values import DictView, LocalDict, describe, is_iterator, usable
 
-__all__ = [
-    "by_numbers",
-    "iterate_live",
-    "iterate_static",
-    "iterator_of",
-    "live_item",
-    "live_list",
-    "unchanged_dict",
-    "unordered",
-    "used_up",
-]
+__all__ = ["by_numbers", "iterate_live", "iterate_static", "iterator_of", "unchanged_dict", "unordered", "used_up"]
 
 
 def iterator_of(ctx: ValueContext, x: Any) -> Any:
@@ -52,32 +41,14 @@ def iterate_static(ctx: ValueContext, x: Any) -> Iterable[Any]:
     return variable_of(usable(iterator_of(ctx, x))).iterate(ctx)
 
 
-def live_list(ctx: ValueContext, x: LocalList) -> Iterator[Any]:
-    i, most = 0, len(x) + ctx.options.unroll_max
-    while i < len(usable(x)):
-        if i == most:
-            raise LoopError(f"a list grows while it is iterated over, by more than {ctx.options.unroll_max} elements")
-        yield x[i]
-        i += 1
-
-
-def live_item(x: Any, i: int) -> Any:
-    """Element number i of a list, dict or view of a dict as it is now."""
-    if isinstance(x, LocalList):
-        return x[i]
-    if isinstance(x, LocalDict):
-        return next(islice(x, i, None))
-    return next(islice(getattr(x.source, x.kind)(), i, None))
-
-
-def unchanged_dict(x: LocalDict, of: Any) -> Iterator[Any]:
+def unchanged_dict(x: LocalDict, of: LocalDict | DictView) -> Iterator[Any]:
     keys = list(x)
     for i in range(len(keys)):
         if len(usable(x)) != len(keys):
             raise RuntimeError("dictionary changed size during iteration")
         if list(x) != keys:
             raise RuntimeError("dictionary keys changed during iteration")
-        yield live_item(of, i)
+        yield of.at(i)
     if len(x) != len(keys):
         raise RuntimeError("dictionary changed size during iteration")
 

@@ -23,16 +23,17 @@ from ...ir.build import current
 from ...runtime.host import name_of
 from ...runtime.tensor import Tensor
 from ..guards.objects import class_attribute, is_ours, peek, type_of
+from .base import variable_of
 from .elements import iterate_live
 from .frames import Closure
 from .interpreter import ValueContext
 from .iterators import wrapped
 from .numpy_calls import numpy_call
 from .purity import compiled, run_now
-from .requirements import check_key, check_local, check_seen
+from .requirements import check_key, check_seen
 from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves, plain_copy
-from .values import BoundContainer, LocalDict, LocalList, TensorVar, describe, is_iterator
+from .values import LocalDict, LocalList, TensorVar, describe, is_iterator
 
 __all__ = [
     "CONTAINER_WRITING",
@@ -144,7 +145,7 @@ def foreign_call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, 
     root = module.partition(".")[0]
     if isinstance(fn, types.MethodDescriptorType | types.WrapperDescriptorType) and args:  # `list.append`
         if isinstance(args[0], list | dict | set) and isinstance(args[0], fn.__objclass__):
-            return ctx.call(BoundContainer(args[0], fn.__name__), args[1:], kwargs)
+            return variable_of(args[0]).call_method(ctx, fn.__name__, args[1:], kwargs)
         owner = args[0] if isinstance(args[0], _CONTAINERS) else owner
     if type(fn) is _MEMOISED and is_static((args, tuple(kwargs.values()))):
         return _remembered(ctx, fn, args, kwargs)
@@ -157,7 +158,7 @@ def foreign_call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, 
     if root not in ("itertools", "collections"):  # which hand elements on without looking at them
         check_seen((given, owner) if isinstance(owner, slice) else given, f"{name}()")
     if name in _CHANGING or fn is operator.delitem:
-        check_local(ctx, args[0])
+        variable_of(args[0]).check_local(ctx)
         ctx.effects.change(args[0])
     if root in _CALLING and getattr(fn, "__name__", "") not in _KEEPING:
         args = [_calling(ctx, a) for a in args]

@@ -121,7 +121,7 @@ class _FrameForm(Form):
 
 @contextmanager
 def turn(ctx: Any, loop: Any, number: int) -> Iterator[None]:
-    """Within it one trip of an unrolled loop is compiled, which is noted of what it emits under `check_nonfinite`."""
+    """Marks what is emitted inside as trip `number` of an unrolled loop, which `check_nonfinite` reports."""
     if not ctx.program.module.check_nonfinite:
         yield
         return
@@ -135,7 +135,7 @@ def turn(ctx: Any, loop: Any, number: int) -> Iterator[None]:
 
 @contextmanager
 def turn_of_call(ctx: Any, place: Loc | None, number: int) -> Iterator[None]:
-    """The same of a call that is made for every element, as `map` at that place does; it is made at the present one."""
+    """Marks what is emitted inside as the call for element `number` that `map` makes, which was written at `place`."""
     here = ctx.here
     if not ctx.program.module.check_nonfinite or place is None or here is None:
         yield

@@ -12,9 +12,9 @@ __all__ = ["GrowingList"]
 
 
 class GrowingList(LocalList):
-    """What is appended to a list from outside whose content is not known while compiling.
+    """The elements appended to a list from outside, whose other elements are not known while compiling.
 
-    Whoever looks at the list, or changes it in another way, calls `on_read`, which compiles anew.
+    A read of the list, or another change of it, calls `on_read`, which restarts the compilation.
     """
 
     __slots__ = ("on_read",)

@@ -135,7 +135,7 @@ class ValueContext(Protocol):
         """What a function of this package gets for an abstract value: Values for Tensors."""
 
     def is_tensor(self, x: Any) -> bool:
-        """Whether an abstract value is a Tensor."""
+        """`values.is_tensor`, for rooms that import nothing of this one."""
 
     def branch(
         self, condition: Value, then: Callable[[], Any], other: Callable[[], Any], *, name: str = "the value"

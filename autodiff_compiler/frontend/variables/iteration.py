@@ -22,13 +22,13 @@ from ...runtime.tensor import NO_ELEMENTS
 from ..guards.objects import same_static
 from .arithmetic import kind_of_number, lifted_number
 from .base import variable_of
-from .changing import Changing, Progress
-from .elements import iterate_live, iterate_static, iterator_of, live_item
+from .changing import Progress, is_aliased
+from .elements import iterate_live, iterate_static, iterator_of
 from .interpreter import ValueContext
 from .leaves import Leaf, NumberLeaf, TensorLeaf
 from .structure import Form, elements, form, outline, parts, rebuild
 from .templates import Slot, fill
-from .values import EITHER, LocalSet, SymScalar, TensorVar, describe, snapshot_of, usable
+from .values import EITHER, SymScalar, TensorVar, describe, is_tensor, snapshot_of, usable
 
 __all__ = [
     "END",
@@ -89,7 +89,7 @@ class Iteration(Abstract):
 
     def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         """The element of trip `index` in a kept loop, given that trip's parts of `sequences`."""
-        raise NotImplementedError
+        return self.item_at(ctx, index)
 
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
         """The element of trip `index` in a loop that may end early."""
@@ -167,7 +167,7 @@ class _Static(Iteration):
 
     def sources(self) -> list[Any]:
         """With all that is in it: what a kept loop reads of it is read once, before the loop."""
-        return [x for item in self.items for x in parts(item) if isinstance(x, Changing)]
+        return [x for item in self.items for x in parts(item) if is_aliased(x)]
 
     def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         return fill(self._template, parts)
@@ -183,23 +183,23 @@ class _Static(Iteration):
         return fill(self._template, [_row(stack, index) for stack in self._stacks])
 
     def _column(self, ctx: ValueContext, xs: list[Any]) -> Any:
-        """The template of one place in the elements, of which `xs` are the values there: one stack per leaf."""
+        """The template of one place in the elements, where their values are `xs`; stacks the values of each leaf."""
         first = xs[0]
         parts = elements(first)
         if parts is not None and all(_alike(x, first) for x in xs):
             rows = zip(*[elements(x) for x in xs], strict=True)
             template = rebuild(first, [self._column(ctx, list(row)) for row in rows])
-            if isinstance(template, Changing):
-                template.locked = EITHER  # type: ignore[misc]  # a slot of subclasses
+            if is_aliased(template):
+                template.locked = EITHER
             return template
         kind = kind_of_number(first)
-        if ctx.is_tensor(first) and all(ctx.is_tensor(x) and x.type is first.type for x in xs):
+        if is_tensor(first) and all(is_tensor(x) and x.type is first.type for x in xs):
             leaf = TensorLeaf(first.type, locked=first.locked_as_either, snapshot=snapshot_of(*xs))
             return self._stacked([ctx.unwrap(x) for x in xs], leaf)
         if parts is None and all(same_static(usable(x), first) for x in xs):
-            if type(first) is not LocalSet or all(x is first for x in xs):
+            if not is_aliased(first) or all(x is first for x in xs):
                 return first
-            either = LocalSet(first)
+            either = first.like(first)
             either.locked = EITHER
             return either
         if kind is not None and all(kind_of_number(x) is kind for x in xs):
@@ -230,7 +230,7 @@ class _OfChanging(_Static):
         return [self.source, *super().sources()]
 
     def enter(self, ctx: ValueContext) -> None:
-        self.items = [live_item(self.of, i) for i in range(len(usable(self.source)))]
+        self.items = [self.of.at(i) for i in range(len(usable(self.source)))]
         if len(self.items) != self.length:
             raise StaticValueError(f"the {describe(self.source)} it goes over has changed its size since")
         super().enter(ctx)
@@ -252,7 +252,7 @@ class OfDict(_OfChanging):
     def item(self, ctx: ValueContext, i: int) -> Any:
         if len(usable(self.source)) != self.length:
             raise RuntimeError("dictionary changed size during iteration")
-        return live_item(self.of, i) if i < self.length else END
+        return self.of.at(i) if i < self.length else END
 
 
 def _alike(x: Any, y: Any) -> bool:
@@ -297,9 +297,6 @@ class RangeOf(Iteration):
             return super().item(ctx, i)
         return self.start + i * self.step if i < self.length else END
 
-    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self.item_at(ctx, index)
-
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
         value = index if self.step == 1 else F.mul(index, self.step)
         if not (isinstance(self.start, int) and self.start == 0):
@@ -324,7 +321,7 @@ class Slices(Iteration):
         return ctx.native(METHODS["__getitem__"], [self.of, i]) if i < self.length else END
 
     def sources(self) -> list[Any]:
-        return [self.of] if isinstance(self.of, Changing) else []
+        return [self.of] if is_aliased(self.of) else []
 
     def enter(self, ctx: ValueContext) -> None:
         self._rows = ctx.unwrap(self.of)
@@ -438,7 +435,7 @@ class Enumerate(Zip):
         if item is END:
             return END
         known = isinstance(self._start, int)
-        return self._start + i if known else self.parts[0].item_at(ctx, current().const(i, _COUNT)), item
+        return self._start + i if known else self.parts[0].item_at(ctx, as_count(i)), item
 
 
 class _Counter(Iteration):
@@ -449,9 +446,6 @@ class _Counter(Iteration):
 
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
         return SymScalar(F.add(index, lifted_number(self.start, int, current())), int)
-
-    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self.item_at(ctx, index)
 
 
 @shown_as("reversed")
@@ -474,17 +468,23 @@ class Reversed(Iteration):
     def enter(self, ctx: ValueContext) -> None:
         self.inner.enter(ctx)
 
-    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self.item_at(ctx, index)
-
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
         return self.inner.item_at(ctx, F.sub(F.sub(as_count(self.length), 1), index))
 
 
 class Through(Iteration):
-    """An iteration whose elements, in a kept loop, are those of the iteration `source`."""
+    """An iteration over another one, `source`, whose elements it gives unless it says otherwise."""
 
     source: Iteration
+
+    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
+        return self.source.static_items(ctx)
+
+    def sources(self) -> list[Any]:
+        return self.source.sources()
+
+    def enter(self, ctx: ValueContext) -> None:
+        self.source.enter(ctx)
 
     def most(self, ctx: ValueContext) -> int | None:
         return self.source.most(ctx)
@@ -501,6 +501,9 @@ class Through(Iteration):
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
         return self.source.item_at(ctx, index)
 
+    def end(self, ctx: ValueContext, certain: bool) -> None:
+        self.source.end(ctx, certain)
+
 
 class Forced(Through):
     """``unroll(x)`` or ``keep(x)``."""
@@ -509,17 +512,5 @@ class Forced(Through):
         self.source, self.force_keep, self.force_unroll = inner, keep, not keep
         self.length = inner.length
 
-    def static_items(self, ctx: ValueContext) -> Iterable[Any]:
-        return self.source.static_items(ctx)
-
-    def sources(self) -> list[Any]:
-        return self.source.sources()
-
-    def enter(self, ctx: ValueContext) -> None:
-        self.source.enter(ctx)
-
     def begin(self, ctx: ValueContext) -> Iteration:
         return Forced(self.source.begin(ctx), keep=self.force_keep)
-
-    def end(self, ctx: ValueContext, certain: bool) -> None:
-        self.source.end(ctx, certain)

@@ -23,7 +23,7 @@ from .iteration import END, ENDLESS, Enumerate, Iteration, Reversed, Through, Zi
 from .requirements import as_index, require_static, special
 from .rules import intrinsic
 from .truth_values import truth
-from .values import describe, is_iterator
+from .values import describe, is_iterator, is_tensor
 
 __all__ = ["ENDLESS", "Iterated", "live", "with_sentinel", "wrapped"]
 
@@ -128,11 +128,11 @@ class _Loop(Through):
 
 
 # ---------------------------------------------------------------------------------------------------- map, filter
-class _Map(Iteration):
-    """``map(fn, *xs)``, written at `place`."""
+class _Map(Through):
+    """``map(fn, *xs)``, written at `place`; `rows` are the arguments of each call."""
 
     def __init__(self, fn: Any, rows: Zip, place: Loc | None) -> None:
-        self.fn, self.rows, self.place = fn, rows, place
+        self.fn, self.source, self.place = fn, rows, place
         self.length = rows.length
         self.force_unroll = rows.force_unroll
 
@@ -140,33 +140,21 @@ class _Map(Iteration):
         return END if row is END else ctx.call(self.fn, list(row), {})
 
     def following(self, ctx: ValueContext, i: int) -> tuple[Any, int]:
-        row = self.rows.item(ctx, i)
+        row = self.source.item(ctx, i)
         with turn_of_call(ctx, self.place, i):
             return self._of(ctx, row), i + 1
-
-    def most(self, ctx: ValueContext) -> int | None:
-        return self.rows.most(ctx)
 
     def runs_code(self) -> bool:
         return True
 
-    def sources(self) -> list[Any]:
-        return self.rows.sources()
-
     def parts_inside(self) -> Iterable[Iteration]:
-        return self.rows.parts_inside()
-
-    def enter(self, ctx: ValueContext) -> None:
-        self.rows.enter(ctx)
-
-    def sequences(self) -> list[Value]:
-        return self.rows.sequences()
+        return self.source.parts_inside()
 
     def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self._of(ctx, self.rows.element(ctx, index, parts))
+        return self._of(ctx, super().element(ctx, index, parts))
 
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
-        return self._of(ctx, self.rows.item_at(ctx, index))
+        return self._of(ctx, super().item_at(ctx, index))
 
 
 class _Filter(Iteration):
@@ -292,7 +280,7 @@ def _next(ctx: ValueContext, x: Any, *default: Any) -> Any:
 @intrinsic(enumerate)
 def _enumerate(ctx: ValueContext, iterable: Any, start: Any = 0) -> Any:
     first = as_index(ctx, start)
-    first = to_number(ctx, first, int) if ctx.is_tensor(first) else first
+    first = to_number(ctx, first, int) if is_tensor(first) else first
     return Iterated(Enumerate(iteration_of(ctx, iterable), first), "enumerate")
 
 

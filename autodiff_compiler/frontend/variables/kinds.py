@@ -14,8 +14,8 @@ from .base import variable_of
 from .interpreter import ValueContext
 from .lookup import found_or, of_object, runs_code
 from .rules import intrinsic
-from .truth_values import truth
-from .values import SymScalar, is_dynamic
+from .truth_values import as_bool, truth
+from .values import is_dynamic
 
 __all__ = ["class_in_program"]
 
@@ -70,7 +70,7 @@ def _one_of(ctx: ValueContext, answers: Iterator[Any]) -> Any:
         if value is True:
             return True
         found = truth_values.either(found, value)
-    return found if isinstance(found, bool) else SymScalar(found, bool)
+    return as_bool(found)
 
 
 def _is_instance(ctx: ValueContext, x: Any, kind: Any) -> Any:
@@ -104,7 +104,7 @@ def _user_check(ctx: ValueContext, name: str, kind: Any, x: Any) -> Any:
     hook = ctx.outside.class_attribute(meta, name)
     if not is_written(hook):
         return NotImplemented
-    return truth(ctx, ctx.call_python(hook, [kind, x], {}, (definer(meta, name), kind)))
+    return as_bool(truth(ctx, ctx.call_python(hook, [kind, x], {}, (definer(meta, name), kind))))
 
 
 def _answer(ctx: ValueContext, cls: Any, kind: Any, about: tuple[int, Any], ask: Any) -> bool:

@@ -34,7 +34,7 @@ class Leaf:
     type: TensorType
     #: of which Python class it is; None for Tensors
     kind: Any = None
-    #: a constant or a Parameter, which no slot is needed for as long as nothing else takes its place
+    #: whether it is a constant or a Parameter, which needs no slot until something else takes its place
     fixed: bool = False
     #: as of a `TensorVar`
     locked: str = ""

@@ -24,6 +24,7 @@ from ..guards.objects import (
     class_attribute,
     definer,
     is_ours,
+    is_watched,
     is_written,
     module_name,
     own_attributes,
@@ -31,13 +32,14 @@ from ..guards.objects import (
 )
 from .interpreter import Diverged, ValueContext
 from .purity import compiled
-from .single_dispatch import DispatchedMethod
-from .structure import is_static, plain_copy
+from .structure import OwnedForm, form, is_static, plain_copy
 from .values import class_of, describe, is_dynamic
 
 __all__ = [
     "attribute_now",
+    "call_dispatched",
     "found_or",
+    "is_dispatching",
     "missing",
     "no_state",
     "of_object",
@@ -49,7 +51,7 @@ __all__ = [
 
 def tells_of_changes(ctx: ValueContext, x: Any, method: str) -> bool:
     """Whether a method of a container, such as `__len__`, answers from attributes of a Cell, which are watched."""
-    return hasattr(type(x), "__graph_state__") and is_ours(ctx.outside.class_attribute(type(x), method))
+    return is_watched(type(x)) and is_ours(ctx.outside.class_attribute(type(x), method))
 
 
 def missing(owner: Any, name: str) -> Any:
@@ -60,7 +62,7 @@ def missing(owner: Any, name: str) -> Any:
         hint = NO_COMPLEX
     if isinstance(owner, types.ModuleType) and "__lacking__" in owner.__dict__:
         hint = owner.__dict__["__lacking__"](name) or hint
-    if hasattr(type(owner), "__graph_state__"):
+    if is_watched(type(owner)):
         hint = f"{hint}, or define '{name}' in `__init__`" if hint else f"define '{name}' in `__init__`"
     raise MissingAttributeError(f"{describe(owner)} has no attribute '{name}'", hint=hint)
 
@@ -146,7 +148,7 @@ def of_object(ctx: ValueContext, owner: Any, name: str, *, hooked: bool = True) 
     outside = ctx.outside
     static = class_attribute(cls, name)
     if _is_native(cls):
-        if static is not None and hasattr(cls, "__graph_state__") and name not in owner.__dict__:
+        if static is not None and is_watched(cls) and name not in owner.__dict__:
             outside.class_attribute(cls, name)  # the guards on a Cell's own attributes do not look at its class
         return _read(ctx, owner, name, functools.partial(getattr, owner, name))
     if not isinstance(owner, tuple):
@@ -205,7 +207,7 @@ def _remembered(ctx: ValueContext, owner: Any, name: str, static: functools.cach
 
 def _absent(ctx: ValueContext, owner: Any, name: str) -> None:
     """Notes that an object has no attribute of its own of that name."""
-    watched = hasattr(type(owner), "__graph_state__")
+    watched = is_watched(type(owner))
     what = f"whether a {type(owner).__name__} object holds {name!r} itself"
     held = Holds(name)
     ctx.outside.guard(("held", id(owner), name), what, lambda: held(owner), False, watched, (held, owner))
@@ -219,7 +221,7 @@ def _read(ctx: ValueContext, owner: Any, name: str, fetch: Any, held: bool = Fal
         return missing(owner, name)
     if is_dynamic(value):
         return value
-    watched = not isinstance(owner, type) and hasattr(type(owner), "__graph_state__")
+    watched = not isinstance(owner, type) and is_watched(type(owner))
     what = f"{owner.__name__ if isinstance(owner, type | types.FunctionType) else type(owner).__name__}.{name}"
     key = ("attribute", id(owner), name)
     if isinstance(value, types.MethodType) and not held:
@@ -234,6 +236,46 @@ def _read(ctx: ValueContext, owner: Any, name: str, fetch: Any, held: bool = Fal
         return ctx.outside.read(value, key, what, fetch)
     quick = None if _hooked(owner) else (operator.attrgetter(name), owner)
     return ctx.outside.read(value, key, what, fetch, watched=watched, quick=quick)
+
+
+# ---------------------------------------------------------------------------------------------------- single dispatch
+_DISPATCHING = functools.singledispatch(lambda x: None).__code__  # type: ignore[attr-defined]
+
+
+def is_dispatching(fn: Any) -> bool:
+    """Whether a function was made by `functools.singledispatch`."""
+    return type(fn) is types.FunctionType and fn.__code__ is _DISPATCHING
+
+
+def call_dispatched(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The call of a function made by `functools.singledispatch`."""
+    return ctx.call(_chosen(ctx, fn, fn, args, fn.__name__), args, kwargs)
+
+
+class DispatchedMethod:
+    """A `singledispatchmethod`, bound: the class of the first argument decides what is called."""
+
+    def __init__(self, static: functools.singledispatchmethod[Any], owner: Any, cls: type) -> None:
+        self.static, self.owner, self.cls = static, owner, cls
+
+    def __graph_call__(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        static: Any = self.static
+        chosen = _chosen(ctx, static, static.dispatcher, args, static.func.__name__)
+        return ctx.call(chosen.__get__(self.owner, self.cls), args, kwargs)
+
+
+form(DispatchedMethod)(OwnedForm)
+
+
+def _chosen(ctx: ValueContext, of: Any, dispatcher: Any, args: list[Any], name: str) -> Any:
+    """What is called for the class of the first argument."""
+    if not args:
+        raise TypeError(f"{name} requires at least 1 positional argument")
+    cls, dispatch = ctx.call(type, [args[0]], {}), dispatcher.dispatch
+    chosen = dispatch(cls)
+    what = f"what {name}() calls for a {cls.__name__}"
+    ctx.outside.guard(("dispatch", id(of), cls, of), what, lambda: dispatch(cls), chosen)
+    return chosen
 
 
 # ---------------------------------------------------------------------------------------------------- whether there is

@@ -19,7 +19,7 @@ from . import operators
 from .arithmetic import kind_of_number
 from .base import variable_of
 from .interpreter import ValueContext
-from .values import TensorVar, is_dynamic
+from .values import TensorVar, is_dynamic, is_tensor
 
 __all__ = ["Masked", "changed", "elements"]
 
@@ -41,7 +41,7 @@ class Masked:
 
 def elements(ctx: ValueContext, owner: Any, index: Any) -> Masked | None:
     """The elements that an index with such a mask means; None for other indices."""
-    if not ctx.is_tensor(owner):
+    if not is_tensor(owner):
         return None
     index = ctx.unwrap(index)
     if not run_time_masks(index):
@@ -71,7 +71,7 @@ def _operand(ctx: ValueContext, op: str, masked: Masked, old: TensorVar, value: 
     """The second operand with ones where the mask does not hold."""
     value = variable_of(value).beside_tensor(ctx)
     shape = old.type.shape
-    if ctx.is_tensor(value):
+    if is_tensor(value):
         given = broadcast_to(without_ones(ctx.unwrap(value), masked.most), shape)
     elif is_dynamic(value) or (value == 0 and kind_of_number(value) and op in _DIVISIONS):
         dtype = ctx.unwrap(operators.binary(ctx, op, old, value)).dtype  # what the number becomes beside a Tensor

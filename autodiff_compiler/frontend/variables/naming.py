@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..guards.objects import is_watched
 from .frames import Frame
 from .interpreter import ValueContext
 from .structure import parts
@@ -53,7 +54,7 @@ def name_of(ctx: ValueContext, obj: Any, *, local: bool = False) -> str | None:
     if local:
         return None
     for name, value in names.items():
-        if hasattr(type(value), "__graph_state__"):
+        if is_watched(type(value)):
             for path, parameter in value.__graph_state__().items():
                 if parameter is obj:
                     return f"{name}.{path}"

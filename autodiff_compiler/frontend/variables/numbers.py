@@ -1,4 +1,4 @@
-"""Python numbers that are known only at run time: what can be done with them."""
+"""Operations on Python numbers that are known only at run time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from .values import ArrayVar, SymScalar, Text, describe
 class NumberVariable(Variable):
     """A Python number known only at run time."""
 
-    __slots__ = ()
     precedence = 2
 
     def unary(self, ctx: ValueContext, op: str) -> Any:
@@ -125,8 +124,6 @@ class NumberVariable(Variable):
 @kind(enum.IntEnum)
 class IntEnumVariable(ObjectVariable):
     """A member of an enumeration that is an int."""
-
-    __slots__ = ()
 
     def beside_tensor(self, ctx: ValueContext) -> Any:
         return int(self.value)

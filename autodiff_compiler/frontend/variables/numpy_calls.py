@@ -13,40 +13,32 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import dtype_of
-from ...errors import (
-    DynamicShapeError,
-    MissingAttributeError,
-    StaticValueError,
-    UnsupportedCallError,
-    did_you_mean,
-    shown_as,
-)
+from ...errors import DynamicShapeError, StaticValueError, UnsupportedCallError
+from ...ir.abstract import abstract
 from ...ir.build import current
 from ...ir.core import Value
-from ...ir.primitive import METHODS, F
+from ...ir.primitive import F
 from ...ir.types import TensorType
 from ...primitives.numpy_names import bindable, counterpart, proposal, understood
 from ...runtime.records import is_named_tuple
 from ...runtime.tensor import Tensor
 from ..guards.objects import type_of
-from .arithmetic import COMPARISON, SYMBOL, to_number
+from .arithmetic import COMPARISON, SYMBOL
 from .base import variable_of
 from .interpreter import ValueContext
 from .requirements import operator_product
-from .structure import OwnedForm, flatten, form, is_static, map_leaves
-from .values import ArrayVar, LocalList, TensorVar, describe, is_dynamic, is_tensor
+from .structure import flatten, is_static, map_leaves
+from .values import ArrayVar, LocalList, describe, is_dynamic, is_tensor
 
 __all__ = [
     "OF_TYPE",
-    "ArrayMethod",
-    "array_attribute",
     "array_binary",
+    "array_call",
     "array_constant",
-    "array_method",
-    "array_subscript",
-    "array_unary",
+    "cast_array",
     "numpy_call",
     "stacked",
+    "unmapped",
     "without_arrays",
 ]
 
@@ -63,7 +55,7 @@ def numpy_call(ctx: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str
         found = _array(ctx, np.array, args[0], fn)
         return ArrayVar(found.value, np.ndarray if found.type.shape else np.generic)
     if not bindable(fn, args, kwargs):
-        raise _unmapped(fn, kwargs)
+        raise unmapped(fn, kwargs)
     if any(map(is_tensor, flatten((tuple(args), tuple(kwargs.values()))))):
 
         def operand(x: Any) -> Any:
@@ -71,7 +63,7 @@ def numpy_call(ctx: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str
 
         given, named = _mapped(operand, args, kwargs)
         return _localized(ctx.native(counterpart(fn), given, named))  # type: ignore[arg-type]
-    return _array_call(ctx, fn, args, kwargs)
+    return array_call(ctx, fn, args, kwargs)
 
 
 def _mapped(fn: Callable[[Any], Any], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -79,7 +71,8 @@ def _mapped(fn: Callable[[Any], Any], args: Sequence[Any], kwargs: dict[str, Any
     return [map_leaves(fn, a) for a in args], {k: map_leaves(fn, v) for k, v in kwargs.items()}
 
 
-def _unmapped(fn: Any, options: Any = ()) -> UnsupportedCallError:
+def unmapped(fn: Any, options: Any = ()) -> UnsupportedCallError:
+    """The error for a function that has no counterpart here, or none with these arguments."""
     owner, name = getattr(fn, "__self__", None), getattr(fn, "__name__", type(fn).__name__)
     name = f"{owner.__name__}.{name}" if isinstance(owner, np.ufunc) else name
     library = "SciPy" if (getattr(fn, "__module__", None) or "").startswith("scipy") else "NumPy"
@@ -102,9 +95,9 @@ def _localized(x: Any) -> Any:
 def _array(ctx: ValueContext, fn: Any, x: Any, dtype: Any = None, **options: Any) -> Any:
     """``np.array(x)``: the elements, detached."""
     if options.keys() - {"copy"}:
-        raise _unmapped(fn)
+        raise unmapped(fn)
     found = variable_of(x).to_array(ctx, copies=fn is np.array and options.get("copy", True))
-    return found if dtype is None else array_method(ctx, ArrayMethod("astype", found), [dtype], {})
+    return found if dtype is None else cast_array(found, dtype)
 
 
 def array_constant(x: np.ndarray[Any, Any]) -> Value:
@@ -125,6 +118,11 @@ def _cast(value: Value, dtype: Any) -> Value:
     return value if value.dtype is wanted else F.cast(value, dtype=wanted)
 
 
+def cast_array(x: ArrayVar, dtype: Any) -> ArrayVar:
+    """``x.astype(dtype)``."""
+    return ArrayVar(_cast(x.value, np.dtype(dtype)), x.kind)
+
+
 # ---------------------------------------------------------------------------------------------------- array semantics
 def _probe(x: Any) -> Any:
     """A value of the same type, for asking NumPy what it would return."""
@@ -138,7 +136,7 @@ def _regular(x: Any) -> Any:
     return np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
 
 
-def _array_call(ctx: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def array_call(ctx: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A mapped function on arrays and numbers, by NumPy's rules."""
     probes, options = _mapped(_probe, args, kwargs)
     ours: Any = counterpart(fn)
@@ -217,7 +215,7 @@ def _as_value(x: Any, dtype: Any) -> Value:
 def _as_argument(x: Any, dtype: Any) -> Any:
     if isinstance(x, np.ndarray):
         return array_constant(x if dtype is None or x.dtype.kind == "b" else x.astype(dtype))
-    if type(x) is not ArrayVar:
+    if not abstract(x).is_array:
         return x.item() if isinstance(x, np.generic) else x
     return x.value if dtype is None or x.type.dtype.is_bool else _cast(x.value, dtype)
 
@@ -267,7 +265,6 @@ _BINARY: dict[str, Any] = {
     "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
     **{op: getattr(np, name) for op, name in COMPARISON.items()},
 }  # fmt: skip
-_UNARY: dict[str, Any] = {"USub": np.negative, "UAdd": np.positive, "Invert": np.invert, "abs": np.absolute}
 
 
 def array_binary(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
@@ -279,55 +276,15 @@ def array_binary(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
                 f"'{SYMBOL.get(op, op)}' of a {describe(a)} and a {describe(b)} cannot be used in compiled code",
                 code="AC1801",
             )
-    return _array_call(ctx, _BINARY[op], [a, b], {})
-
-
-def array_unary(ctx: ValueContext, op: str, x: ArrayVar) -> Any:
-    """``-x``, ``+x``, ``~x``, ``abs(x)`` of an array."""
-    return _array_call(ctx, _UNARY[op], [x], {})
-
-
-def array_subscript(ctx: ValueContext, owner: ArrayVar, index: Any) -> Any:
-    """``owner[index]`` of an array."""
-    parts = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(p, ArrayVar) and p.type.dtype.is_bool for p in parts):
-        raise UnsupportedCallError(
-            "an array indexed by a mask has a size that depends on data", code="AC1801", hint="use np.where"
-        )
-    index = without_arrays(ctx, index)
-    found = ctx.native(METHODS["__getitem__"], [TensorVar(owner.value), index])
-    whole = found.type.shape != () or any(p is Ellipsis for p in parts)
-    return ArrayVar(found.value, np.ndarray if whole else np.generic)
+    return array_call(ctx, _BINARY[op], [a, b], {})
 
 
 def without_arrays(ctx: ValueContext, index: Any) -> Any:
     """An index with a Tensor or number for each array known only at run time."""
-    return map_leaves(lambda x: variable_of(x).beside_tensor(ctx) if type(x) is ArrayVar else x, index)
+    return map_leaves(lambda x: variable_of(x).beside_tensor(ctx) if abstract(x).is_array else x, index)
 
 
 # ---------------------------------------------------------------------------------------------------- attributes
-@shown_as("method")
-class ArrayMethod:
-    """A method of an array, bound."""
-
-    __slots__ = ("name", "owner")
-
-    def __init__(self, name: str, owner: ArrayVar) -> None:
-        self.name, self.owner = name, owner
-
-
-form(ArrayMethod)(OwnedForm)
-
-
-#: Methods of arrays that are functions of NumPy with the array as first argument.
-_METHODS = {
-    "sum", "mean", "prod", "min", "max", "any", "all", "std", "var", "ptp", "argmin", "argmax", "cumsum", "cumprod",
-    "ravel", "squeeze", "swapaxes", "clip", "round", "dot", "take", "repeat", "trace", "diagonal", "argsort",
-    "searchsorted", "copy",
-}  # fmt: skip
-_OWN_METHODS = {"reshape", "transpose", "flatten", "astype", "item"}
-
-
 #: Attributes of Tensors and arrays that their types tell.
 OF_TYPE: dict[str, Callable[[TensorType], Any]] = {
     "shape": lambda t: t.shape,
@@ -336,45 +293,3 @@ OF_TYPE: dict[str, Callable[[TensorType], Any]] = {
     "itemsize": lambda t: t.dtype.itemsize,
     "nbytes": lambda t: t.dtype.itemsize * operator_product(t.shape),
 }
-
-
-def array_attribute(ctx: ValueContext, owner: ArrayVar, name: str) -> Any:
-    """``owner.name`` of an array."""
-    if name == "dtype":
-        return owner.type.dtype.numpy
-    if name in OF_TYPE:
-        return OF_TYPE[name](owner.type)
-    if name == "T":
-        return _array_call(ctx, np.transpose, [owner], {})
-    if name == "real":
-        return owner
-    if name in _METHODS | _OWN_METHODS:
-        return ArrayMethod(name, owner)
-    if hasattr(owner.kind, name):
-        raise UnsupportedCallError(
-            f"'{name}' of an array cannot be used in compiled code: its elements are known only at run time",
-            code="AC1801",
-            hint="use a function that stands for an op, or ms.py_call",
-        )
-    raise MissingAttributeError(f"ndarray has no attribute '{name}'", hint=did_you_mean(name, dir(owner.kind)))
-
-
-def array_method(ctx: ValueContext, method: ArrayMethod, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A call of a method of an array."""
-    name, x = method.name, method.owner
-    if name == "item" and not args:
-        return to_number(ctx, x, None)
-    if name == "astype" and len(args) == 1 and not kwargs:
-        return ArrayVar(_cast(x.value, np.dtype(args[0])), x.kind)
-    if name in ("item", "astype"):
-        raise UnsupportedCallError(f"{name}() of an array takes one argument at most in compiled code", code="AC1801")
-    if name == "flatten" and not (args or kwargs):
-        return _array_call(ctx, np.ravel, [x], {})
-    if name in ("reshape", "transpose"):
-        args = [args[0] if len(args) == 1 else tuple(args)] if args else []
-    function = getattr(np, name)
-    if not bindable(function, [x, *args], kwargs):
-        raise _unmapped(function, kwargs)
-    if any(map(is_dynamic, flatten((tuple(args), tuple(kwargs.values()))))):
-        return numpy_call(ctx, function, [x, *args], kwargs)
-    return _array_call(ctx, function, [x, *args], kwargs)

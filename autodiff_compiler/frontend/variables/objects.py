@@ -1,4 +1,4 @@
-"""Objects of Python's that no other kind claims: what can be done with them."""
+"""Operations on objects of Python's that have no kind of their own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import copy
 import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
@@ -16,28 +17,37 @@ from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.types import TensorType
 from ...runtime.precision import is_view
+from ...runtime.records import record_fields
 from ..guards.guards import Holds
-from ..guards.objects import UNBOUND, class_attribute, is_ours, is_written, peek
-from . import cells, foreign, precision, single_dispatch
+from ..guards.objects import UNBOUND, class_attribute, definer, is_ours, is_watched, is_written, peek
+from . import cells, foreign, precision
 from .arithmetic import BINARY, SLOT, UNARY_SLOT, kind_of_number
-from .assignment import set_attribute_of_object
+from .assignment import set_generic
 from .base import Recipe, Variable, kind, variable_of
-from .classes import call_object, get, has, inherited, is_jit_class, put
+from .changing import is_aliased
 from .comparison import can_be_asked, compare_known, is_item
 from .elements import by_numbers, used_up
 from .interpreter import ValueContext
 from .iteration import RangeOf
 from .leaves import Leaf, NumberLeaf
-from .lookup import attribute_now, found_or, runs_code, tells_of_changes
+from .lookup import attribute_now, call_dispatched, found_or, is_dispatching, runs_code, tells_of_changes
 from .numpy_calls import array_constant, stacked
 from .operators import attribute, subscript
-from .queries import part
-from .requirements import check_local, check_seen, is_seen, python_method, refuse_environment, require_static, special
+from .requirements import (
+    check_seen,
+    is_generated,
+    is_jit_class,
+    is_seen,
+    python_method,
+    refuse_environment,
+    require_static,
+    special,
+)
 from .rules import Intrinsic, intrinsic_of
-from .structure import elements, is_static
+from .structure import elements, is_static, parts, rebuild
 from .text import by_method, can_be_shown, formatted_object
-from .truth_values import truth
-from .values import ArrayVar, LocalDict, LocalList, LocalObject, LocalSet, LocalSuper, SymScalar, describe, usable
+from .truth_values import as_bool, truth
+from .values import ArrayVar, LocalDict, LocalList, LocalSet, describe
 
 __all__ = ["KnownSequence", "ObjectVariable", "made_by_compiled_code"]
 
@@ -53,7 +63,6 @@ _UNARY: dict[str, Any] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": 
 class ObjectVariable(Variable):
     """An object that Python's own rules apply to."""
 
-    __slots__ = ()
     made_here = False
 
     def unary(self, ctx: ValueContext, op: str) -> Any:
@@ -61,7 +70,11 @@ class ObjectVariable(Variable):
         return _UNARY[op](self.value) if result is NotImplemented else result
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-        return _known_binary(op, a, b)
+        result = BINARY[op](a, b)
+        for plain, local in ((list, LocalList), (set, LocalSet), (dict, LocalDict)):
+            if isinstance(result, plain):
+                return local(result)
+        return result
 
     def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         return compare_known(ctx, op, a, b)
@@ -112,7 +125,7 @@ class ObjectVariable(Variable):
 
     def recipe(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
         x = self.value
-        if is_static(x):
+        if is_static(x) and not any(map(is_aliased, parts(x))):
             return lambda arrays: x
         if elements(x) is None:
             raise made_by_compiled_code(x)
@@ -120,9 +133,11 @@ class ObjectVariable(Variable):
 
     def recipe_of_items(self, ctx: ValueContext, values: list[Value], tensors: bool) -> Recipe:
         """The same of a container, which is made anew."""
-        raise UnsupportedCallError(
-            f"a {describe(self.value)} cannot be given to py_call", hint="give it Tensors or numbers"
-        )
+        x = self.value
+        if not is_static(x):
+            raise UnsupportedCallError(f"a {describe(x)} cannot be given to py_call", hint="give it Tensors or numbers")
+        inner = [variable_of(i).recipe(ctx, values, tensors) for i in elements(x)]
+        return lambda arrays: rebuild(x, [r(arrays) for r in inner])
 
     def to_array(self, ctx: ValueContext, copies: bool = True) -> Any:
         x = self.value
@@ -135,7 +150,7 @@ class ObjectVariable(Variable):
         result = special(ctx, x, "__bool__", "__len__")
         if result is not NotImplemented:
             return truth(ctx, result)
-        if getattr(type(x), "__graph_state__", None) is None:
+        if not is_watched(type(x)):
             return bool(x)
         watched = tells_of_changes(ctx, x, "__bool__")
         return ctx.outside.property(x, "truth", f"the truth of a {type(x).__name__}", lambda: bool(x), watched=watched)
@@ -144,7 +159,7 @@ class ObjectVariable(Variable):
         owner = self.value
         if is_view(owner):
             return precision.read(ctx, owner, name)
-        if ctx.effects.in_backward and hasattr(type(owner), "__graph_state__"):
+        if ctx.effects.in_backward and is_watched(type(owner)):
             return ctx.attribute_after_forward(owner, name)
         return attribute_now(ctx, owner, name)
 
@@ -172,14 +187,23 @@ class ObjectVariable(Variable):
         if getattr(type(owner), "__graph_natively__", False):
             return ctx.native(type(owner).__getitem__, [owner, index])
         require_static(index, f"an index into a {describe(owner)}")
-        if isinstance(index, slice) and hasattr(type(owner), "__graph_state__"):
-            return part(ctx, owner, index)
+        if isinstance(index, slice) and is_watched(type(owner)):
+            return cells.part(ctx, owner, index)
         value = owner[index]
         fetch = ctx.outside.part(owner, value, lambda now: now[index])
         return ctx.outside.read(value, ("index", id(owner), repr(index)), f"element {index!r}", fetch)
 
     def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
-        set_attribute_of_object(ctx, self.value, name, value)
+        owner = self.value
+        cls = type(owner)
+        if _is_frozen(owner, name):
+            raise FrozenInstanceError(f"cannot assign to field {name!r}")
+        setter = class_attribute(cls, "__setattr__")
+        if is_written(setter) and not is_watched(cls) and not isinstance(owner, type):
+            ctx.outside.class_attribute(cls, "__setattr__")
+            ctx.call_python(setter, [owner, name, value], {}, (definer(cls, "__setattr__"), owner))
+        else:
+            set_generic(ctx, owner, name, value)
 
     def delattr(self, ctx: ValueContext, name: str) -> None:
         ctx.effects.attributes.delete(self.value, name)
@@ -196,7 +220,7 @@ class ObjectVariable(Variable):
 
     def store(self, ctx: ValueContext, index: Any, value: Any) -> None:
         """``x[index] = value`` where no method of the user's does it."""
-        check_local(ctx, self.value)  # raises
+        self.check_local(ctx)
         super().setitem(ctx, index, value)
 
     def delitem(self, ctx: ValueContext, index: Any) -> None:
@@ -204,7 +228,7 @@ class ObjectVariable(Variable):
         if cells.is_made(ctx, owner):
             cells.set_item(ctx, owner, index)
         elif hasattr(type(owner), "__delitem__"):
-            check_local(ctx, owner)
+            self.check_local(ctx)
             self.remove(ctx, index)
         else:
             del owner[index]  # raises what Python raises
@@ -227,8 +251,7 @@ class ObjectVariable(Variable):
 
     def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
         if kind is bool:
-            value = self.truth(ctx)
-            return value if isinstance(value, bool) else SymScalar(value, bool)
+            return as_bool(self.truth(ctx))
         result = special(ctx, self.value, *_CONVERSIONS[kind])
         return kind(self.value, *more) if result is NotImplemented else variable_of(result).number(ctx, kind)
 
@@ -276,6 +299,10 @@ class ObjectVariable(Variable):
             ctx.outside.class_attribute(type(self.value), "__call__")
         return callable(self.value)
 
+    def host_function(self) -> Callable[..., Any]:
+        fn: Any = self.value if callable(self.value) else super().host_function()
+        return fn
+
     def leaf(self) -> Leaf | None:
         kind = kind_of_number(self.value)
         return None if kind is None else NumberLeaf.of(kind, fixed=True)
@@ -285,16 +312,20 @@ class ObjectVariable(Variable):
 
     def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         fn = self.value
-        if is_jit_class(type(fn)) and not isinstance(fn, type):
-            return call_object(ctx, fn, args, kwargs)
+        cls = self.python_class()
+        if is_jit_class(cls) and not isinstance(fn, type):
+            method = ctx.outside.class_attribute(cls, "__call__")
+            if not isinstance(method, types.FunctionType):
+                raise TypeError(f"'{cls.__name__}' object is not callable")
+            return ctx.call_python(method, [fn, *args], kwargs, (definer(cls, "__call__"), fn))
         rule = intrinsic_of(fn)
         if rule is not None:
             return _run_rule(ctx, rule, fn, args, kwargs)
         graph_call = peek(fn, "__graph_call__")
         if graph_call is not None and not isinstance(fn, type):
             return graph_call(ctx, args, kwargs)
-        if single_dispatch.is_dispatching(fn):
-            return single_dispatch.call_dispatched(ctx, fn, args, kwargs)
+        if is_dispatching(fn):
+            return call_dispatched(ctx, fn, args, kwargs)
         if foreign.runs_natively(fn, args, kwargs):
             return foreign.foreign_call(ctx, fn, args, kwargs)
         return self.called(ctx, args, kwargs)
@@ -302,13 +333,23 @@ class ObjectVariable(Variable):
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """The call of an object that has no rule of its own, and whose source may be compiled."""
         fn = self.value
-        if getattr(type(fn), "__graph_state__", None) is not None:
+        if is_watched(type(fn)):
             return ctx.call_cell(fn, args, kwargs)
         if not isinstance(class_attribute(type(fn), "__call__"), types.FunctionType):
             return foreign.foreign_call(ctx, fn, args, kwargs)
         if is_ours(type(fn)):
             return ctx.native(fn, args, kwargs)
         return ctx.call_python(ctx.outside.class_attribute(type(fn), "__call__"), [fn, *args], kwargs)
+
+
+def _is_frozen(owner: Any, name: str) -> bool:
+    """Whether the `__setattr__` that `dataclasses` made refuses the assignment of an attribute."""
+    setter: Any = class_attribute(type(owner), "__setattr__")
+    fields = record_fields(owner)
+    if fields is None or not isinstance(setter, types.FunctionType):
+        return False
+    made = is_generated(owner, setter) or is_ours(setter)
+    return made and (name in fields or "__dataclass_params__" in vars(type(owner)))
 
 
 def made_by_compiled_code(x: Any) -> UnsupportedCallError:
@@ -318,19 +359,8 @@ def made_by_compiled_code(x: Any) -> UnsupportedCallError:
     )
 
 
-def _known_binary(op: str, a: Any, b: Any) -> Any:
-    """What Python itself makes of operands known while compiling, or of containers of whatever."""
-    result = BINARY[op](*(list(x) if isinstance(x, LocalList) else x for x in (a, b)))
-    for plain, local in ((list, LocalList), (set, LocalSet), (dict, LocalDict)):
-        if isinstance(result, plain):
-            return local(result)
-    return result
-
-
 class KnownSequence(ObjectVariable):
     """A sequence that nobody can change."""
-
-    __slots__ = ()
 
     def length(self, ctx: ValueContext) -> Any:
         return len(self.value)
@@ -343,8 +373,6 @@ class KnownSequence(ObjectVariable):
 class RangeVariable(KnownSequence):
     """A range."""
 
-    __slots__ = ()
-
     def iteration(self, ctx: ValueContext) -> Any:
         return RangeOf(self.value.start, self.value.stop, self.value.step)
 
@@ -352,8 +380,6 @@ class RangeVariable(KnownSequence):
 @kind(bytes)
 class BytesVariable(KnownSequence):
     """Bytes, which may be a format."""
-
-    __slots__ = ()
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         check_seen(b, "formatting")
@@ -363,8 +389,6 @@ class BytesVariable(KnownSequence):
 @kind(collections.ChainMap)
 class ChainMapVariable(ObjectVariable):
     """A `ChainMap`, whose own method catches exceptions."""
-
-    __slots__ = ()
 
     def getitem(self, ctx: ValueContext, index: Any) -> Any:
         owner = self.value
@@ -377,8 +401,6 @@ class ChainMapVariable(ObjectVariable):
 @kind(super)
 class SuperVariable(ObjectVariable):
     """``super()`` in a method of an object from outside."""
-
-    __slots__ = ()
 
     def getattr(self, ctx: ValueContext, name: str) -> Any:
         above: Any = _property_above(ctx, self.value, name)
@@ -408,64 +430,3 @@ def _run_rule(ctx: ValueContext, rule: Intrinsic, fn: Any, args: list[Any], kwar
         if trace is None or trace.tb_next is not None or own not in str(error):  # raised inside of the rule
             raise
         raise TypeError(str(error).replace(own, f"{getattr(fn, '__name__', type(fn).__name__)}()")) from None
-
-
-@kind(LocalObject)
-class LocalObjectVariable(ObjectVariable):
-    """An object of a `jit_class` class made by compiled code."""
-
-    __slots__ = ()
-    made_here = True
-
-    def truth(self, ctx: ValueContext) -> Any:
-        result = special(ctx, self.value, "__bool__", "__len__")
-        return True if result is NotImplemented else truth(ctx, result)
-
-    def composed(self, ctx: ValueContext) -> Any:
-        name = self.value.cls.__name__
-        raise StaticValueError(f"the text of a {describe(self.value)}", hint=f"give {name} a `__str__` or `__repr__`")
-
-    def getattr(self, ctx: ValueContext, name: str) -> Any:
-        return get(ctx, self.value, name)
-
-    def hasattr(self, ctx: ValueContext, name: str) -> bool:
-        return has(ctx, self.value, name)
-
-    def callable(self, ctx: ValueContext) -> bool:
-        return has(ctx, self.value, "__call__")
-
-    def setattr(self, ctx: ValueContext, name: str, value: Any) -> None:
-        put(ctx, self.value, name, value)
-
-    def delattr(self, ctx: ValueContext, name: str) -> None:
-        Variable.delattr(self, ctx, name)
-
-    def inherited(self, after: type) -> Any:
-        return LocalSuper(after, self.value)
-
-    def copy(self, ctx: ValueContext) -> Any:
-        x = self.value
-        method = python_method(ctx, x, "__copy__")
-        return LocalObject(x.cls, usable(x).slots) if method is None else ctx.call_python(method, [x], {})
-
-    def deepcopy(self, ctx: ValueContext, go: Callable[[Any], Any]) -> Any:
-        if python_method(ctx, self.value, "__deepcopy__") is not None:
-            name = self.value.cls.__name__
-            raise UnsupportedCallError(f"{name} has a `__deepcopy__` of its own", hint="call it by name")
-        new = self.copy(ctx)
-        if type(new) is LocalObject:
-            new.slots = {k: go(v) for k, v in new.slots.items()}
-        return new
-
-    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return call_object(ctx, self.value, args, kwargs)
-
-
-@kind(LocalSuper)
-class LocalSuperVariable(ObjectVariable):
-    """``super()`` in a method of such an object."""
-
-    __slots__ = ()
-
-    def getattr(self, ctx: ValueContext, name: str) -> Any:
-        return inherited(ctx, self.value, name)

@@ -9,10 +9,10 @@ from ...dtypes import DType
 from ...ir.primitive import F
 from ...runtime.parameter import ParameterTuple
 from ...runtime.precision import child_view, has_other_floats, view_of, viewed
-from ..guards.objects import class_attribute, is_ours
+from ..guards.objects import class_attribute, is_ours, is_watched
 from .interpreter import ValueContext
 from .structure import flatten, map_leaves
-from .values import StateVar, TensorVar, is_tensor
+from .values import TensorVar, is_box, is_tensor
 
 __all__ = ["enter", "read", "whole"]
 
@@ -43,7 +43,7 @@ def read(ctx: ValueContext, view: Any, name: str) -> Any:
         return types.MethodType(found.__func__, view)
     if isinstance(found, ParameterTuple) or (type(found) is tuple and name in owner.__dict__):
         found = tuple([ctx.outside.item(found, i, x) for i, x in enumerate(found)])
-    if hasattr(type(found), "__graph_state__"):
+    if is_watched(type(found)):
         _guard(ctx, found)
         return child_view(found)
     return found if isinstance(found, list | dict) else _in_dtype(ctx, found, dtype)
@@ -62,11 +62,12 @@ def _in_dtype(ctx: ValueContext, x: Any, dtype: DType) -> Any:
         return is_tensor(v) and has_other_floats(v.type, dtype)
 
     def leaf(v: Any) -> Any:
-        return TensorVar(F.cast(ctx.unwrap(v), dtype=dtype), _LOCKED, source=v) if other(v) else v
+        source = None if is_box(v) else v
+        return TensorVar(F.cast(ctx.unwrap(v), dtype=dtype), _LOCKED, source=source) if other(v) else v
 
     return map_leaves(leaf, x) if any(map(other, flatten(x))) else x
 
 
 def whole(x: Any) -> Any:
-    """What a cast Tensor was made of, for a write; everything else itself."""
-    return x.source if type(x) is TensorVar and type(x.source) is StateVar else x
+    """The Parameter that a cast Tensor was made of, to be written; everything else itself."""
+    return x.source if is_box(x) and is_tensor(x.source) else x

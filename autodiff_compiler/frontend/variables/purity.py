@@ -1,4 +1,4 @@
-"""What a part of a program does besides computing, found by compiling it; and the user's code that runs meanwhile."""
+"""The effects of a piece of the program, found by compiling it; and calls of the user's code while compiling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Part", "compiled", "run_now"]
 
 @dataclass(frozen=True)
 class Part:
-    """Something that was compiled in the present place."""
+    """A piece of the program that was compiled in the present place, with its effects."""
 
     value: Any
     #: whether it changes or prints anything
@@ -26,7 +26,7 @@ class Part:
 
 
 def compiled(ctx: ValueContext, make: Callable[[], Any]) -> Part:
-    """What `make` gives, which compiles something here."""
+    """Compiles a piece of the program, what `make` does, and finds its effects."""
     block, before = trace.builder.block, len(trace.builder.block.ops)
     with ctx.effects.region() as region:
         value = make()
@@ -38,7 +38,7 @@ def compiled(ctx: ValueContext, make: Callable[[], Any]) -> Part:
 
 
 def run_now(fn: Callable[[], Any]) -> Any:
-    """Runs code of the user's while compiling, as if nothing was being compiled, in the thread that called."""
+    """Runs the user's code eagerly while compiling, in the thread that called."""
     builder, trace.builder = trace.builder, None
     try:
         return at_home(fn)

@@ -1,4 +1,4 @@
-"""What must hold of a value: known while compiling, seen by guards, changed by nobody else."""
+"""Checks of values: known while compiling, guarded, not held by others where they are changed."""
 
 from __future__ import annotations
 
@@ -12,41 +12,30 @@ from typing import Any
 import numpy as np
 
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
-from ...ir.abstract import Abstract
 from ...ir.primitive import trace
 from ...runtime.tensor import NO_ELEMENTS, NO_LENGTH, Tensor
 from ..guards.objects import NATIVE, class_attribute, is_ours
 from .interpreter import ValueContext
 from .naming import instead_of_changing, made_inside, name_of
 from .structure import flatten, is_static
-from .values import (
-    OUTSIDE,
-    ArrayVar,
-    LocalDict,
-    LocalList,
-    LocalSet,
-    TensorVar,
-    class_of,
-    describe,
-    is_dynamic,
-    is_tensor,
-)
+from .values import OUTSIDE, class_of, describe, is_box, is_dynamic, is_tensor
 
 __all__ = [
     "LEAVING",
     "as_index",
     "check_key",
-    "check_local",
     "check_seen",
     "element_index",
     "is_generated",
+    "is_jit_class",
     "is_seen",
     "length_of",
     "operator_product",
     "python_method",
     "refuse_data",
     "refuse_environment",
-    "refuse_text",
+    "refuse_locked",
+    "refuse_outside",
     "require_static",
     "settled_index",
     "special",
@@ -72,7 +61,7 @@ def special(ctx: ValueContext, x: Any, *names: str) -> Any:
 
 
 def is_seen(x: Any) -> bool:
-    """Whether code that runs natively reads nothing of x that no guard watches."""
+    """Whether every read of x by code that runs natively while compiling is guarded."""
     cls = type(x)
     if isinstance(x, enum.Enum | type) or is_ours(cls) or is_dynamic(x):
         return True
@@ -104,6 +93,11 @@ def is_generated(x: Any, method: types.FunctionType) -> bool:
     return dataclasses.is_dataclass(class_of(x)) and file == "<string>"
 
 
+def is_jit_class(cls: type) -> bool:
+    """Whether a class, or one it inherits from, was marked by `jit_class`."""
+    return bool(getattr(cls, "__jit_class__", False))
+
+
 def as_index(ctx: ValueContext, x: Any) -> Any:
     """x, or the integer that a user's object stands for."""
     if is_tensor(x) and not x.type.dtype.is_int:
@@ -129,7 +123,7 @@ def settled_index(ctx: ValueContext, index: Any) -> Any:
 def element_index(ctx: ValueContext, index: Any) -> Any:
     """An index into a list or tuple: a Tensor whose element is known while compiling is that number."""
     index = settled_index(ctx, as_index(ctx, index))
-    known = trace.builder.known(index.value) if type(index) is TensorVar else None
+    known = trace.builder.known(index.value) if is_box(index) else None
     return index if known is None or known.size != 1 else int(known.item())
 
 
@@ -155,25 +149,21 @@ def require_static(x: Any, what: str, code: str | None = None) -> Any:
 LEAVING = ("tolist", "asnumpy", "numpy")
 
 
-def check_local(ctx: ValueContext, owner: Any) -> None:
-    """Refuses changes of containers that compiled code has not made, and does not stand for one from outside."""
-    if type(owner) is ArrayVar:
-        raise UnsupportedCallError(
-            "an array cannot be written to in compiled code", code="AC1801", hint="assign to elements of a Tensor"
-        )
-    if not isinstance(owner, LocalList | LocalDict | LocalSet):
-        if isinstance(owner, list | dict | set | np.ndarray):
-            if ctx.effects.in_backward:
-                raise _changed_backward(owner)
-            ctx.effects.containers.open_for_change(owner)
-            name, kind = name_of(ctx, owner), type(owner).__name__
-            made = made_inside(ctx, owner)
-            origin = "was made while compiling" if made else OUTSIDE
-            what = f"the {kind} `{name}`, which {origin}," if name else f"a {describe(owner)} that {origin}"
-            raise SideEffectError(
-                f"{what} cannot be changed in compiled code", code="AC1602", hint=instead_of_changing(ctx, owner, name)
-            )
-        raise TypeError(f"'{type(owner).__name__}' object does not support item assignment")
+def refuse_outside(ctx: ValueContext, owner: Any) -> None:
+    """Refuses to change a container or array from outside, unless the call is compiled anew to do so."""
+    if ctx.effects.in_backward:
+        raise _changed_backward(owner)
+    ctx.effects.containers.open_for_change(owner)
+    name, kind = name_of(ctx, owner), type(owner).__name__
+    origin = "was made while compiling" if made_inside(ctx, owner) else OUTSIDE
+    what = f"the {kind} `{name}`, which {origin}," if name else f"a {describe(owner)} that {origin}"
+    raise SideEffectError(
+        f"{what} cannot be changed in compiled code", code="AC1602", hint=instead_of_changing(ctx, owner, name)
+    )
+
+
+def refuse_locked(ctx: ValueContext, owner: Any) -> None:
+    """Refuses to change a container of compiled code that somebody else may hold."""
     if ctx.effects.in_backward and ctx.effects.containers.of_outside(owner) is not None:
         raise _changed_backward(owner)
     if owner.locked:
@@ -190,12 +180,6 @@ def _changed_backward(owner: Any) -> SideEffectError:
         code="AC1602",
         hint="record gradients with a hook (`ops.HookBackward`, `Tensor.register_hook`)",
     )
-
-
-def refuse_text(x: Any, what: str) -> None:
-    """Refuses to look into text that is made at run time."""
-    if isinstance(x, Abstract):
-        x.refuse(what)
 
 
 def refuse_environment(x: Any) -> None:

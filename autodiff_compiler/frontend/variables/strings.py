@@ -1,37 +1,36 @@
-"""Text, known now or only at run time, and exceptions: what can be done with them."""
+"""Operations on text, known now or only at run time, and on exceptions."""
 
 from __future__ import annotations
 
-import builtins
 import types
 from collections.abc import Iterable
 from typing import Any
 
+from ...ir.abstract import abstract
 from .arithmetic import BINARY, SLOT
 from .base import class_name, kind
 from .interpreter import ValueContext
 from .objects import KnownSequence, ObjectVariable
-from .requirements import refuse_text, require_static
+from .requirements import require_static
 from .rules import intrinsic
 from .structure import is_static
 from .text import as_text, concatenated, method, percent, text, with_spec
-from .values import NewException, Text, is_tensor
+from .values import NewException, Text, class_of, is_tensor
 
 
 @kind(str)
 class StrVariable(KnownSequence):
     """A str known while compiling."""
 
-    __slots__ = ()
     goes_first = True
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         if op == "Mod" and isinstance(a, str):
             return percent(ctx, a, b)
-        if op == "Add" and isinstance(b, str | Text):
+        if op == "Add" and issubclass(class_of(b), str):
             return concatenated(a, b)
-        refuse_text(a, f"operator {SLOT[op]}")
-        refuse_text(b, f"operator {SLOT[op]}")
+        for x in (a, b):
+            abstract(x).refuse(f"operator {SLOT[op]}")
         if is_tensor(b) and op == "Add":
             raise TypeError(f'can only concatenate str (not "{type(b).__name__}") to str')
         require_static(b, f"the operand of {SLOT[op]}")
@@ -51,40 +50,37 @@ class StrVariable(KnownSequence):
 class _Opaque(ObjectVariable):
     """A value known only at run time that nobody looks into."""
 
-    __slots__ = ()
     made_here = True
 
     def length(self, ctx: ValueContext) -> Any:
-        return refuse_text(self.value, "len()")
+        return self.value.refuse("len()")
 
     def shown(self, ctx: ValueContext, fn: Any) -> Any:
-        return refuse_text(self.value, "the text")
+        return self.value.refuse("the text")
 
     def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
-        return refuse_text(self.value, "the truth value" if kind is bool else f"{kind.__name__}()")
+        return self.value.refuse("the truth value" if kind is bool else f"{kind.__name__}()")
 
     def contains(self, ctx: ValueContext, item: Any) -> Any:
-        return refuse_text(self.value, "'in'")
+        return self.value.refuse("'in'")
 
     def truth(self, ctx: ValueContext) -> Any:
-        return refuse_text(self.value, "the truth value")
+        return self.value.refuse("the truth value")
 
     def getattr(self, ctx: ValueContext, name: str) -> Any:
-        return refuse_text(self.value, f"'.{name}'")
+        return self.value.refuse(f"'.{name}'")
 
     def getitem(self, ctx: ValueContext, index: Any) -> Any:
-        return refuse_text(self.value, "an element")
+        return self.value.refuse("an element")
 
     def iterate(self, ctx: ValueContext) -> Iterable[Any]:
-        refuse_text(self.value, "iteration")
+        self.value.refuse("iteration")
         return ()
 
 
 @kind(Text)
 class TextVariable(_Opaque, StrVariable):
     """A str known only at run time."""
-
-    __slots__ = ()
 
     def shown(self, ctx: ValueContext, fn: Any) -> Any:
         return Text("{!r}", (self.value,), ("text",)) if fn is repr else self.value
@@ -100,8 +96,6 @@ class TextVariable(_Opaque, StrVariable):
 class NewExceptionVariable(_Opaque):
     """An exception that compiled code makes, which is raised and not looked at."""
 
-    __slots__ = ()
-
     def python_class(self) -> type:
         cls: type = self.value.cls
         return cls
@@ -111,8 +105,6 @@ class NewExceptionVariable(_Opaque):
 class BuiltinVariable(ObjectVariable):
     """A function or bound method that C defines; one of a str may be given what is known at run time."""
 
-    __slots__ = ()
-
     def called(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
         owner = self.value.__self__
         made = method(ctx, owner, self.value.__name__, args, kwargs) if isinstance(owner, str) else None
@@ -120,10 +112,5 @@ class BuiltinVariable(ObjectVariable):
 
 
 # ---------------------------------------------------------------------------------------------------- functions
-def _text_function(name: str) -> Any:
-    fn = getattr(builtins, name)
-    return lambda ctx, *args, **kwargs: text(ctx, fn, *args, **kwargs)
-
-
-for _name in ("str", "repr", "format", "ascii"):
-    intrinsic(getattr(builtins, _name))(_text_function(_name))
+for _fn in (str, repr, format, ascii):
+    intrinsic(_fn)(lambda ctx, *args, _fn=_fn, **kwargs: text(ctx, _fn, *args, **kwargs))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ...errors import StaticValueError
+from ...ir.abstract import abstract
 from ...ir.core import Value
 from ...primitives.family import SymScalar
 from ...runtime.mutable import kind_of
@@ -18,7 +19,7 @@ from ...runtime.tensor import Tensor
 from .values import (
     ARRAY,
     ArrayVar,
-    BoundContainer,
+    BoundMethod,
     Held,
     LocalDict,
     LocalList,
@@ -116,12 +117,12 @@ class Form:
         """Refuses what no call can return."""
 
     def sort(self, x: Any) -> Any:
-        """What x is, whatever it holds; lists of any length that hold the same are alike."""
+        """The type of x and of what it holds; lists whose elements are of the same sorts are alike at any length."""
         items = self.elements(x)
         return type(x) if items is None else (type(x), frozenset(map(sort, items)))
 
     def identity(self, x: Any) -> Any:
-        """The same for two values only if compiled code finds no difference between them."""
+        """A key that two values share only if compiled code cannot tell them apart."""
         items = self.elements(x)
         return type(x), id(x) if items is None else tuple(map(identity, items))
 
@@ -332,7 +333,7 @@ class _PartialForm(Form):
         return x.func, x.args, x.keywords
 
 
-@form(BoundContainer, LocalSuper)
+@form(BoundMethod, LocalSuper)
 class OwnedForm(Form):
     """What belongs to another value, its `owner`, as a bound method does."""
 
@@ -383,12 +384,12 @@ def in_order(x: Any) -> Any:
 
 
 def sort(x: Any) -> Any:
-    """What a value is, whatever it holds; lists of any length that hold the same are alike."""
+    """The type of a value and of what it holds; lists whose elements are of the same sorts are alike at any length."""
     return form_of(x).sort(x)
 
 
 def identity(x: Any) -> Any:
-    """The same for two values only if compiled code finds no difference between them."""
+    """A key that two values share only if compiled code cannot tell them apart."""
     return form_of(x).identity(x)
 
 
@@ -456,4 +457,4 @@ def with_parameters(x: Any) -> Any:
 
 def arrays_as_tensors(args: Sequence[Any]) -> list[Any]:
     """The arguments with a Tensor of its own for each ndarray of the caller: transforms of eager code make one."""
-    return [TensorVar(x.value) if getattr(x, "locked", "") == ARRAY else x for x in args]
+    return [TensorVar(x.value) if abstract(x).locked == ARRAY else x for x in args]

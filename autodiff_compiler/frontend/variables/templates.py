@@ -24,7 +24,7 @@ def leaf_of(x: Any) -> Leaf | None:
 
 
 def value_in(leaf: Leaf, x: Any, builder: Builder) -> Value:
-    """What a slot for `leaf` holds for a value that fits it, or for none, at the end of a builder's block."""
+    """The Value in a slot for `leaf`, of a value that fits it or of an unbound name, at the end of the block."""
     if is_unbound(x):
         with builder:
             nothing: Value = F.undef(type=leaf.type)
@@ -42,9 +42,7 @@ class Slot:
 
 @kind(Leaf)
 class _Assumed(Variable):
-    """A leaf of which nothing but what is known of it stands for the value."""
-
-    __slots__ = ()
+    """A leaf in the place of the value that it describes."""
 
     def leaf(self) -> Leaf:
         known: Leaf = self.value
@@ -52,7 +50,7 @@ class _Assumed(Variable):
 
 
 def example(x: Any) -> Any:
-    """A value, or of a leaf a value of which no more is known."""
+    """A value; for a leaf one of which nothing but the leaf is known."""
     return x.made(Value(x.type, Block(), -1)) if isinstance(x, Leaf) else x
 
 

@@ -1,4 +1,4 @@
-"""Tensors and Parameters: what can be done with them."""
+"""Operations on Tensors and Parameters."""
 
 from __future__ import annotations
 
@@ -7,20 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import (
-    MissingAttributeError,
-    SideEffectError,
-    StaticValueError,
-    UnsupportedCallError,
-    did_you_mean,
-    shown_as,
-)
+from ...errors import MissingAttributeError, SideEffectError, StaticValueError, UnsupportedCallError, did_you_mean
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import METHODS, PROPERTIES, F
 from ...ir.primitive import call as public
 from ...ir.types import TensorType
 from ...primitives.in_place import IN_PLACE, fitting
+from ...runtime.parameter import Parameter
 from ...runtime.tensor import NO_LENGTH, Tensor, wrap
 from . import numpy_calls, precision
 from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, kind_of_number, to_number
@@ -34,117 +28,39 @@ from .naming import name_of
 from .objects import ObjectVariable
 from .requirements import LEAVING, as_index, length_of, refuse_data, settled_index
 from .rules import TENSOR_METHODS
-from .structure import OwnedForm, form
 from .text import with_spec
 from .truth_values import truth_of_one
-from .values import ARRAY, STANDS_FOR_PARAMETER, ArrayVar, StateVar, SymScalar, TensorVar, Text, is_dynamic, is_tensor
+from .values import (
+    ARRAY,
+    STANDS_FOR_PARAMETER,
+    ArrayVar,
+    BoundMethod,
+    StateVar,
+    SymScalar,
+    TensorVar,
+    Text,
+    is_dynamic,
+    is_tensor,
+)
 
-__all__ = ["TensorMethod"]
-
-
-def _binary(ctx: ValueContext, slot: str, a: Any, b: Any) -> Any:
-    a, b = (variable_of(x).beside_tensor(ctx) for x in (a, b))
-    for x in (a, b):
-        if not (is_dynamic(x) or kind_of_number(x) or isinstance(x, Tensor)):
-            names = f"'{class_name(a)}' and '{class_name(b)}'"
-            raise TypeError(f"unsupported operand type(s) for {SYMBOL[slot]}: {names}")
-    first, name = (a, f"__{slot}__") if is_tensor(a) else (b, f"__r{slot}__")
-    second = b if first is a else a
-    method = METHODS.get(name)
-    if method is None:
-        raise UnsupportedCallError(f"Tensors do not support the operator '{slot}' in compiled code yet")
-    return ctx.native(method, [first, second])
+__all__: list[str] = []
 
 
-@shown_as("method")
-class TensorMethod:
-    """A method of a Tensor, bound: called natively."""
-
-    __slots__ = ("function", "name", "owner")
-
-    def __init__(self, name: str, owner: Any, function: Any) -> None:
-        self.name, self.owner, self.function = name, owner, function
-
-
-form(TensorMethod)(OwnedForm)
-
-
-def _attribute(ctx: ValueContext, owner: Any, name: str) -> Any:
-    if name == "dtype":
-        return owner.type.dtype
-    if name in numpy_calls.OF_TYPE:
-        return numpy_calls.OF_TYPE[name](owner.type)
-    if name in PROPERTIES:
-        return ctx.native(METHODS[name], [owner])
-    if name in METHODS:
-        return TensorMethod(name, owner, METHODS[name])
-    if name in ("name", "requires_grad") and type(precision.whole(owner)) is StateVar:
-        source = precision.whole(owner).source
-        return ctx.outside.property(source, name, f"{name} of a Parameter", lambda: getattr(source, name))
-    if name in IN_PLACE:
-        return TensorMethod(name, owner, IN_PLACE[name])
-    if name in ("item", "__len__", "copy", "assign_value", "asnumpy", "numpy", "register_hook"):
-        return TensorMethod(name, owner, None)
-    known = [*METHODS, "shape", "dtype", "ndim", "size"]
-    refuse_data(name)
-    if hasattr(variable_of(owner).python_class(), name):
-        raise UnsupportedCallError(
-            f"'{name}' of a Tensor cannot be used in compiled code"
-            + (": it would leave the graph, and cut the gradient" if name in LEAVING else ""),
-            code="AC1801" if name in LEAVING else None,
-            hint="use an op, or `ms.py_call` (with a `bprop` for the gradient), or move it out of the function",
-        )
-    raise MissingAttributeError(f"Tensor has no attribute '{name}'", hint=did_you_mean(name, known))
-
-
-def _tensor_method(ctx: ValueContext, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    owner, name = method.owner, method.name
-    if name == "item":
-        return to_number(ctx, owner, None)
-    if name in ("asnumpy", "numpy"):
-        return variable_of(owner).to_array(ctx, copies=False)
-    if name == "__len__":
-        return owner.type.shape[0]
-    if name == "copy":
-        return TensorVar(ctx.unwrap(owner))
-    if name in TENSOR_METHODS:
-        return TENSOR_METHODS[name](ctx, precision.whole(owner), *args, **kwargs)
-    if name == "__setitem__":
-        set_item(ctx, owner, *args, **kwargs)
-        return None
-    if name in IN_PLACE or name == "assign_value":
-        return _change_tensor(ctx, method, args, kwargs)
-    if hasattr(method.function, "__graph_call__"):  # it draws
-        return ctx.call(method.function, [owner, *args], kwargs)
-    return ctx.native(method.function, [owner, *args], kwargs)
-
-
-def _change_tensor(ctx: ValueContext, method: TensorMethod, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """``t.add_(x)``: the Tensor itself, with another value."""
-    owner = precision.whole(method.owner)
-    variable: Any = variable_of(owner)
-    variable.check_writable(ctx)
-    if method.function is None:
-        assign_state(ctx, owner, *args, **kwargs)
-        return owner
-    found = ctx.call(method.function, [owner, *args], kwargs)
-    new = fitting(method.name, owner.type, ctx.unwrap(found))
-    variable.overwrite(ctx, new)
-    return owner
+#: Methods of Tensors that are no function of this package.
+_OWN_METHODS = ("item", "__len__", "copy", "assign_value", "asnumpy", "numpy", "register_hook")
 
 
 @kind(TensorVar)
 class TensorVariable(Variable):
     """A Tensor known by its type."""
 
-    __slots__ = ()
     precedence = 4
 
     def unary(self, ctx: ValueContext, op: str) -> Any:
         return TensorVar(ctx.unwrap(self.value)) if op == "UAdd" else ctx.native(METHODS[UNARY_SLOT[op]], [self.value])
 
     def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
-        if getattr(self.value, "locked", "") == ARRAY:
+        if self.value.locked == ARRAY:
             name, sign = name_of(ctx, self.value, local=True), SYMBOL[SLOT[op]]
             raise SideEffectError(
                 f"'{sign}=' would change {f'`{name}`' if name else 'a value'}, which was given as an ndarray",
@@ -154,10 +70,23 @@ class TensorVariable(Variable):
         return NotImplemented
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-        return _binary(ctx, SLOT[op], a, b)
+        a, b = (variable_of(x).beside_tensor(ctx) for x in (a, b))
+        for x in (a, b):
+            if not (is_dynamic(x) or kind_of_number(x) or isinstance(x, Tensor)):
+                names = f"'{class_name(a)}' and '{class_name(b)}'"
+                raise TypeError(f"unsupported operand type(s) for {SYMBOL[SLOT[op]]}: {names}")
+        method = METHODS.get(f"__{SLOT[op]}__" if is_tensor(a) else f"__r{SLOT[op]}__")
+        if method is None:
+            raise UnsupportedCallError(f"Tensors do not support the operator '{SLOT[op]}' in compiled code yet")
+        return ctx.native(method, [a, b] if is_tensor(a) else [b, a])
 
     def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-        return _compare(ctx, op, a, b)
+        a, b = (variable_of(x).beside_tensor(ctx) for x in (a, b))
+        if not all(is_dynamic(x) or isinstance(x, int | float | Tensor) for x in (a, b)):
+            return compare_objects(op, a, b)  # as `==` of a Tensor knows nothing else, Python compares identities
+        if is_tensor(a):
+            return ctx.native(METHODS[COMPARE_SLOT[op]], [a, b])
+        return ctx.native(METHODS[COMPARE_SLOT[MIRRORED.get(op, op)]], [b, a])
 
     def contains(self, ctx: ValueContext, item: Any) -> Any:
         return is_item(ctx, item, self.value)
@@ -204,7 +133,49 @@ class TensorVariable(Variable):
         return truth_of_one(ctx.unwrap(self.value))
 
     def getattr(self, ctx: ValueContext, name: str) -> Any:
-        return _attribute(ctx, self.value, name)
+        owner = self.value
+        if name == "dtype":
+            return owner.type.dtype
+        if name in numpy_calls.OF_TYPE:
+            return numpy_calls.OF_TYPE[name](owner.type)
+        if name in PROPERTIES:
+            return ctx.native(METHODS[name], [owner])
+        whole = precision.whole(owner)
+        if name in ("name", "requires_grad") and isinstance(source := variable_of(whole).identity(), Parameter):
+            return ctx.outside.property(source, name, f"{name} of a Parameter", lambda: getattr(source, name))
+        if name in METHODS or name in IN_PLACE or name in _OWN_METHODS:
+            return BoundMethod(owner, name)
+        refuse_data(name)
+        if hasattr(self.python_class(), name):
+            raise UnsupportedCallError(
+                f"'{name}' of a Tensor cannot be used in compiled code"
+                + (": it would leave the graph, and cut the gradient" if name in LEAVING else ""),
+                code="AC1801" if name in LEAVING else None,
+                hint="use an op, or `ms.py_call` (with a `bprop` for the gradient), or move it out of the function",
+            )
+        known = [*METHODS, "shape", "dtype", "ndim", "size"]
+        raise MissingAttributeError(f"Tensor has no attribute '{name}'", hint=did_you_mean(name, known))
+
+    def call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        owner, function = self.value, METHODS.get(name)
+        if name == "item":
+            return to_number(ctx, owner, None)
+        if name in ("asnumpy", "numpy"):
+            return self.to_array(ctx, copies=False)
+        if name == "__len__":
+            return owner.type.shape[0]
+        if name == "copy":
+            return TensorVar(ctx.unwrap(owner))
+        if name in TENSOR_METHODS:
+            return TENSOR_METHODS[name](ctx, precision.whole(owner), *args, **kwargs)
+        if name == "__setitem__":
+            set_item(ctx, owner, *args, **kwargs)
+            return None
+        if name in IN_PLACE or name == "assign_value":
+            return _changed(ctx, precision.whole(owner), name, args, kwargs)
+        if hasattr(function, "__graph_call__"):  # it draws
+            return ctx.call(function, [owner, *args], kwargs)
+        return ctx.native(function, [owner, *args], kwargs)  # type: ignore[arg-type]
 
     def getitem(self, ctx: ValueContext, index: Any) -> Any:
         index = numpy_calls.without_arrays(ctx, settled_index(ctx, index))
@@ -276,8 +247,6 @@ class TensorVariable(Variable):
 class ParameterVariable(TensorVariable):
     """A Parameter, read at the moment of use."""
 
-    __slots__ = ()
-
     def identity(self) -> Any:
         return self.value.source
 
@@ -347,20 +316,21 @@ class ParameterVariable(TensorVariable):
         """A Parameter has its own name."""
 
 
-def _compare(ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-    a, b = (variable_of(x).beside_tensor(ctx) for x in (a, b))
-    if not all(is_dynamic(x) or isinstance(x, int | float | Tensor) for x in (a, b)):
-        return compare_objects(op, a, b)  # as `==` of a Tensor knows nothing else, Python compares identities
-    if is_tensor(a):
-        return ctx.native(METHODS[COMPARE_SLOT[op]], [a, b])
-    return ctx.native(METHODS[COMPARE_SLOT[MIRRORED.get(op, op)]], [b, a])
+def _changed(ctx: ValueContext, owner: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``t.add_(x)`` or ``t.assign_value(x)``: the Tensor itself, with another value."""
+    variable: Any = variable_of(owner)
+    variable.check_writable(ctx)
+    if name == "assign_value":
+        assign_state(ctx, owner, *args, **kwargs)
+    else:
+        found = ctx.call(METHODS.get(name) or IN_PLACE[name], [owner, *args], kwargs)
+        variable.overwrite(ctx, fitting(name, owner.type, ctx.unwrap(found)))
+    return owner
 
 
 @kind(Tensor)
 class MetTensor(ObjectVariable):
     """A Tensor that was made while compiling, as itself."""
-
-    __slots__ = ()
 
     def _captured(self, ctx: ValueContext) -> Variable:
         return variable_of(ctx.outside.captured(self.value))
@@ -376,17 +346,3 @@ class MetTensor(ObjectVariable):
 
     def truth(self, ctx: ValueContext) -> Any:
         return bool(self.value)
-
-
-@kind(TensorMethod)
-class TensorMethodVariable(ObjectVariable):
-    """A method of a Tensor, bound."""
-
-    __slots__ = ()
-    made_here = True
-
-    def callable(self, ctx: ValueContext) -> bool:
-        return True
-
-    def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _tensor_method(ctx, self.value, args, kwargs)

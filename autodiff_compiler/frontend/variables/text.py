@@ -51,13 +51,13 @@ def _literal(piece: str) -> str:
 
 def as_text(piece: Any) -> Text:
     """A str, known now or only at run time, as text made at run time."""
-    return piece if type(piece) is Text else Text(_literal(piece), (), ())
+    return Text(_literal(piece), (), ()) if isinstance(piece, str) else piece
 
 
 def concatenated(*pieces: Any) -> Any:
     """Pieces of text, static or not, as one."""
     for p in pieces:
-        if not isinstance(p, str | Text):
+        if not issubclass(class_of(p), str):
             raise TypeError(f"can only concatenate str, not {describe(p)}")
     if all(isinstance(p, str) for p in pieces):
         return "".join(pieces)
@@ -70,7 +70,7 @@ def concatenated(*pieces: Any) -> Any:
 def join(separator: Any, pieces: Sequence[Any]) -> Any:
     """``separator.join(pieces)``."""
     for i, p in enumerate(pieces):
-        if not isinstance(p, str | Text):
+        if not issubclass(class_of(p), str):
             raise TypeError(f"sequence item {i}: expected str instance, {describe(p)} found")
     return concatenated(*[x for p in pieces for x in (separator, p)][1:])
 
@@ -113,7 +113,7 @@ def fields(ctx: ValueContext, name: str, held: Sequence[tuple[str, Any]]) -> Any
 
 
 def _ascii(x: Any) -> Any:
-    if not isinstance(x, Text):
+    if isinstance(x, str):
         return x.encode("ascii", "backslashreplace").decode()
     escaped = x.form.encode("ascii", "backslashreplace").decode()
     return Text(escaped.replace("{!r}", "{!a}"), x.arguments, x.ways)
@@ -282,7 +282,7 @@ class Operands:
 
     def part(self, x: Any) -> Any:
         """Text as a part of a `print`: itself, the number of an operand, or a format string with its arguments."""
-        if not isinstance(x, Text):
+        if isinstance(x, str):
             return x
         if x.form in ("{}", "{!s}") and x.ways[0] in ("str", "number"):
             return self.add(x.arguments[0], x.ways[0])

@@ -10,9 +10,9 @@ from ...ir.primitive import F
 from ...runtime.tensor import no_truth
 from .base import variable_of
 from .interpreter import ValueContext
-from .values import SymScalar
+from .values import SymScalar, is_dynamic
 
-__all__ = ["both", "either", "negate", "truth", "truth_of_one"]
+__all__ = ["as_bool", "both", "either", "negate", "truth", "truth_of_one"]
 
 
 def truth(ctx: ValueContext, x: Any) -> Any:
@@ -34,7 +34,13 @@ def truth_of_one(value: Value) -> Value:
 def negate(x: Any) -> Any:
     """``not`` of a truth value."""
     x = _plain(x)
-    return SymScalar(F.logical_not(x), bool) if isinstance(x, Value) else not x
+    return not x if isinstance(x, bool) else SymScalar(F.logical_not(x), bool)
+
+
+def as_bool(x: Any) -> Any:
+    """A truth value as what the program sees: a bool, known now or only at run time."""
+    x = _plain(x)
+    return x if isinstance(x, bool) else SymScalar(x, bool)
 
 
 def both(a: Any, b: Any) -> Any:
@@ -52,7 +58,7 @@ def _combined(op: Callable[[Value, Value], Value], settles: bool, *given: Any) -
     known: list[bool] = []
     unknown: list[Value] = []
     for x in map(_plain, given):
-        (unknown if isinstance(x, Value) else known).append(x)
+        (known if isinstance(x, bool) else unknown).append(x)
     if settles in known:
         return settles
     if not unknown:
@@ -61,4 +67,4 @@ def _combined(op: Callable[[Value, Value], Value], settles: bool, *given: Any) -
 
 
 def _plain(x: Any) -> Any:
-    return x.value if type(x) is SymScalar else x
+    return x.value if is_dynamic(x) else x

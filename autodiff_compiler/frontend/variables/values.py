@@ -12,12 +12,13 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError, shown_as
-from ...ir.abstract import Abstract
+from ...ir.abstract import Abstract, abstract
 from ...ir.core import Unknown, Value
 from ...ir.types import TensorType
 from ...primitives.family import SymScalar
@@ -36,7 +37,7 @@ __all__ = [
     "STANDS_FOR_PARAMETER",
     "ArrayVar",
     "AttributeVar",
-    "BoundContainer",
+    "BoundMethod",
     "DictView",
     "Held",
     "LocalDict",
@@ -83,8 +84,8 @@ class TensorVar(Unknown, Aliased):
     """A Tensor known by its type: a box, shared by all names of that Tensor, around its current Value.
 
     `locked` says why its elements cannot be assigned: somebody whom this box does not know may hold the Tensor too.
-    `snapshot`: the Tensor may be a Parameter, whose value was read when paths met.  `source`: what `to_float` cast, or
-    STANDS_FOR_PARAMETER.
+    `snapshot`: the Tensor may be a Parameter, whose value was read when paths met.  `source`: the Parameter that
+    `to_float` cast, or STANDS_FOR_PARAMETER.
     """
 
     __slots__ = ("locked", "serial", "snapshot", "source", "value")
@@ -162,13 +163,13 @@ class Snapshot:
 
 
 def snapshot_of(*boxes: Any) -> Snapshot | None:
-    """The snapshot that one of these values, chosen at run time, is."""
-    found = [s for x in boxes if (s := getattr(x, "snapshot", None)) is not None]
+    """The snapshot that one of these Tensors, chosen at run time, is."""
+    found = [s for x in boxes if (s := x.snapshot) is not None]
     return Snapshot(frozenset().union(*(s.states for s in found)), min(s.since for s in found)) if found else None
 
 
 class Held(NamedTuple):
-    """What an attribute that was a Tensor at the entry holds, and whether it is still that Tensor."""
+    """The content of an attribute that was a Tensor at the entry, and whether it is still that Tensor."""
 
     value: Any
     kept: Any
@@ -195,7 +196,7 @@ class AttributeVar(Changing):
         return f"attribute '{self.name}' of {type(self.owner).__name__}"
 
     def content(self) -> Any:
-        known = type(self.entry) is TensorVar and not isinstance(self.held, CompileError)
+        known = is_box(self.entry) and not isinstance(self.held, CompileError)
         return Held(self.held, self.kept) if known else self.held
 
     def seen(self, value: Any) -> Any:
@@ -203,11 +204,6 @@ class AttributeVar(Changing):
 
     def set_content(self, saved: Any) -> None:
         self.held, self.kept = saved if type(saved) is Held else (saved, saved is self.entry)
-
-
-def _begin(container: LocalList | LocalDict | LocalSet, marked: bool = False) -> None:
-    container.broken, container.locked, container.marked = None, "", marked
-    container.serial = serial_now()
 
 
 class _Container(Aliased):
@@ -218,15 +214,22 @@ class _Container(Aliased):
     """
 
     __slots__ = ()
-    locked: str
-    marked: bool
+    outlives_call = True
+
+    def __init__(self, items: Any = (), marked: bool = False) -> None:
+        super().__init__(items)  # type: ignore[call-arg]  # of a list, dict or set
+        self.broken, self.locked, self.marked = None, "", marked  # type: ignore[misc]  # slots of subclasses
+        self.serial = serial_now()  # type: ignore[misc]
 
     def describe(self) -> str:
         return described(self)
 
-    def unmarked(self) -> Any:
-        """The same content without the mark."""
-        return type(self)(self)  # type: ignore[call-arg]
+    def fill(self, saved: Any) -> None:
+        self.clear()  # type: ignore[attr-defined]
+        self.update(saved)  # type: ignore[attr-defined]
+
+    def _new(self, held: Any) -> Any:
+        return type(self)(held, self.marked)
 
 
 @shown_as("list")
@@ -235,11 +238,6 @@ class LocalList(_Container, list):
 
     __slots__ = ("broken", "locked", "marked", "serial")
     python_class = list
-    outlives_call = True
-
-    def __init__(self, items: Any = (), marked: bool = False) -> None:
-        super().__init__(items)
-        _begin(self, marked)
 
     def copied(self) -> Any:
         return list.copy(self)
@@ -247,8 +245,9 @@ class LocalList(_Container, list):
     def fill(self, saved: Any) -> None:
         list.__setitem__(self, slice(None), saved)
 
-    def _new(self, held: Any) -> LocalList:
-        return LocalList(held, self.marked)
+    def at(self, i: int) -> Any:
+        """Element number i as it is now, as a loop over the list sees it."""
+        return self[i]
 
     def by_key(self) -> list[tuple[Any, Any]]:
         return [*enumerate(self.copied())]
@@ -263,21 +262,13 @@ class LocalDict(_Container, dict):
 
     __slots__ = ("broken", "locked", "marked", "serial")
     python_class = dict
-    outlives_call = True
-
-    def __init__(self, items: Any = (), marked: bool = False) -> None:
-        super().__init__(items)
-        _begin(self, marked)
 
     def copied(self) -> Any:
         return dict(self)
 
-    def fill(self, saved: Any) -> None:
-        self.clear()
-        self.update(saved)
-
-    def _new(self, held: Any) -> LocalDict:
-        return LocalDict(held, self.marked)
+    def at(self, i: int) -> Any:
+        """Key number i as it is now."""
+        return next(islice(self, i, None))
 
     def by_key(self) -> list[tuple[Any, Any]]:
         return [*self.items()]
@@ -291,17 +282,10 @@ class LocalSet(_Container, set):
     """A set of static elements made by compiled code."""
 
     python_class = set
-
-    def __init__(self, items: Any = ()) -> None:
-        super().__init__(items)
-        _begin(self)
+    outlives_call = False
 
     def copied(self) -> Any:
         return set(self)
-
-    def fill(self, saved: Any) -> None:
-        self.clear()
-        self.update(saved)
 
     __hash__ = None
 
@@ -395,7 +379,7 @@ class ArrayVar(Unknown, Abstract):
     """
 
     __slots__ = ("kind", "owner", "value")
-    is_dynamic = True
+    is_dynamic = is_array = True
 
     def __init__(self, value: Value, kind: type = np.ndarray, owner: Any = None) -> None:
         self.value, self.kind, self.owner = value, kind, owner
@@ -425,6 +409,10 @@ class DictView(Abstract, tuple):
     def describe(self) -> str:
         return described(self)
 
+    def at(self, i: int) -> Any:
+        """Element number i of the dict as it is now."""
+        return next(islice(getattr(self.source, self.kind)(), i, None))
+
     def check_usable(self) -> None:
         if self._is_stale():
             raise UnsupportedSyntaxError(
@@ -442,17 +430,17 @@ class DictView(Abstract, tuple):
 
 def is_marked(x: Any) -> bool:
     """Whether a value is marked with `mutable`."""
-    return x.marked if isinstance(x, Abstract) else isinstance(x, Mutable)
+    return abstract(x).marked or isinstance(x, Mutable)
 
 
 def unmarked(x: Any) -> Any:
     """The value without that mark."""
-    return x.unmarked() if isinstance(x, _Container) else plain(x)
+    return type(x)(x) if abstract(x).marked else plain(x)
 
 
 def is_broken(x: Any) -> bool:
     """Whether x is a container whose content is not known here."""
-    return isinstance(x, Abstract) and x.broken is not None
+    return abstract(x).broken is not None
 
 
 def class_of(x: Any) -> type:
@@ -462,8 +450,7 @@ def class_of(x: Any) -> type:
 
 def usable(x: Any) -> Any:
     """x itself; raises if it is a container whose content is not known here."""
-    if isinstance(x, Abstract):
-        x.check_usable()
+    abstract(x).check_usable()
     return x
 
 
@@ -490,12 +477,12 @@ def is_unbound(x: Any) -> bool:
 
 def is_dynamic(x: Any) -> bool:
     """Whether a value is a Tensor, an array or a number, known only at run time."""
-    return isinstance(x, Abstract) and x.is_dynamic
+    return abstract(x).is_dynamic
 
 
 def is_iterator(x: Any) -> bool:
     """Whether a value is an iterator of compiled code, of which every element comes once."""
-    return isinstance(x, Abstract) and x.is_iterator
+    return abstract(x).is_iterator
 
 
 def describe(x: Any) -> str:
@@ -531,7 +518,7 @@ ARRAY = "was given as an ndarray"
 
 def is_tensor(x: Any) -> bool:
     """Whether an abstract value is a Tensor."""
-    return isinstance(x, Abstract) and x.is_tensor
+    return abstract(x).is_tensor
 
 
 def is_parameter(x: Any) -> bool:
@@ -540,8 +527,8 @@ def is_parameter(x: Any) -> bool:
 
 
 @shown_as("method")
-class BoundContainer(Abstract):
-    """A method of a list, tuple or dict inside compiled code."""
+class BoundMethod(Abstract):
+    """A method of a Tensor, array or container of compiled code, bound; the `Variable` of its owner calls it."""
 
     __slots__ = ("name", "owner")
 
