@@ -94,7 +94,10 @@ COSTLY = 8
 #: Of them those that hold whole numbers and nothing else.
 WHOLE = frozenset(CANONICAL[name] for name in ("int", "Ints", "OptionalInts", "Size"))
 
-_RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "samples", "aclnn", "decomposed", "flops")
+_RULES = (
+    "infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "public", "samples", "aclnn", "decomposed",
+    "flops",
+)  # fmt: skip
 _VARIADIC = 0x04
 
 
@@ -146,6 +149,8 @@ class Definition:
     vjp: ClassVar[Callable[..., Any] | None] = None
     batch: ClassVar[Callable[..., Any] | None] = None
     call: ClassVar[Callable[..., Any] | None] = None
+    #: What makes `call` from the name of an op: for the ops of a family, unless they have one of their own.
+    public: ClassVar[Callable[[str], Callable[..., Any]] | None] = None
     samples: ClassVar[Callable[..., Any] | None] = None
     aclnn: ClassVar[str | Callable[..., Any] | None] = None
     decomposed: ClassVar[Callable[..., Any] | None] = None

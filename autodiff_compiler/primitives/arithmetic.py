@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ..ir.primitive import F, Primitive, call, composite
-from .elementwise import winners_share
-from .family import as_tensor, binary, broadcasting, promoted, promoted_dtype, require_dtype
+from ..ir.primitive import F, call, composite
+from .elementwise import ExtremePair, winners_share
+from .family import as_tensor, promoted, promoted_dtype, require_dtype
 
 
 @composite("positive")
@@ -47,27 +47,18 @@ def _known_share(loses, x, y, g):
     return winners_share(loses, tie, g)
 
 
-class Fmax(Primitive):
+class Fmax(ExtremePair):
     """The greater of two elements, a number if only one of them is one; at a tie the cotangent is halved."""
 
-    infer = binary
     scalar = lambda k, x, y: k.fmax(x, y)
-    cost = 1
-    call = broadcasting("fmax")
     methods = ("fmax",)
 
     def decomposed(c, x, y):
         return F.select(F.logical_or(F.greater_equal(x, y), F.not_equal(y, y)), x, y)
 
-    cuts = True
-
     def vjp(c, g, x, y):
         gx = _known_share(F.less(x, y), x, y, g) if c.needs.x else None
         return gx, (_known_share(F.less(y, x), y, x, g) if c.needs.y else None)
-
-    def samples(rng):
-        x = rng.distinct(2, 2, 3)
-        yield x[0], x[1]
 
     ties = [
         (
@@ -77,25 +68,18 @@ class Fmax(Primitive):
     ]  # fmt: skip
 
 
-class Fmin(Primitive):
+class Fmin(ExtremePair):
     """The smaller of two elements, a number if only one of them is one; at a tie the cotangent is halved."""
 
-    infer = binary
     scalar = lambda k, x, y: k.fmin(x, y)
-    cost = 1
-    call = broadcasting("fmin")
     methods = ("fmin",)
 
     def decomposed(c, x, y):
         return F.select(F.logical_or(F.less_equal(x, y), F.not_equal(y, y)), x, y)
 
-    cuts = True
-
     def vjp(c, g, x, y):
         gx = _known_share(F.less(y, x), x, y, g) if c.needs.x else None
         return gx, (_known_share(F.less(x, y), y, x, g) if c.needs.y else None)
-
-    samples = Fmax.samples
 
     ties = [
         (

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from ..dtypes import bool_, float64
-from ..ir.primitive import Primitive, call, composite
-from .family import as_tensor, broadcasting, float_binary, in_dtype, promoted_dtype
+from ..ir.primitive import call, composite
+from .family import FloatPair, as_tensor, in_dtype, promoted_dtype
 from .samples import real as pairs
 
 
-class Nextafter(Primitive):
+class Nextafter(FloatPair):
     """The float that follows x on the way to y; x itself where they are equal.  Derivatives: 1, 0."""
 
-    infer = float_binary
-
     scalar = lambda k, x, y: k.nextafter(x, y)
-    call = broadcasting("nextafter", floating=True)
     methods = ("nextafter",)
 
     def vjp(c, g, x, y):
