@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from types import FunctionType
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ....locks import Lock
 from ....runtime.tensor import Tensor
 from ..codegen.context import Context
 from . import memory_guards, vectorcall
 from .entry import MachineEntry
 from .guarded_entry import MachineGuardedEntry, guarded_signature
-from .protocol import Entry, GuardedEntry, Place, Program, Word
+from .protocol import CallPath, Entry, GuardedEntry, Program
 from .signature import Form, Signature
 
 __all__ = ["MachinePath"]
 
 
-class MachinePath:
+class MachinePath(CallPath):
     """Machine code checks calls, compares guard tables, and makes the results."""
 
     name = "machine code"
@@ -45,26 +43,11 @@ class MachinePath:
         found = guarded_signature(program, states, written, arrays, form)
         return None if isinstance(found, str) else MachineGuardedEntry(program, found, states, constants, kept)
 
-    def install_vectorcall(self, function: FunctionType) -> bool:
-        return vectorcall.install_vectorcall(function)
-
-    def place_read(self, get: Callable[[Any], Any], key: Any) -> Place | None:
-        return memory_guards.place_read(get, key)
-
-    def names_absent(self, get: Callable[[Any], Any]) -> list[Word] | None:
-        return memory_guards.names_absent(get)
-
-    def method(self, owner: Any, name: str) -> list[Word] | None:
-        return memory_guards.method(owner, name)
-
-    def absence(self, owner: Any, name: str) -> list[Word] | None:
-        return memory_guards.absence(owner, name)
-
-    def array(self, owner: Any, content: bytes) -> list[Word] | None:
-        return memory_guards.array(owner, content)
-
-    def element_places(self, owner: Any) -> tuple[list[Word], list[int]] | None:
-        return memory_guards.element_places(owner)
-
-    def unlocked_words(self, locks: Sequence[Lock]) -> list[Word] | None:
-        return memory_guards.unlocked_words(locks)
+    install_vectorcall = staticmethod(vectorcall.install_vectorcall)
+    place_read = staticmethod(memory_guards.place_read)
+    names_absent = staticmethod(memory_guards.names_absent)
+    method = staticmethod(memory_guards.method)
+    absence = staticmethod(memory_guards.absence)
+    array = staticmethod(memory_guards.array)
+    element_places = staticmethod(memory_guards.element_places)
+    unlocked_words = staticmethod(memory_guards.unlocked_words)

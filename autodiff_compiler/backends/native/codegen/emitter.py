@@ -12,7 +12,7 @@ from ..jit.machine import Machine
 from .arithmetic import Kernels
 from .context import Context
 from .emit import Reg, Text, i64
-from .maths.out_of_line import many
+from .maths import many
 
 __all__ = ["Emitter"]
 
