@@ -46,8 +46,7 @@ from .kernels.host_calls import run_hosts
 from .liveness import most_alive
 from .lower import Lowering
 from .memory.wishes import Keeping
-from .prepare.calls import without_calls
-from .prepare.decompositions import decomposed
+from .prepare.decompositions import decomposed, without_calls
 from .recipe import Recipe
 
 __all__ = ["NativeBackend", "NativeProgram"]

@@ -15,7 +15,7 @@ from ....no_memory import on_the_way
 from ....runtime.parameter import Parameter
 from ....runtime.storage import SHARED, holders
 from ....runtime.tensor import Array, Tensor, wrap
-from ..codegen.context import Context
+from ..codegen.emitter import Context
 from ..memory.anchor import anchor
 from ..memory.frame_pool import GUARD, HEADER, SHARED_FROM
 from ..memory.large_alloc import new_array

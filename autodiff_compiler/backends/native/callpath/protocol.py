@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 from ....locks import Lock
 from ....runtime.tensor import Tensor
-from ..codegen.context import Context
+from ..codegen.emitter import Context
 from .signature import Form, Signature
 
 __all__ = ["CallPath", "Entry", "GuardedEntry", "Place", "Program", "Word"]
