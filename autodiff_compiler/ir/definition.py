@@ -247,7 +247,7 @@ _OF_ONE = {"neg": "negative", "abs": "absolute", "invert": "invert"}
 
 
 def take_operators(cls: type, apply: Callable[..., Any]) -> None:
-    """Lets formulas use Python's operators on objects of a class: `apply` gets the object, the function, the operands."""
+    """Lets formulas use Python's operators on objects of a class: `apply` gets the object, the function, operands."""
     for slot, name in _ARITHMETIC.items():
         setattr(cls, f"__{slot}__", lambda a, b, name=name: apply(a, name, a, b))
         setattr(cls, f"__r{slot}__", lambda a, b, name=name: apply(a, name, b, a))
