@@ -16,7 +16,7 @@ __all__ = ["with_assembly_comments", "with_lines"]
 _COMMENT = re.compile(r"^(\s*); (.*)$")
 _PLACE = re.compile(r"([^\s:,]+\.\w+|<[^>]+>):(\d+):\d+")
 #: What begins a comment in assembly; the text behind it is escaped already, in the LLVM text.
-_COMMENT = "#"
+_HASH = "#"
 _LABEL = re.compile(r"^_?(k\d+|main|program|entry):")
 _HEAD = re.compile(r"^; (k\d+) (.*)$")
 
@@ -79,5 +79,5 @@ def _commented(lines: Iterable[str], heads: dict[str, list[str]]) -> Iterable[st
     for line in lines:
         label = _LABEL.match(line)
         for text in heads.get(label[1], ()) if label is not None else ():
-            yield f"{_COMMENT} {text}"
+            yield f"{_HASH} {text}"
         yield line
