@@ -42,15 +42,15 @@ def made(shape: Sequence[int], make: Callable[[], Any], dtype: Any) -> Any:
         raise
 
 
-def refused(error: BaseException, loc: Loc | None = None) -> TooLittleMemoryError | None:
+def refused(error: BaseException) -> TooLittleMemoryError | None:
     """An error of NumPy's own that says that there is no memory, in our words; None for others, those of users too."""
     if not is_refusal(error):
         return None
     shape, dtype = getattr(error, "shape", None), getattr(error, "dtype", None)
     if shape is not None and dtype is not None:
-        return no_memory_for(dtype, shape, loc)
+        return no_memory_for(dtype, shape)
     if isinstance(error, ValueError):
-        return refusal(f"there is no memory for an array that is asked for: {error}", loc)
+        return refusal(f"there is no memory for an array that is asked for: {error}", None)
     return None
 
 

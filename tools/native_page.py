@@ -74,7 +74,7 @@ hand. `NativeBackend.coverage(module)` says the same of one module.
 def ways(name: str) -> dict[str, list[DType]]:
     """The dtypes of operands by the way they are computed, the slowest of all samples."""
     defn = REGISTRY[name]
-    backend = NativeBackend(NumpyBackend())
+    backend = NativeBackend(NumpyBackend)
     found: dict[str, list[DType]] = defaultdict(list)
     for dtype in DTYPES:
         usual: set[str] = set()

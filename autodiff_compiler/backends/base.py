@@ -8,7 +8,6 @@ from typing import Any, Protocol, runtime_checkable
 
 from ..ir.core import Module, Op
 from .stacks import Bytes
-from .target import Target
 
 __all__ = ["Backend", "Coverage", "Executable", "HostBackend", "Move", "Piece", "SilentExecutable", "Storage", "Work"]
 
@@ -110,8 +109,6 @@ class Work:
 
 class Backend(Protocol):
     """Turns modules into programs for one kind of machine."""
-
-    target: Target
 
     def compile(self, module: Module) -> Executable:
         """The module as a program; InternalCompilerError where an op is left that a pass should have removed."""

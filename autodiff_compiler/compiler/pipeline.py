@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from .. import progress
 from ..autodiff.expand import expand_grads
 from ..backends.base import Backend, Coverage, Executable, HostBackend, Work
-from ..backends.numpy.backend import NumpyBackend
 from ..backends.timed import TimedExecutable
 from ..config import backends, context
 from ..depth import deep
@@ -28,6 +27,7 @@ from .save_graphs import dump_folder, save_late, save_picture
 if TYPE_CHECKING:
     from ..backends.native.backend import NativeBackend
     from ..backends.native.prepare.unfused import Grouped
+    from ..backends.numpy.backend import NumpyBackend
 
 __all__ = [
     "Stages",
@@ -150,7 +150,7 @@ def text(module: Module, in_place: Collection[str] = ()) -> str:
 
 def numpy_program(module: Module) -> Executable:
     """Such a module as a program over NumPy, whatever runs it here."""
-    return NumpyBackend().compile(module)
+    return _numpy().compile(module)
 
 
 def coverage(module: Module) -> Coverage:
@@ -186,24 +186,29 @@ def _of_cpu(module: Module) -> HostBackend:
     if name not in backends:
         raise ValueError(f"AC_BACKEND is one of {', '.join(backends)}, not {name!r}")
     if name == "numpy" or (name == "auto" and backends["native"]() is not None):
-        return NumpyBackend()
-    return named_backend("native")
+        return _numpy()
+    return _native()
 
 
 def named_backend(name: str) -> HostBackend:
     """The backend of the CPU that is called "native" or "numpy"."""
-    return NumpyBackend() if name == "numpy" else _native()
+    return _numpy() if name == "numpy" else _native()
 
 
 def _native() -> NativeBackend:
     with importing:  # not before it is used: it is large, and may be missing
         from ..backends.native.backend import NativeBackend
-    return NativeBackend(NumpyBackend())
+    return NativeBackend(_numpy)
+
+
+def _numpy() -> NumpyBackend:
+    with importing:  # not before it is used: most programs are machine code
+        from ..backends.numpy.backend import NumpyBackend
+    return NumpyBackend()
 
 
 def _of_device() -> Backend:
     # not before a device is used: its libraries may be missing
-    from ..backends.ascend.acl import acl
     from ..backends.ascend.backend import AscendBackend
 
-    return AscendBackend(NumpyBackend().compile, acl.libraries.lacks)
+    return AscendBackend.installed(_numpy().compile)

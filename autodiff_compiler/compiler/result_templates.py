@@ -1,7 +1,7 @@
 """Result templates: how the values that a call returns or writes are assembled from the results of its program.
 
 The frontend leaves a template, the Python value with `Out`, `Arg` and `State` in the place of Tensors.  Here Python
-assembles the value; `fastcall.result_layout` says what machine code can assemble.
+assembles the value; `fastcall.direct_call` says what machine code can assemble.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.ascend.acl import acl
 from ..backends.ascend.arrays import AscendArray, brought
 from ..backends.ascend.backend import AscendBackend
 from ..backends.ascend.device import Device, current
@@ -95,7 +94,7 @@ def _compiled(key: Any, plan: Plan, arrays: list[Any], attrs: Attrs) -> AscendPr
         found = builder.emit(defn, operands, attrs)
         builder.ret(*(found if isinstance(found, tuple) else (found,)))
     module.add(Function(defn.name, body))
-    program = AscendBackend(NumpyBackend().compile, acl.libraries.lacks).compile(module)
+    program = AscendBackend.installed(NumpyBackend().compile).compile(module)
     if program.refusal is not None:
         raise program.refusal().at(calling_place())
     program.mode = MODES["per_call"]()  # caching by addresses does not pay for one op

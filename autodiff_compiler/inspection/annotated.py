@@ -15,6 +15,8 @@ __all__ = ["with_assembly_comments", "with_lines"]
 
 _COMMENT = re.compile(r"^(\s*); (.*)$")
 _PLACE = re.compile(r"([^\s:,]+\.\w+|<[^>]+>):(\d+):\d+")
+#: What begins a comment in assembly; the text behind it is escaped already, in the LLVM text.
+_HASH = "#"
 _LABEL = re.compile(r"^_?(k\d+|main|program|entry):")
 _HEAD = re.compile(r"^; (k\d+) (.*)$")
 
@@ -57,7 +59,7 @@ def _sources(files: Collection[str], name: str, line: int) -> Iterator[str]:
             yield escape.line(f"{shown}:{line} | {source}")
 
 
-def with_assembly_comments(assembly: str, source: str, comment: str = "#") -> str:
+def with_assembly_comments(assembly: str, source: str) -> str:
     """Assembly in which each kernel says what it does: the comments in front of it in the LLVM text `source`."""
     heads: dict[str, list[str]] = {}
     name = ""
@@ -70,12 +72,12 @@ def with_assembly_comments(assembly: str, source: str, comment: str = "#") -> st
             heads[name].append(line[1:].rstrip())
         else:
             name = ""
-    return "\n".join(_commented(assembly.split("\n"), heads, comment))
+    return "\n".join(_commented(assembly.split("\n"), heads))
 
 
-def _commented(lines: Iterable[str], heads: dict[str, list[str]], comment: str) -> Iterable[str]:
+def _commented(lines: Iterable[str], heads: dict[str, list[str]]) -> Iterable[str]:
     for line in lines:
         label = _LABEL.match(line)
         for text in heads.get(label[1], ()) if label is not None else ():
-            yield f"{comment} {text}"
+            yield f"{_HASH} {text}"
         yield line

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..backends.base import Coverage, SilentExecutable
 from ..compiler.pipeline import coverage, numpy_program
-from ..compiler.specialised import Specialised
-from ..runtime.tensor import Tensor
 from ..whole_files import write_text
 from .compiled_call import STAGES, CompiledCall
 from .cost import Cost
@@ -23,22 +20,14 @@ if TYPE_CHECKING:
     from .pictures import Picture
     from .timing import Timing
 
-__all__ = ["STAGES", "Artifact"]
+__all__ = ["STAGES", "Artifact", "CompiledCall"]
 
 
 class Artifact:
     """Returned by ``fn.lower(*args)``."""
 
-    def __init__(
-        self,
-        name: str,
-        fn: Any,
-        arguments: str,
-        compiled: Specialised,
-        leaves: Sequence[Tensor] = (),
-        types_only: Sequence[Tensor] = (),
-    ) -> None:
-        self._call = CompiledCall(name, fn, arguments, compiled, leaves, types_only)
+    def __init__(self, call: CompiledCall) -> None:
+        self._call = call
 
     def ir(self, stage: str = "opt") -> IRText:
         """The text of one stage, with a header: a str that can be compared, saved and run; see `IRText`.

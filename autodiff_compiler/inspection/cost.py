@@ -140,8 +140,7 @@ class _Row:
         self.read += other.read * times
         self.written += other.written * times
         self.seconds += other.seconds * times
-        for name in ("compute", "memory", "calls"):
-            setattr(self.time, name, getattr(self.time, name) + getattr(other.time, name) * times)
+        self.time.add(other.time, times)
         self.ops += other.ops
 
 
@@ -195,14 +194,11 @@ class _Counter:
         if self.model is not None:
             times = self.model(piece)
             self.at_least.update(dict.fromkeys(times_unknown(piece)))
-            compute, memory = sum(t.compute for t in times.values()), sum(t.memory for t in times.values())
-            total = max(compute, memory)
+            whole = Seconds.of(times.values())
             for x, time in times.items():
-                if time.compute or time.memory or time.calls:
+                if time.bound:
                     row = found.setdefault(x, _Row())
-                    row.time = time
-                    # the slower of compute and memory, shared out as if each ran alone
-                    row.seconds = time.calls + total * (time.compute + time.memory) / ((compute + memory) or 1)
+                    row.time, row.seconds = time, time.within(whole)
         tally: _Tally = {}
         for x, row in found.items():
             if not (row.flops or row.read or row.written or row.seconds or (x is not None and x.blocks)):
@@ -225,11 +221,6 @@ def _seconds(tally: _Tally) -> float:
     return sum(row.seconds for row in tally.values())
 
 
-def _bound(time: Seconds) -> str:
-    parts = {"compute": time.compute, "memory": time.memory, "calls": time.calls}
-    return max(parts, key=lambda name: parts[name]) if any(parts.values()) else ""
-
-
 def cost_of(name: str, work: Work, limits: MachineLimits | None, trips: int = 1) -> Cost:
     """The cost of a program; a loop of unknown length counts `trips` trips."""
     model, call, trip = model_of(limits, work.storage.arena) if limits is not None else (None, 0.0, 0.0)
@@ -245,14 +236,14 @@ def cost_of(name: str, work: Work, limits: MachineLimits | None, trips: int = 1)
             continue
         seconds = row.seconds if model is not None else None
         text, part = (line_of(file, line).strip(), part) if file else (part or ELSEWHERE, "")
-        figures = (row.flops, row.read, row.written, seconds, row.seconds / (whole.seconds or 1), _bound(row.time))
+        figures = (row.flops, row.read, row.written, seconds, row.seconds / (whole.seconds or 1), row.time.bound)
         lines.append(Line(file, line, part, text, tuple(row.ops), *figures))
     lines.sort(key=lambda x: (-(x.seconds or 0.0), -x.flops, -x.bytes, x.file, x.line, x.part))
     seconds = whole.seconds if model is not None else None
     if seconds is not None:  # so that shares are of something that is listed
         lines.append(Line("", 0, "", CALL_ITSELF, (), 0, 0, 0, call, call / (seconds or 1), "calls"))
     return Cost(
-        name, work.backend, whole.flops, whole.read, whole.written, seconds, _bound(whole.time), tuple(lines), trips,
+        name, work.backend, whole.flops, whole.read, whole.written, seconds, whole.time.bound, tuple(lines), trips,
         tuple(counter.per_trip), limits, tuple(counter.at_least) if work.backend == "native" else (),
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -43,6 +43,30 @@ class Seconds:
     compute: float = 0.0
     memory: float = 0.0
     calls: float = 0.0
+
+    @classmethod
+    def of(cls, parts: Iterable[Seconds]) -> Seconds:
+        """The sum of several."""
+        whole = cls()
+        for part in parts:
+            whole.add(part)
+        return whole
+
+    def add(self, other: Seconds, times: int = 1) -> None:
+        self.compute += other.compute * times
+        self.memory += other.memory * times
+        self.calls += other.calls * times
+
+    def within(self, piece: Seconds) -> float:
+        """The seconds in a piece: the slower of compute and memory, shared out as if each ran alone, and the calls."""
+        alone = piece.compute + piece.memory
+        return self.calls + max(piece.compute, piece.memory) * (self.compute + self.memory) / (alone or 1)
+
+    @property
+    def bound(self) -> str:
+        """What takes most of it: "compute", "memory" or "calls"; empty where nothing does."""
+        parts = {"compute": self.compute, "memory": self.memory, "calls": self.calls}
+        return max(parts, key=lambda name: parts[name]) if any(parts.values()) else ""
 
 
 #: Seconds of each op of a piece as if it ran alone; None: work that belongs to no op.

@@ -381,8 +381,9 @@ def _check_calls(module: Module, places: Mapping[Op, int], text: str) -> None:
         raise ParseError(f"@{callee} calls itself: write the recursion as a loop", text, at) from None
 
 
-def _listed(names: Sequence[str], most: int = 3) -> str:
+def _listed(names: Sequence[str]) -> str:
     """A dict display with these keys; of many the first."""
+    most = 3
     shown = [f"{name!r}: ..." for name in names[:most]]
     more = [f"and {len(names) - most} more"] if len(names) > most else []
     return f"{{{', '.join([*shown, *more])}}}"

@@ -15,7 +15,7 @@ from ..ir.core import Op
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
 from .distinctions import distinctions
-from .estimate import Model, model_of
+from .estimate import Model, Seconds, model_of
 from .figures import duration
 from .machine_limits import machine_limits
 from .tabular import Cells, listed, shortened
@@ -83,21 +83,15 @@ class Row:
 
 @dataclass
 class _Part:
-    """An op's part of a kernel: its runs, and for all of them the estimated seconds, which are its share, operations
-    and bytes.  An `op` of None copies results out."""
+    """An op's part of a kernel: its runs, and for all of them the estimated seconds, which are its share, operations,
+    bytes, and what the seconds are for.  An `op` of None copies results out."""
 
     op: Op | None
     runs: int
     weight: float = 0.0
     flops: int = 0
     bytes: int = 0
-    compute: float = 0.0
-    memory: float = 0.0
-    calls: float = 0.0
-
-    def times(self, n: int) -> _Part:
-        times = (self.compute * n, self.memory * n, self.calls * n)
-        return _Part(self.op, self.runs * n, self.weight * n, self.flops * n, self.bytes * n, *times)
+    time: Seconds = field(default_factory=Seconds)
 
     @property
     def place(self) -> UserLine:
@@ -120,7 +114,7 @@ class Tally:
     ops: dict[object, Row] = field(default_factory=dict)
     lines: dict[UserLine, Row] = field(default_factory=dict)
     reading: float = 0.0
-    _bounds: dict[int, list[float]] = field(default_factory=dict)
+    _bounds: dict[int, Seconds] = field(default_factory=dict)
     _made_by: dict[int, Op | None] = field(default_factory=dict)
     #: by program, line and the place that calls the function of the line: the most that an op of it ran
     _ran: dict[tuple[int, UserLine, Loc | None], int] = field(default_factory=dict)
@@ -160,11 +154,9 @@ class Tally:
         self._ran.clear()
         for row in (*self.kernels.values(), *self.ops.values(), *self.lines.values()):
             row.share = row.seconds / total if total else 0.0
-            parts = self._bounds.get(id(row))
-            if parts is not None and any(parts):
-                compute, memory, calls = parts
-                row.limit = max(compute, memory)
-                row.bound = "calls" if calls > row.limit else "compute" if compute >= memory else "memory"
+            time = self._bounds.get(id(row))
+            if time is not None and time.bound:
+                row.limit, row.bound = max(time.compute, time.memory), time.bound
         for rows in (self.kernels, self.ops):
             alike: dict[tuple[str, ...], list[Row]] = {}
             for row in rows.values():
@@ -245,9 +237,7 @@ class Tally:
     def _amounts(self, row: Row, part: _Part) -> None:
         row.flops += part.flops
         row.bytes += part.bytes
-        bounds = self._bounds.setdefault(id(row), [0.0, 0.0, 0.0])
-        for i, x in enumerate((part.compute, part.memory, part.calls)):
-            bounds[i] += x
+        self._bounds.setdefault(id(row), Seconds()).add(part.time)
 
 
 def seconds_of(span: Span, times: Times, table: Table) -> float:
@@ -311,18 +301,17 @@ def _parts(piece: Piece, model: Model, runs: int) -> Iterator[_Part]:
     if not runs:
         return
     estimates = model(alone(piece))
-    compute, memory = (sum(getattr(t, name) for t in estimates.values()) for name in ("compute", "memory"))
-    slower = max(compute, memory) / ((compute + memory) or 1)
+    whole = Seconds.of(estimates.values())
     moved: dict[Op | None, int] = {}
     for move in piece.moves:
         moved[move.op] = moved.get(move.op, 0) + move.read + move.written
     first = piece.ops[0] if piece.ops else None
     for op in piece.ops or (None,):
         mine = dict.fromkeys((op, None) if op is first else (op,))
-        found = [estimates[x] for x in mine if x in estimates]
-        c, m, k = (sum(getattr(t, name) for t in found) for name in ("compute", "memory", "calls"))
-        nbytes = sum(moved.get(x, 0) for x in mine)
-        yield _Part(op, 1, k + slower * (c + m), flops_of(op) if op is not None else 0, nbytes, c, m, k).times(runs)
+        one, time = Seconds.of(estimates[x] for x in mine if x in estimates), Seconds()
+        time.add(one, runs)
+        flops, nbytes = flops_of(op) if op is not None else 0, sum(moved.get(x, 0) for x in mine)
+        yield _Part(op, runs, one.within(whole) * runs, flops * runs, nbytes * runs, time)
     for block in piece.blocks:
         for inner in block:
             yield from _parts(inner, model, runs)

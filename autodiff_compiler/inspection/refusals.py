@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import collections
+import functools
+import random
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -28,11 +31,10 @@ from ..frontend.variables.requirements import refuse_data, refuse_environment
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from .classes import Attributes
-from .examples import CONTAINERS, example
 from .reached import ends, ruled_out, truth
 from .scopes import MISSING, UNKNOWN, Container, Made, Scopes, container_of
 
-__all__ = ["Reader"]
+__all__ = ["CONTAINERS", "Reader", "example"]
 
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 #: Builtins that iterate over their first argument.
@@ -355,3 +357,38 @@ def _makes_weights(x: Any) -> bool:
     cell = hasattr(x, "__graph_state__") and not getattr(x, "__jit_class__", False)
     module = x.__module__.partition(".nn.")[2]
     return cell and is_ours(x) and (not module or module in _WITH_WEIGHTS)
+
+
+#: The containers that displays, comprehensions and calls of these classes make.
+CONTAINERS: dict[str, Any] = {"list": [], "dict": {}, "set": set()}
+_ARRAYS = ("array", "zeros", "ones", "full", "eye", "arange", "linspace", "zeros_like", "ones_like", "full_like")
+
+
+def example(maker: Any) -> Any:
+    """An object of the class that calls of a function or class give; None where that is not known.
+
+    Nothing that a user wrote is called.
+
+    >>> type(example(np.random.default_rng)).__name__
+    'Generator'
+    """
+    if isinstance(maker, type) and issubclass(maker, Tensor):
+        return _tensor(maker)
+    try:
+        make = _makers().get(maker)
+    except TypeError:  # unhashable
+        return None
+    return None if make is None else make()
+
+
+def _tensor(cls: type) -> Any:
+    return Parameter(Tensor(0.0), name="example") if issubclass(cls, Parameter) else Tensor(0.0)
+
+
+@functools.cache
+def _makers() -> dict[Any, Callable[[], Any]]:
+    """What makes an example, by what users call."""
+    drawing = (np.random.default_rng, np.random.RandomState, random.Random)
+    holding = (collections.deque, collections.Counter, collections.OrderedDict, collections.defaultdict)
+    found: dict[Any, Callable[[], Any]] = dict.fromkeys([getattr(np, n) for n in _ARRAYS], lambda: np.zeros(1))
+    return found | {fn: fn for fn in (*drawing, *holding, threading.Lock, threading.RLock)}

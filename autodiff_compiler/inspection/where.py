@@ -97,7 +97,8 @@ def shown(line: str) -> str:
     return line.partition("  // ")[0].rpartition(" @ ")[0].strip() or line.partition("  // ")[0].strip()
 
 
-def _listed(names: Sequence[str], most: int = 4) -> str:
+def _listed(names: Sequence[str]) -> str:
+    most = 4
     if len(names) > most:
         return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more lines"
     return ", ".join(names)

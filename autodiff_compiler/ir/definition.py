@@ -16,7 +16,7 @@ from .unknown import Unknown
 
 __all__ = [
     "COSTLY", "WHOLE", "Attrs", "Definition", "Effect", "Ints", "Literal", "Names", "Number", "OptionalInts", "Parts",
-    "Types", "annotation",
+    "Types", "annotation", "take_operators",
 ]  # fmt: skip
 
 Attrs: TypeAlias = tuple[Any, ...]
@@ -94,7 +94,10 @@ COSTLY = 8
 #: Of them those that hold whole numbers and nothing else.
 WHOLE = frozenset(CANONICAL[name] for name in ("int", "Ints", "OptionalInts", "Size"))
 
-_RULES = ("infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "samples", "aclnn", "decomposed", "flops")
+_RULES = (
+    "infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "public", "samples", "aclnn", "decomposed",
+    "flops",
+)  # fmt: skip
 _VARIADIC = 0x04
 
 
@@ -146,6 +149,8 @@ class Definition:
     vjp: ClassVar[Callable[..., Any] | None] = None
     batch: ClassVar[Callable[..., Any] | None] = None
     call: ClassVar[Callable[..., Any] | None] = None
+    #: What makes `call` from the name of an op: for the ops of a family, unless they have one of their own.
+    public: ClassVar[Callable[[str], Callable[..., Any]] | None] = None
     samples: ClassVar[Callable[..., Any] | None] = None
     aclnn: ClassVar[str | Callable[..., Any] | None] = None
     decomposed: ClassVar[Callable[..., Any] | None] = None
@@ -227,6 +232,29 @@ def annotation(infer: Callable[..., Any], name: str) -> str:
     """How a type rule's attribute is annotated, as text (which annotations are under the `__future__` import)."""
     note = infer.__annotations__.get(name, "")
     return note.__name__ if isinstance(note, type) else str(note)
+
+
+#: NumPy's functions by the names of Python's operators without underscores: of two operands in either order, of two as
+#: they stand, of one.
+_ARITHMETIC = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "floordiv": "floor_divide",
+    "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+}  # fmt: skip
+_COMPARISONS = {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+}  # fmt: skip
+_OF_ONE = {"neg": "negative", "abs": "absolute", "invert": "invert"}
+
+
+def take_operators(cls: type, apply: Callable[..., Any]) -> None:
+    """Lets formulas use Python's operators on objects of a class: `apply` gets the object, the function, operands."""
+    for slot, name in _ARITHMETIC.items():
+        setattr(cls, f"__{slot}__", lambda a, b, name=name: apply(a, name, a, b))
+        setattr(cls, f"__r{slot}__", lambda a, b, name=name: apply(a, name, b, a))
+    for slot, name in _COMPARISONS.items():
+        setattr(cls, f"__{slot}__", lambda a, b, name=name: apply(a, name, a, b))
+    for slot, name in _OF_ONE.items():
+        setattr(cls, f"__{slot}__", lambda a, name=name: apply(a, name, a))
 
 
 class _Probe:

@@ -25,6 +25,7 @@ Subclassing `Primitive` registers the class.  Its rules are plain functions and 
     The op in terms of other ops, for backends that have no kernel for it.
 ``call(...)``
     What users call: promotion, broadcasting and defaults, in terms of `F`.  It runs on Tensors and on Values alike.
+    A family may say `public` instead, which makes it from the name of each of its ops.
 
 The same rule runs on `Value`s (emitting IR through the current builder) and on eager Tensors (running at once).
 """
@@ -119,6 +120,8 @@ class Primitive(Definition, abstract=True):
             return
         if "call" in cls.__dict__:
             cls.call = staticmethod(_called(cls.__dict__["call"].__func__, cls.name, cls.__doc__))
+        elif cls.public is not None:
+            cls.call = staticmethod(_called(cls.public(cls.name), cls.name, cls.__doc__))
         if cls.internal:
             INTERNAL.add(cls.name)
         if cls.name in REGISTRY:

@@ -15,11 +15,10 @@ import numpy as np
 
 from ..ir.primitive import F, Primitive, call, composite
 from .family import (
+    FloatFunction,
     broadcast_to,
     cast,
     float_binary,
-    float_unary,
-    floating,
     normal_axis,
     promoted,
     promoted_dtype,
@@ -132,10 +131,8 @@ _SHRINK_BELOW = (45, 13860, 945945, 16216200)
 _SHRINK_LAST = 34459425
 
 
-class Tanhshrink(Primitive):
+class Tanhshrink(FloatFunction):
     """x - tanh(x), which does not cancel near 0."""
-
-    infer = float_unary
 
     def numpy(x):
         size = np.absolute(x)
@@ -169,7 +166,6 @@ class Tanhshrink(Primitive):
         return F.select(F.less(size, 1), above / (below + _SHRINK_LAST) * x, x - F.tanh(x))
 
     widen = True
-    call = floating("tanhshrink")
     methods = ("tanhshrink",)
 
     def vjp(c, g, x):

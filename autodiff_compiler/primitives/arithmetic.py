@@ -1,12 +1,14 @@
-"""Arithmetic of elements written over other ops."""
+"""Arithmetic of elements written over other ops; signs, exponents and last digits of floats."""
 
 from __future__ import annotations
 
 import math
 
-from ..ir.primitive import F, Primitive, call, composite
-from .elementwise import winners_share
-from .family import as_tensor, binary, broadcasting, promoted, promoted_dtype, require_dtype
+from ..dtypes import bool_, float64
+from ..ir.primitive import F, call, composite
+from .elementwise import ExtremePair, winners_share
+from .family import FloatPair, as_tensor, in_dtype, promoted, promoted_dtype, require_dtype
+from .samples import real as pairs
 
 
 @composite("positive")
@@ -47,27 +49,18 @@ def _known_share(loses, x, y, g):
     return winners_share(loses, tie, g)
 
 
-class Fmax(Primitive):
+class Fmax(ExtremePair):
     """The greater of two elements, a number if only one of them is one; at a tie the cotangent is halved."""
 
-    infer = binary
     scalar = lambda k, x, y: k.fmax(x, y)
-    cost = 1
-    call = broadcasting("fmax")
     methods = ("fmax",)
 
     def decomposed(c, x, y):
         return F.select(F.logical_or(F.greater_equal(x, y), F.not_equal(y, y)), x, y)
 
-    cuts = True
-
     def vjp(c, g, x, y):
         gx = _known_share(F.less(x, y), x, y, g) if c.needs.x else None
         return gx, (_known_share(F.less(y, x), y, x, g) if c.needs.y else None)
-
-    def samples(rng):
-        x = rng.distinct(2, 2, 3)
-        yield x[0], x[1]
 
     ties = [
         (
@@ -77,25 +70,18 @@ class Fmax(Primitive):
     ]  # fmt: skip
 
 
-class Fmin(Primitive):
+class Fmin(ExtremePair):
     """The smaller of two elements, a number if only one of them is one; at a tie the cotangent is halved."""
 
-    infer = binary
     scalar = lambda k, x, y: k.fmin(x, y)
-    cost = 1
-    call = broadcasting("fmin")
     methods = ("fmin",)
 
     def decomposed(c, x, y):
         return F.select(F.logical_or(F.less_equal(x, y), F.not_equal(y, y)), x, y)
 
-    cuts = True
-
     def vjp(c, g, x, y):
         gx = _known_share(F.less(y, x), x, y, g) if c.needs.x else None
         return gx, (_known_share(F.less(x, y), y, x, g) if c.needs.y else None)
-
-    samples = Fmax.samples
 
     ties = [
         (
@@ -142,3 +128,55 @@ def approximate_equal(x, y, tolerance=1e-05):
 def allclose(x, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are as close as `isclose` asks: a bool tensor without dimensions."""
     return call.all(call.isclose(x, other, rtol, atol, equal_nan))
+
+
+class Nextafter(FloatPair):
+    """The float that follows x on the way to y; x itself where they are equal.  Derivatives: 1, 0."""
+
+    scalar = lambda k, x, y: k.nextafter(x, y)
+    methods = ("nextafter",)
+
+    def vjp(c, g, x, y):
+        return g, None
+
+    samples = pairs(operands=2)
+
+
+@composite("copysign")
+def copysign(x, y):
+    """|x| with the sign of y, which counts also for zeros; the derivative at x = 0 is 0, for y always."""
+    x, y = promoted_dtype(x, y, floating=True)
+    size = call.abs(x)
+    return call.where(call.signbit(call.stop_gradient(y)), call.neg(size), size)
+
+
+@composite("ldexp")
+def ldexp(x, exponent):
+    """x times 2 to the power of the exponent."""
+    x, exponent = promoted_dtype(x, exponent, floating=True)
+    return call.mul(x, call.exp2(exponent))
+
+
+@composite("float_power")
+def float_power(x, exponent):
+    """x to the power of the exponent, computed in float64."""
+    return call.pow(in_dtype(x, float64), in_dtype(exponent, float64))
+
+
+# ------------------------------------------------------------------------------------------------ real numbers
+@composite("real", "conj")
+def real(x):
+    """The same numbers: they are all real."""
+    return as_tensor(x)
+
+
+@composite("imag")
+def imag(x):
+    """Zeros: all numbers are real."""
+    return call.zeros_like(x)
+
+
+@composite("isreal")
+def isreal(x):
+    """Whether the imaginary part is 0: always."""
+    return call.ones_like(x, bool_)

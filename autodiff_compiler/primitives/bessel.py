@@ -46,83 +46,59 @@ def _half_of_neighbours(function, x, n, sign):
     return (below + above if sign > 0 else below - above) * 0.5
 
 
-_ERRORS = [((I2,), {"n": 0}, "not defined for int32"), ((F2,), {"n": -1}, "starts at 0")]
-
-
-class BesselJ(Primitive):
-    """Bessel function of the first kind, of order n."""
+class _Bessel(Primitive, abstract=True):
+    """A Bessel function of integer order n, which SciPy computes."""
 
     internal = True
     infer = _order
-
     flops = 100
+    widen = True
+    errors = [((I2,), {"n": 0}, "not defined for int32"), ((F2,), {"n": -1}, "starts at 0")]
+
+
+class BesselJ(_Bessel):
+    """Bessel function of the first kind, of order n."""
 
     def numpy(x, *, n):
         return _scipy_bessel(x, n, "j0", "j1", "jv")
-
-    widen = True
 
     def vjp(c, g, x):
         return g * _half_of_neighbours(F.bessel_j, x, c.n, -1)
 
     samples = _samples(-3, 3)
-    errors = _ERRORS
     ties = [(([0.0],), {"n": 0}, ([0.0],)), (([0.0],), {"n": 1}, ([0.5],))]
 
 
-class BesselY(Primitive):
+class BesselY(_Bessel):
     """Bessel function of the second kind, of order n: minus infinity at 0, nan below."""
-
-    internal = True
-    infer = _order
-
-    flops = 100
 
     def numpy(x, *, n):
         return _scipy_bessel(x, n, "y0", "y1", "yv")
-
-    widen = True
 
     def vjp(c, g, x):
         return g * _half_of_neighbours(F.bessel_y, x, c.n, -1)
 
     samples = _samples(1, 4)
-    errors = _ERRORS
 
 
-class BesselI(Primitive):
+class BesselI(_Bessel):
     """Modified Bessel function of the first kind, of order n."""
-
-    internal = True
-    infer = _order
-
-    flops = 100
 
     def numpy(x, *, n):
         return _scipy_bessel(x, n, "i0", "i1", "iv")
-
-    widen = True
 
     def vjp(c, g, x):
         return g * _half_of_neighbours(F.bessel_i, x, c.n, 1)
 
     samples = _samples(-3, 3)
-    errors = _ERRORS
     ties = [(([0.0],), {"n": 0}, ([0.0],)), (([0.0],), {"n": 1}, ([0.5],))]
 
 
-class BesselIe(Primitive):
+class BesselIe(_Bessel):
     """exp(-|x|) times the modified Bessel function of the first kind, of order n; at 0 |x|' counts as 0."""
-
-    internal = True
-    infer = _order
-
-    flops = 100
 
     def numpy(x, *, n):
         return _scipy_bessel(x, n, "i0e", "i1e", "ive")
-
-    widen = True
 
     def vjp(c, g, x):
         return g * (_half_of_neighbours(F.bessel_ie, x, c.n, 1) - F.sign(x) * c.out)
@@ -132,64 +108,40 @@ class BesselIe(Primitive):
         yield rng(2, low=-3, high=-0.2), {"n": 1}
         yield rng(low=0.2, high=3), {"n": 2}
 
-    errors = _ERRORS
     ties = [(([0.0],), {"n": 0}, ([0.0],)), (([0.0],), {"n": 1}, ([0.5],))]
 
 
-class BesselK(Primitive):
+class BesselK(_Bessel):
     """Modified Bessel function of the second kind, of order n: infinite at 0, nan below."""
-
-    internal = True
-    infer = _order
-
-    flops = 100
 
     def numpy(x, *, n):
         return _scipy_bessel(x, n, "k0", "k1", "kv")
-
-    widen = True
 
     def vjp(c, g, x):
         return -(g * _half_of_neighbours(F.bessel_k, x, c.n, 1))
 
     samples = _samples(1, 4)
-    errors = _ERRORS
 
 
-class BesselKe(Primitive):
+class BesselKe(_Bessel):
     """exp(x) times the modified Bessel function of the second kind, of order n: infinite at 0, nan below."""
-
-    internal = True
-    infer = _order
-
-    flops = 100
 
     def numpy(x, *, n):
         return _scipy_bessel(x, n, "k0e", "k1e", "kve")
-
-    widen = True
 
     def vjp(c, g, x):
         return g * (c.out - _half_of_neighbours(F.bessel_ke, x, c.n, 1))
 
     samples = _samples(1, 4)
-    errors = _ERRORS
 
 
-class SphericalBesselJ(Primitive):
+class SphericalBesselJ(_Bessel):
     """Spherical Bessel function of the first kind, of order n; of order 0 it is sin(x) / x, and 1 at 0."""
-
-    internal = True
-    infer = _order
-
-    flops = 100
 
     def numpy(x, *, n):
         from scipy import special
 
         return special.spherical_jn(n, x).astype(x.dtype)
-
-    widen = True
 
     def vjp(c, g, x):
         if c.n == 0:
@@ -198,7 +150,6 @@ class SphericalBesselJ(Primitive):
         return g * (below * (c.n / (2 * c.n + 1)) - above * ((c.n + 1) / (2 * c.n + 1)))
 
     samples = _samples(-3, 3)
-    errors = _ERRORS
     ties = [(([0.0],), {"n": 0}, ([0.0],)), (([0.0],), {"n": 1}, ([1 / 3],))]
 
 

@@ -44,124 +44,68 @@ def _within(x, number):
     return (x, number) if number >= low else (call.ones_like(x), 0)
 
 
-class Equal(Primitive):
+class _Comparison(Primitive, abstract=True):
+    """A bool for every pair of elements; it has no derivative."""
+
+    infer = comparison
+    cost = 1
+    public = _comparing
+
+    def vjp(c, g, x, y):
+        return None, None
+
+    def samples(rng):
+        yield rng(2, 3), rng(2, 3)
+        x = rng.ints(2, 3).astype(np.float64)
+        yield x, x
+
+
+class Equal(_Comparison):
     """Whether two elements are equal (nan is not)."""
 
-    infer = comparison
     scalar = lambda k, x, y: k.equal(x, y)
     aclnn = "EqTensor"
-    cost = 1
-    call = _comparing("equal")
     methods = ("__eq__", "equal", "eq")
 
-    def vjp(c, g, x, y):
-        return None, None
 
-    def samples(rng):
-        yield rng(2, 3), rng(2, 3)
-        x = rng.ints(2, 3).astype(np.float64)
-        yield x, x
-
-
-
-class NotEqual(Primitive):
+class NotEqual(_Comparison):
     """Whether two elements differ (nan differs from itself)."""
 
-    infer = comparison
     scalar = lambda k, x, y: k.not_equal(x, y)
     aclnn = "NeTensor"
-    cost = 1
-    call = _comparing("not_equal")
     methods = ("__ne__", "not_equal", "ne")
 
-    def vjp(c, g, x, y):
-        return None, None
 
-    def samples(rng):
-        yield rng(2, 3), rng(2, 3)
-        x = rng.ints(2, 3).astype(np.float64)
-        yield x, x
-
-
-
-class Less(Primitive):
+class Less(_Comparison):
     """Whether x < y, element by element."""
 
-    infer = comparison
     scalar = lambda k, x, y: k.less(x, y)
     aclnn = "LtTensor"
-    cost = 1
-    call = _comparing("less")
     methods = ("__lt__", "less", "lt")
 
-    def vjp(c, g, x, y):
-        return None, None
 
-    def samples(rng):
-        yield rng(2, 3), rng(2, 3)
-        x = rng.ints(2, 3).astype(np.float64)
-        yield x, x
-
-
-
-class LessEqual(Primitive):
+class LessEqual(_Comparison):
     """Whether x <= y, element by element."""
 
-    infer = comparison
     scalar = lambda k, x, y: k.less_equal(x, y)
     aclnn = "LeTensor"
-    cost = 1
-    call = _comparing("less_equal")
     methods = ("__le__", "less_equal", "le")
 
-    def vjp(c, g, x, y):
-        return None, None
 
-    def samples(rng):
-        yield rng(2, 3), rng(2, 3)
-        x = rng.ints(2, 3).astype(np.float64)
-        yield x, x
-
-
-
-class Greater(Primitive):
+class Greater(_Comparison):
     """Whether x > y, element by element."""
 
-    infer = comparison
     scalar = lambda k, x, y: k.greater(x, y)
     aclnn = "GtTensor"
-    cost = 1
-    call = _comparing("greater")
     methods = ("__gt__", "greater", "gt")
 
-    def vjp(c, g, x, y):
-        return None, None
 
-    def samples(rng):
-        yield rng(2, 3), rng(2, 3)
-        x = rng.ints(2, 3).astype(np.float64)
-        yield x, x
-
-
-
-class GreaterEqual(Primitive):
+class GreaterEqual(_Comparison):
     """Whether x >= y, element by element."""
 
-    infer = comparison
     scalar = lambda k, x, y: k.greater_equal(x, y)
     aclnn = "GeTensor"
-    cost = 1
-    call = _comparing("greater_equal")
     methods = ("__ge__", "greater_equal", "ge")
-
-    def vjp(c, g, x, y):
-        return None, None
-
-    def samples(rng):
-        yield rng(2, 3), rng(2, 3)
-        x = rng.ints(2, 3).astype(np.float64)
-        yield x, x
-
 
 
 # ------------------------------------------------------------------------------------------------ logic
@@ -183,46 +127,38 @@ def _logical(name):
     return public
 
 
-class LogicalAnd(Primitive):
+class _Logical(Primitive, abstract=True):
+    """A bool for every pair of bools."""
+
+    infer = _bools
+    cost = 1
+    public = _logical
+    samples = bools()
+    errors = [((F2, F2), {}, "not defined for float32")]
+
+
+class LogicalAnd(_Logical):
     """Whether both bools hold; numbers hold where they are not zero."""
 
-    infer = _bools
     scalar = lambda k, x, y: k.logical_and(x, y)
     aclnn = "LogicalAnd"
-    cost = 1
-    call = _logical("logical_and")
     methods = ("logical_and",)
 
-    samples = bools()
-    errors = [((F2, F2), {}, "not defined for float32")]
 
-
-class LogicalOr(Primitive):
+class LogicalOr(_Logical):
     """Whether either bool holds; numbers hold where they are not zero."""
 
-    infer = _bools
     scalar = lambda k, x, y: k.logical_or(x, y)
     aclnn = "LogicalOr"
-    cost = 1
-    call = _logical("logical_or")
     methods = ("logical_or",)
 
-    samples = bools()
-    errors = [((F2, F2), {}, "not defined for float32")]
 
-
-class LogicalXor(Primitive):
+class LogicalXor(_Logical):
     """Whether exactly one of two bools holds; numbers hold where they are not zero."""
 
-    infer = _bools
     scalar = lambda k, x, y: k.logical_xor(x, y)
     aclnn = "LogicalXor"
-    cost = 1
-    call = _logical("logical_xor")
     methods = ("logical_xor",)
-
-    samples = bools()
-    errors = [((F2, F2), {}, "not defined for float32")]
 
 
 class LogicalNot(Primitive):
@@ -260,46 +196,41 @@ def _bitwise(name, of_bools=None):
     return public
 
 
-class BitwiseAnd(Primitive):
-    """Bits set in both integers; of bools `logical_and`."""
+class _Bitwise(Primitive, abstract=True):
+    """An integer for every pair of integers."""
 
     infer = _ints
+    cost = 1
+    public = _bitwise
+    samples = ints()
+    errors = [((F2, F2), {}, "not defined for float32")]
+
+
+class BitwiseAnd(_Bitwise):
+    """Bits set in both integers; of bools `logical_and`."""
+
     scalar = lambda k, x, y: k.bitwise_and(x, y)
     aclnn = "BitwiseAndTensor"
-    cost = 1
     call = _bitwise("bitwise_and", "logical_and")
     methods = ("__and__", "__rand__", "bitwise_and")
 
-    samples = ints()
-    errors = [((F2, F2), {}, "not defined for float32")]
 
-
-class BitwiseOr(Primitive):
+class BitwiseOr(_Bitwise):
     """Bits set in either integer; of bools `logical_or`."""
 
-    infer = _ints
     scalar = lambda k, x, y: k.bitwise_or(x, y)
     aclnn = "BitwiseOrTensor"
-    cost = 1
     call = _bitwise("bitwise_or", "logical_or")
     methods = ("__or__", "__ror__", "bitwise_or")
 
-    samples = ints()
-    errors = [((F2, F2), {}, "not defined for float32")]
 
-
-class BitwiseXor(Primitive):
+class BitwiseXor(_Bitwise):
     """Bits set in exactly one of two integers; of bools `logical_xor`."""
 
-    infer = _ints
     scalar = lambda k, x, y: k.bitwise_xor(x, y)
     aclnn = "BitwiseXorTensor"
-    cost = 1
     call = _bitwise("bitwise_xor", "logical_xor")
     methods = ("__xor__", "__rxor__", "bitwise_xor")
-
-    samples = ints()
-    errors = [((F2, F2), {}, "not defined for float32")]
 
 
 def _invert(x):
@@ -324,27 +255,19 @@ class Invert(Primitive):
     errors = [((F2,), {}, "not defined for float32")]
 
 
-class LeftShift(Primitive):
+class LeftShift(_Bitwise):
     """Bits of an integer moved up; 0 once the shift reaches the width."""
 
-    infer = _ints
     scalar = lambda k, x, y: k.left_shift(x, y)
-    cost = 1
-    call = _bitwise("left_shift")
     methods = ("__lshift__", "__rlshift__", "bitwise_left_shift")
 
     samples = ints(0, 6)
-    errors = [((F2, F2), {}, "not defined for float32")]
 
 
-class RightShift(Primitive):
+class RightShift(_Bitwise):
     """Bits of an integer moved down, copying the sign."""
 
-    infer = _ints
     scalar = lambda k, x, y: k.right_shift(x, y)
-    cost = 1
-    call = _bitwise("right_shift")
     methods = ("__rshift__", "__rrshift__", "bitwise_right_shift")
 
     samples = ints(0, 6)
-    errors = [((F2, F2), {}, "not defined for float32")]

@@ -89,6 +89,25 @@ def symmetrised(x):
     return (x + matrix_transpose(x)) * 0.5
 
 
+def _of_squares(name):
+    """The user-facing form of an op of square matrices."""
+    return lambda x: getattr(F, name)(square_floats(x, name))
+
+
+class Lapack(Primitive, abstract=True):
+    """What LAPACK computes, in float32 at least."""
+
+    blas = True
+    widen = True
+
+
+class SquareMatrices(Lapack, abstract=True):
+    """What LAPACK computes of square matrices."""
+
+    public = _of_squares
+    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
+
+
 class CheckSolved(Primitive):
     """`out`, the matrices made from others; LinAlgError with `message` where one is nan though its origin is finite."""
 
@@ -137,7 +156,7 @@ def _cholesky(x, upper=False):
     return matrix_transpose(out) if upper else out
 
 
-class Cholesky(Primitive):
+class Cholesky(SquareMatrices):
     """Lower triangular L with L @ L.T = x, of the symmetric part of x; nan where it is not positive definite.
 
     The cotangent is symmetric.
@@ -148,12 +167,10 @@ class Cholesky(Primitive):
         return x
 
     flops = cubes(1 / 3)
-    blas = True
 
     def numpy(x):
         return attempted(np.linalg.cholesky, symmetric_part(x))
 
-    widen = True
     call = _cholesky
     methods = ("cholesky",)
 
@@ -166,11 +183,9 @@ class Cholesky(Primitive):
         for shape in ((3, 3), (2, 2, 2)):
             yield (0.3 * rng(*shape) + 3 * np.eye(shape[-1]),)
 
-    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
-
 
 # ------------------------------------------------------------------------------------------------ symmetric matrices
-class Eigh(Primitive):
+class Eigh(SquareMatrices):
     """Eigenvalues in ascending order and eigenvectors, in columns, of the symmetric part of x.
 
     The sign of an eigenvector is LAPACK's choice, so only functions that do not depend on it have a meaning.  Where
@@ -185,13 +200,9 @@ class Eigh(Primitive):
         return tensor(x.dtype, x.shape[:-1]), x
 
     flops = cubes(9)
-    blas = True
 
     def numpy(x):
         return attempted(np.linalg.eigh, symmetric_part(x))
-
-    widen = True
-    call = lambda x: F.eigh(square_floats(x, "eigh"))
 
     def vjp(c, gs, x):
         w, v = c.outs
@@ -206,8 +217,6 @@ class Eigh(Primitive):
     def samples(rng):
         yield (rng(3, 3) + np.diag([0.0, 4.0, 9.0]),)
         yield (rng(2, 2, 2) + np.diag([0.0, 5.0]),)
-
-    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
 
 
 def _embedded(w):
@@ -225,7 +234,7 @@ def _crossed(w):
     return expand(w, (-1,), shape), expand(w, (-2,), shape)
 
 
-class Eigvalsh(Primitive):
+class Eigvalsh(SquareMatrices):
     """Eigenvalues of the symmetric part of x, in ascending order; where some coincide, see `eigh`."""
 
     def infer(x: TensorType):
@@ -233,21 +242,15 @@ class Eigvalsh(Primitive):
         return tensor(x.dtype, x.shape[:-1])
 
     flops = cubes(4 / 3)
-    blas = True
 
     def numpy(x):
         return attempted(np.linalg.eigvalsh, symmetric_part(x))
-
-    widen = True
-    call = lambda x: F.eigvalsh(square_floats(x, "eigvalsh"))
 
     def vjp(c, g, x):
         _, v = F.eigh(x)
         return F.matmul(v * expand(g, (-2,), v.shape), matrix_transpose(v))
 
     samples = Eigh.samples
-
-    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
 
 
 # ------------------------------------------------------------------------------------------------ singular values
@@ -264,7 +267,7 @@ def _smaller(m, n, what):
     return min(m, n)
 
 
-class Svd(Primitive):
+class Svd(Lapack):
     """u, s, vh with x = u @ diag(s) @ vh: singular values in descending order, singular vectors in orthonormal columns
     of u and rows of vh; with ``full_matrices`` u and vh are square.
 
@@ -280,12 +283,10 @@ class Svd(Primitive):
         return tensor(x.dtype, (*batch, *u)), tensor(x.dtype, (*batch, k)), tensor(x.dtype, (*batch, *vh))
 
     flops = cubes(14)
-    blas = True
 
     def numpy(x, *, full_matrices):
         return attempted(np.linalg.svd, x, full_matrices=full_matrices)
 
-    widen = True
     call = lambda x, full_matrices=False: F.svd(float_matrices(x, "svd"), full_matrices=full_matrices)
 
     def vjp(c, gs, x):
@@ -341,7 +342,7 @@ def _from_singular_values(g, x):
     return F.matmul(u * expand(g, (-2,), u.shape), vh)
 
 
-class Svdvals(Primitive):
+class Svdvals(Lapack):
     """Singular values in descending order; where some coincide or are 0, see `svd`."""
 
     def infer(x: TensorType):
@@ -349,12 +350,10 @@ class Svdvals(Primitive):
         return tensor(x.dtype, (*batch, k))
 
     flops = cubes(8 / 3)
-    blas = True
 
     def numpy(x):
         return attempted(np.linalg.svd, x, compute_uv=False)
 
-    widen = True
     call = lambda x: F.svdvals(float_matrices(x, "svdvals"))
 
     def vjp(c, g, x):
@@ -368,7 +367,7 @@ class Svdvals(Primitive):
 
 
 # ------------------------------------------------------------------------------------------------ QR
-class Qr(Primitive):
+class Qr(Lapack):
     """q, r with x = q @ r: orthonormal columns and an upper triangle; with ``complete`` q is square.
 
     The signs of r's diagonal are LAPACK's choice.  The derivative needs linearly independent columns (of the leading
@@ -383,12 +382,10 @@ class Qr(Primitive):
         return tensor(x.dtype, (*batch, m, inner)), tensor(x.dtype, (*batch, inner, n))
 
     flops = cubes(8 / 3)
-    blas = True
 
     def numpy(x, *, complete):
         return np.linalg.qr(x, "complete" if complete else "reduced")
 
-    widen = True
     call = lambda x, complete=False: F.qr(float_matrices(x, "qr"), complete=complete)
 
     def vjp(c, gs, x):

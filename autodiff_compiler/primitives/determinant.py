@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.primitive import F, Primitive, composite
+from ..ir.primitive import F, composite
 from ..ir.types import TensorType, tensor
-from .decompositions import I22, attempted, square_floats, square_type
+from .decompositions import I22, Lapack, SquareMatrices, attempted, square_floats, square_type
 from .family import expand, same_type
 from .flops import cubes
 from .samples import M23
 from .shape import matrix_transpose
 
 
-class Det(Primitive):
+class Det(SquareMatrices):
     """Determinants of square matrices."""
 
     def infer(x: TensorType):
@@ -24,13 +24,10 @@ class Det(Primitive):
         return tensor(x.dtype, x.shape[:-2])
 
     flops = cubes(2 / 3)
-    blas = True
 
     def numpy(x):
         return np.linalg.det(x)
 
-    widen = True
-    call = lambda x: F.det(square_floats(x, "det"))
     methods = ("det", "matrix_determinant")
 
     def vjp(c, g, x):
@@ -40,7 +37,6 @@ class Det(Primitive):
         yield (rng(3, 3) + np.eye(3),)
         yield (rng(2, 2, 2) + 2 * np.eye(2),)
 
-    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
     ties = [
         (([[1.0, 2.0], [2.0, 4.0]],), {}, ([[4.0, -2.0], [-2.0, 1.0]],)),
         (([[0.0, 0.0], [0.0, 3.0]],), {}, ([[3.0, 0.0], [0.0, 0.0]],)),
@@ -58,7 +54,7 @@ def cofactors_of_any(x):
     return np.matmul(u * others[..., None, :], vh) * sign
 
 
-class Cofactor(Primitive):
+class Cofactor(Lapack):
     """Matrices of cofactors, the derivative of the determinant: det(x) * inverse(x).T, defined for a singular x too."""
 
     internal = True
@@ -68,7 +64,6 @@ class Cofactor(Primitive):
         return x
 
     flops = cubes(16)
-    blas = True
 
     def numpy(x):
         try:
@@ -81,8 +76,6 @@ class Cofactor(Primitive):
             return attempted(cofactors_of_any, x)
         return np.swapaxes(inverse, -1, -2) * np.expand_dims(np.linalg.det(x), (-2, -1))
 
-    widen = True
-
     def vjp(c, g, x):
         return F.cofactor_slope(x, g)
 
@@ -90,7 +83,7 @@ class Cofactor(Primitive):
         yield (rng(3, 3) + np.eye(3),)
         yield (rng(2, 2, 2) + 2 * np.eye(2),)
 
-    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
+    errors = SquareMatrices.errors
     ties = [(([[0.0, 0.0], [0.0, 3.0]],), {}, ([[1.0, -1.0], [-1.0, 1.0]],))]
 
 
@@ -115,7 +108,7 @@ def cofactor_slopes(x, g):
     return np.matmul(np.matmul(u, slope), vh) * sign
 
 
-class CofactorSlope(Primitive):
+class CofactorSlope(Lapack):
     """The derivative of `cofactor` at x along g, which is linear and symmetric; defined where x is singular.
 
     Its own derivative by x is only defined where x is not.
@@ -128,12 +121,9 @@ class CofactorSlope(Primitive):
         return same_type(x, g)
 
     flops = cubes(24)
-    blas = True
 
     def numpy(x, g):
         return attempted(cofactor_slopes, x, g)
-
-    widen = True
 
     def vjp(c, ct, x, g):
         gx = _cofactor_curvature(x, g, ct) if c.needs.x else None
@@ -160,7 +150,7 @@ def _cofactor_curvature(x, g, h):
     return matrix_transpose(det * ((along_g * along_h - both) * k - F.matmul(turned, k)))
 
 
-class Slogdet(Primitive):
+class Slogdet(SquareMatrices):
     """Sign and logarithm of the absolute value of determinants.
 
     They are 0 and -inf where x is singular, and the cotangent is nan there.
@@ -174,13 +164,10 @@ class Slogdet(Primitive):
         return number, number
 
     flops = cubes(2 / 3)
-    blas = True
 
     def numpy(x):
         return np.linalg.slogdet(x)
 
-    widen = True
-    call = lambda x: F.slogdet(square_floats(x, "slogdet"))
     methods = ("slogdet", "log_matrix_determinant")
 
     def vjp(c, gs, x):
@@ -191,8 +178,6 @@ class Slogdet(Primitive):
     def samples(rng):
         yield (rng(3, 3) + 3 * np.eye(3),)
         yield (rng(2, 2, 2) - 3 * np.eye(2),)
-
-    errors = [((M23,), {}, "needs square matrices"), ((I22,), {}, "not defined for int64")]
 
 
 @composite("logdet")

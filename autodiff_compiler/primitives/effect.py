@@ -1,4 +1,4 @@
-"""Ops with effects: printing, exceptions, calls of host functions.  They keep their order."""
+"""Ops with effects: printing, exceptions, calls of host functions, states.  They keep their order."""
 
 from __future__ import annotations
 
@@ -105,3 +105,26 @@ class WithoutOverflow(Primitive):
         yield (np.array(False),)
 
     errors = [((F2,), {}, "whether numbers are finite is a bool")]
+
+
+# ------------------------------------------------------------------------------------------------ states
+# Cells that outlive a call: read and written by name until `passes.state` turns them into values.
+class StateRead(Primitive):
+    """The current value of a state cell."""
+
+    internal = True
+    effect = Effect.READ
+
+    def infer(*, state: str, type: Type):
+        return type
+
+
+class StateWrite(Primitive):
+    """Replaces the value of a state cell."""
+
+    internal = True
+    effect = Effect.WRITE
+
+    def infer(x: Type, *, state: str, type: Type):
+        require_dtype(x is type, f"state {state} holds {type}, not {x}")
+        return ()

@@ -16,6 +16,8 @@ from ..ir.primitive import METHODS, F, Primitive, composite
 from ..ir.types import TensorType, tensor
 from .compare import truth
 from .family import (
+    FloatFunction,
+    FloatPair,
     as_tensor,
     binary,
     broadcast_shapes,
@@ -24,9 +26,6 @@ from .family import (
     cast,
     cotangent_in,
     divided,
-    float_binary,
-    float_unary,
-    floating,
     is_tensor,
     keeping,
     like,
@@ -100,13 +99,11 @@ class Mul(Primitive):
     samples = real(operands=2)
 
 
-class Div(Primitive):
+class Div(FloatPair):
     """True quotient of two tensors; integers become float32 first, a zero divisor gives inf or nan."""
 
-    infer = float_binary
     scalar = lambda k, x, y: k.divide(x, y)
     aclnn = "Div"
-    call = broadcasting("div", floating=True)
     methods = ("__truediv__", "__rtruediv__", "div", "divide", "true_divide", "div_")
 
     def vjp(c, g, x, y):
@@ -168,15 +165,12 @@ class Mod(Primitive):
         yield -(whole + part) * y, -y
 
 
-
-class Exp(Primitive):
+class Exp(FloatFunction):
     """e to the power of every element."""
 
-    infer = float_unary
     scalar = lambda k, x: k.exp(x)
     flops = 20
     aclnn = "Exp"
-    call = floating("exp")
     methods = ("exp", "exp_")
     python = math.exp
 
@@ -186,14 +180,12 @@ class Exp(Primitive):
     samples = real()
 
 
-class Log(Primitive):
+class Log(FloatFunction):
     """Natural logarithm of every element: -inf at 0, nan below."""
 
-    infer = float_unary
     scalar = lambda k, x: k.log(x)
     flops = 30
     aclnn = "Log"
-    call = floating("log")
     methods = ("log", "log_")
     python = math.log
 
@@ -204,13 +196,11 @@ class Log(Primitive):
     ties = [(([0.0],), {}, ([math.inf],))]
 
 
-class Sqrt(Primitive):
+class Sqrt(FloatFunction):
     """Square root of every element: nan below 0; its derivative at 0 is inf."""
 
-    infer = float_unary
     scalar = lambda k, x: k.sqrt(x)
     aclnn = "Sqrt"
-    call = floating("sqrt")
     methods = ("sqrt", "sqrt_")
     python = math.sqrt
 
@@ -221,7 +211,7 @@ class Sqrt(Primitive):
     ties = [(([0.0],), {}, ([math.inf],))]
 
 
-class Tanh(Primitive):
+class Tanh(FloatFunction):
     """Hyperbolic tangent of every element.
 
     >>> from autodiff_compiler import Tensor, ops
@@ -229,11 +219,9 @@ class Tanh(Primitive):
     [0.0, 0.761594...]
     """
 
-    infer = float_unary
     scalar = lambda k, x: k.tanh(x)
     flops = 25
     aclnn = "Tanh"
-    call = floating("tanh")
     methods = ("tanh", "tanh_")
     python = math.tanh
     total = True
@@ -244,13 +232,11 @@ class Tanh(Primitive):
     samples = real(-3, 3)
 
 
-class Sigmoid(Primitive):
+class Sigmoid(FloatFunction):
     """1 / (1 + exp(-x)), with full relative precision; results below the smallest normal number may become 0."""
 
-    infer = float_unary
     scalar = lambda k, x: k.reciprocal(k.add(k.exp(k.negative(x)), 1))
     aclnn = "Sigmoid"
-    call = floating("sigmoid")
     methods = ("sigmoid", "sigmoid_")
 
     def vjp(c, g, x):
@@ -260,14 +246,12 @@ class Sigmoid(Primitive):
     ties = [(([0.0, 800.0, -800.0],), {}, ([0.25, 0.0, 0.0],))]
 
 
-class Sin(Primitive):
+class Sin(FloatFunction):
     """Sine of every element, in radians."""
 
-    infer = float_unary
     scalar = lambda k, x: k.sin(x)
     flops = 20
     aclnn = "Sin"
-    call = floating("sin")
     methods = ("sin", "sin_")
     python = math.sin
 
@@ -277,14 +261,12 @@ class Sin(Primitive):
     samples = real(-4, 4)
 
 
-class Cos(Primitive):
+class Cos(FloatFunction):
     """Cosine of every element, in radians."""
 
-    infer = float_unary
     scalar = lambda k, x: k.cos(x)
     flops = 20
     aclnn = "Cos"
-    call = floating("cos")
     methods = ("cos", "cos_")
     python = math.cos
 
@@ -334,7 +316,6 @@ class Sign(Primitive):
         yield (rng.distinct(),)
 
 
-
 class Relu(Primitive):
     """max(x, 0) for every element; its derivative at 0 is 0."""
 
@@ -360,48 +341,43 @@ def winners_share(loses, tie, g):
     return F.select(loses, 0, F.select(tie, divided(g, 2), g))
 
 
-class Maximum(Primitive):
-    """The greater of two elements, nan if either is; at a tie the cotangent is halved."""
+class ExtremePair(Primitive, abstract=True):
+    """The extreme one of two elements."""
 
     infer = binary
+    cost = 1
+    public = broadcasting
+    cuts = True
+
+    def samples(rng):
+        x = rng.distinct(2, 2, 3)
+        yield x[0], x[1]
+
+
+class Maximum(ExtremePair):
+    """The greater of two elements, nan if either is; at a tie the cotangent is halved."""
+
     scalar = lambda k, x, y: k.maximum(x, y)
     aclnn = lambda c, x, y: c.greater(x, y, c.out)
-    cost = 1
-    call = broadcasting("maximum")
     methods = ("maximum",)
-
-    cuts = True
 
     def vjp(c, g, x, y):
         gx = winners_share(F.less(x, y), F.equal(x, y), g) if c.needs.x else None
         return gx, (winners_share(F.greater(x, y), F.equal(x, y), g) if c.needs.y else None)
 
-    def samples(rng):
-        x = rng.distinct(2, 2, 3)
-        yield x[0], x[1]
-
     ties = [(([1.0, 2.0, 0.0], [1.0, 1.0, 3.0]), {}, ([0.5, 1.0, 0.0], [0.5, 0.0, 1.0]))]
 
 
-class Minimum(Primitive):
+class Minimum(ExtremePair):
     """The smaller of two elements, nan if either is; at a tie the cotangent is halved."""
 
-    infer = binary
     scalar = lambda k, x, y: k.minimum(x, y)
     aclnn = lambda c, x, y: c.lesser(x, y, c.out)
-    cost = 1
-    call = broadcasting("minimum")
     methods = ("minimum",)
-
-    cuts = True
 
     def vjp(c, g, x, y):
         gx = winners_share(F.greater(x, y), F.equal(x, y), g) if c.needs.x else None
         return gx, (winners_share(F.less(x, y), F.equal(x, y), g) if c.needs.y else None)
-
-    def samples(rng):
-        x = rng.distinct(2, 2, 3)
-        yield x[0], x[1]
 
     ties = [(([1.0, 2.0, 0.0], [1.0, 1.0, 3.0]), {}, ([0.5, 0.0, 1.0], [0.5, 1.0, 0.0]))]
 

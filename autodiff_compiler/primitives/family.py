@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
@@ -18,6 +19,8 @@ from ..ir.types import Dim, Shape, TensorType, TupleType, Type, same_dim, same_s
 from .samples import B2, D2, F2, F3, I2
 
 __all__ = [
+    "FloatFunction",
+    "FloatPair",
     "SymScalar",
     "all_if_none",
     "as_shape",
@@ -541,6 +544,20 @@ def keeping(name: str) -> Callable[..., Any]:
         return getattr(F, name)(*promoted(x))
 
     return promoting(public, name, floating=False)
+
+
+class FloatFunction(Primitive, abstract=True):
+    """A function of one real number; integers and bools become float32 first."""
+
+    infer = float_unary
+    public = floating
+
+
+class FloatPair(Primitive, abstract=True):
+    """A function of two real numbers; integers and bools become float32 first."""
+
+    infer = float_binary
+    public = functools.partial(broadcasting, floating=True)
 
 
 def promoting(public: Any, name: str, floating: bool = False) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from ..dtypes import int64
 from ..errors import ShapeError, UnsupportedCallError
 from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType, same_shape, tensor
-from .decompositions import I22, float_matrices, square_floats, triangle
+from .decompositions import I22, Lapack, float_matrices, square_floats, triangle
 from .family import as_tensor, broadcast_shapes, broadcast_to, cast, constant, promoted_dtype, require, require_dtype
 from .flops import cubes
 from .index import checked
@@ -107,7 +107,7 @@ def _unit_lower(x, count):
 
 
 # ------------------------------------------------------------------------------------------------ reflections
-class Geqrf(Primitive):
+class Geqrf(Lapack):
     """QR packed: r and, below the diagonal, the vectors of the reflections whose product is q; and their factors.
 
     It has no derivative: `qr` has.
@@ -124,13 +124,11 @@ class Geqrf(Primitive):
         return x, tensor(x.dtype, (*x.shape[:-2], min(m, n)))
 
     flops = cubes(4 / 3)
-    blas = True
 
     def numpy(x):
         packed, factors = np.linalg.qr(x, "raw")
         return np.swapaxes(packed, -1, -2), factors
 
-    widen = True
     call = lambda x: F.geqrf(float_matrices(x, "geqrf"))
     methods = ("geqrf",)
 

@@ -171,76 +171,7 @@ def _extreme(name):
     return public
 
 
-class Max(Primitive):
-    """Greatest element over axes, nan if there is one; ties share the cotangent evenly.
-
-    With `initial`, `where` as for `amax`. With `return_indices` a pair with the first places along one axis.
-    """
-
-    def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
-        return _extreme_type(x, axes, keepdims)
-
-    flops = per_operand
-
-    def numpy(x, *, axes, keepdims):
-        return np.maximum.reduce(x, axis=axes, keepdims=keepdims)
-
-    def aclnn(c, x):
-        c.extreme_of("Amax", x, c.axes, c.keepdims, c.out) if c.axes else c.give(x)
-
-    call = _extreme("max")
-    methods = ("max",)
-
-    cuts = True
-
-    def vjp(c, g, x):
-        return _shared(c, g, x)
-
-    def samples(rng):
-        yield rng.distinct(2, 3), {"axes": (-1,)}
-        yield rng.distinct(2, 3, 2), {"axes": (-3, -1), "keepdims": True}
-        yield rng.distinct(2, 3), {"axes": (-2, -1)}
-        yield rng(), {"axes": ()}
-
-    errors = [((EMPTY,), {"axes": (-1,)}, "no extreme element"), ((F2,), {"axes": (-2,)}, "do not exist")]
-    ties = [
-        (([[1.0, 1.0, 0.0]],), {"axes": (-1,)}, ([[0.5, 0.5, 0.0]],)),
-        (([[1.0, 1.0], [1.0, 1.0]],), {"axes": (-2, -1)}, ([[0.25, 0.25], [0.25, 0.25]],)),
-    ]
-
-
-class Min(Primitive):
-    """Smallest element over axes, nan if there is one; ties share the cotangent evenly; see `max`."""
-
-    def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
-        return _extreme_type(x, axes, keepdims)
-
-    flops = per_operand
-
-    def numpy(x, *, axes, keepdims):
-        return np.minimum.reduce(x, axis=axes, keepdims=keepdims)
-
-    def aclnn(c, x):
-        c.extreme_of("Amin", x, c.axes, c.keepdims, c.out) if c.axes else c.give(x)
-
-    call = _extreme("min")
-    methods = ("min",)
-
-    cuts = True
-
-    def vjp(c, g, x):
-        return _shared(c, g, x)
-
-    samples = Max.samples
-
-    errors = [((EMPTY,), {"axes": (-1,)}, "no extreme element"), ((F2,), {"axes": (-2,)}, "do not exist")]
-    ties = [
-        (([[-1.0, -1.0, 0.0]],), {"axes": (-1,)}, ([[0.5, 0.5, 0.0]],)),
-        (([[1.0, 1.0], [1.0, 1.0]],), {"axes": (-2, -1)}, ([[0.25, 0.25], [0.25, 0.25]],)),
-    ]
-
-
-def _extreme_type(x, axes, keepdims):
+def _extreme_type(x: TensorType, *, axes: Ints, keepdims: bool = False):
     result = tensor(x.dtype, reduced_shape(x.shape, axes, keepdims))
     require(all(x.shape[a] != 0 for a in axes), f"an empty tensor has no extreme element: {x} over axes {list(axes)}")
     return result
@@ -254,23 +185,78 @@ def _shared(c, g, x):
     return F.select(winners, expand(divided(g, count), c.axes, x.shape, c.keepdims), 0)
 
 
-class Any(Primitive):
-    """Whether any bool over the axes holds; numbers hold where they are not zero."""
+class _Extreme(Primitive, abstract=True):
+    """An extreme element over axes, whose cotangent all that equal it share evenly."""
+
+    infer = _extreme_type
+    flops = per_operand
+    public = _extreme
+    cuts = True
+    vjp = _shared
+
+    def samples(rng):
+        yield rng.distinct(2, 3), {"axes": (-1,)}
+        yield rng.distinct(2, 3, 2), {"axes": (-3, -1), "keepdims": True}
+        yield rng.distinct(2, 3), {"axes": (-2, -1)}
+        yield rng(), {"axes": ()}
+
+    errors = [((EMPTY,), {"axes": (-1,)}, "no extreme element"), ((F2,), {"axes": (-2,)}, "do not exist")]
+
+
+class Max(_Extreme):
+    """Greatest element over axes, nan if there is one; ties share the cotangent evenly.
+
+    With `initial`, `where` as for `amax`. With `return_indices` a pair with the first places along one axis.
+    """
+
+    def numpy(x, *, axes, keepdims):
+        return np.maximum.reduce(x, axis=axes, keepdims=keepdims)
+
+    def aclnn(c, x):
+        c.extreme_of("Amax", x, c.axes, c.keepdims, c.out) if c.axes else c.give(x)
+
+    methods = ("max",)
+
+    ties = [
+        (([[1.0, 1.0, 0.0]],), {"axes": (-1,)}, ([[0.5, 0.5, 0.0]],)),
+        (([[1.0, 1.0], [1.0, 1.0]],), {"axes": (-2, -1)}, ([[0.25, 0.25], [0.25, 0.25]],)),
+    ]
+
+
+class Min(_Extreme):
+    """Smallest element over axes, nan if there is one; ties share the cotangent evenly; see `max`."""
+
+    def numpy(x, *, axes, keepdims):
+        return np.minimum.reduce(x, axis=axes, keepdims=keepdims)
+
+    def aclnn(c, x):
+        c.extreme_of("Amin", x, c.axes, c.keepdims, c.out) if c.axes else c.give(x)
+
+    methods = ("min",)
+
+    ties = [
+        (([[-1.0, -1.0, 0.0]],), {"axes": (-1,)}, ([[0.5, 0.5, 0.0]],)),
+        (([[1.0, 1.0], [1.0, 1.0]],), {"axes": (-2, -1)}, ([[0.25, 0.25], [0.25, 0.25]],)),
+    ]
+
+
+def _quantifying(name):
+    def public(x, axis=None, keepdims=False, keep_dims=False):
+        x = truth(x)
+        return getattr(F, name)(x, axes=normal_axes(axis, x.ndim), keepdims=keepdims or keep_dims)
+
+    return public
+
+
+class _Quantifier(Primitive, abstract=True):
+    """A bool of all bools over axes."""
 
     def infer(x: TensorType, *, axes: Ints, keepdims: bool = False):
         require_dtype(x.dtype is bool_, f"not defined for {x.dtype.name}: {x}", hint="compare it with 0 first")
         return tensor(bool_, reduced_shape(x.shape, axes, keepdims))
 
     flops = per_operand
-
-    def numpy(x, *, axes, keepdims):
-        return np.logical_or.reduce(x, axis=axes, keepdims=keepdims)
-
-    def aclnn(c, x):
-        c.reduce("Any", x, c.axes, False)
-
-    call = lambda x, axis=None, keepdims=False, keep_dims=False: _quantified("any", x, axis, keepdims or keep_dims)
-    methods = ("any",)
+    public = _quantifying
 
     def samples(rng):
         yield rng.bools(2, 3), {"axes": (-1,)}
@@ -280,12 +266,20 @@ class Any(Primitive):
     errors = [((F2,), {"axes": (-1,)}, "not defined for float32")]
 
 
-class All(Primitive):
+class Any(_Quantifier):
+    """Whether any bool over the axes holds; numbers hold where they are not zero."""
+
+    def numpy(x, *, axes, keepdims):
+        return np.logical_or.reduce(x, axis=axes, keepdims=keepdims)
+
+    def aclnn(c, x):
+        c.reduce("Any", x, c.axes, False)
+
+    methods = ("any",)
+
+
+class All(_Quantifier):
     """Whether every bool over the axes holds; numbers hold where they are not zero."""
-
-    infer = Any.infer
-
-    flops = per_operand
 
     def numpy(x, *, axes, keepdims):
         return np.logical_and.reduce(x, axis=axes, keepdims=keepdims)
@@ -293,26 +287,38 @@ class All(Primitive):
     def aclnn(c, x):
         c.reduce("All", x, c.axes, True)
 
-    call = lambda x, axis=None, keepdims=False, keep_dims=False: _quantified("all", x, axis, keepdims or keep_dims)
     methods = ("all",)
 
-    samples = Any.samples
 
-    errors = [((F2,), {"axes": (-1,)}, "not defined for float32")]
+def _placing(name):
+    def public(x, axis=None, keepdims=False):
+        x = as_tensor(x)
+        if axis is not None:
+            return getattr(F, name)(x, axis=normal_axis(axis, x.ndim), keepdims=keepdims)
+        flat = getattr(F, name)(F.reshape(x, shape=(dim_product(x.shape),)), axis=-1)
+        return F.reshape(flat, shape=(1,) * x.ndim) if keepdims else flat
+
+    return public
 
 
-def _quantified(name, x, axis, keepdims):
-    x = truth(x)
-    return getattr(F, name)(x, axes=normal_axes(axis, x.ndim), keepdims=keepdims)
+class _Place(Primitive, abstract=True):
+    """The index of an extreme element along an axis."""
+
+    flops = per_operand
+    public = _placing
+
+    def samples(rng):
+        yield rng.distinct(2, 3), {"axis": -1}
+        yield rng.distinct(2, 3), {"axis": -2, "keepdims": True}
+
+    errors = [((EMPTY,), {"axis": -1}, "no extreme element")]
 
 
-class Argmax(Primitive):
+class Argmax(_Place):
     """Index (int64) of the greatest element along an axis, the first of several; of the flat tensor by default."""
 
     def infer(x: TensorType, *, axis: int, keepdims: bool = False):
-        return tensor(int64, _extreme_type(x, (axis,), keepdims).shape)
-
-    flops = per_operand
+        return tensor(int64, _extreme_type(x, axes=(axis,), keepdims=keepdims).shape)
 
     def numpy(x, *, axis, keepdims):
         return x.argmax(axis=axis, keepdims=keepdims)
@@ -320,26 +326,17 @@ class Argmax(Primitive):
     def aclnn(c, x):
         c.first_extreme("Amax", x, c.axis, c.keepdims, c.out)
 
-    call = lambda x, axis=None, keepdims=False: _position("argmax", x, axis, keepdims)
     methods = ("argmax",)
 
-    def samples(rng):
-        yield rng.distinct(2, 3), {"axis": -1}
-        yield rng.distinct(2, 3), {"axis": -2, "keepdims": True}
 
-    errors = [((EMPTY,), {"axis": -1}, "no extreme element")]
-
-
-class Argmin(Primitive):
+class Argmin(_Place):
     """Index of the smallest element along an axis, the first of several; of the flat tensor by default.
 
     It is an int32, where `argmax` gives an int64: so does MindSpore.
     """
 
     def infer(x: TensorType, *, axis: int, keepdims: bool = False):
-        return tensor(int32, _extreme_type(x, (axis,), keepdims).shape)
-
-    flops = per_operand
+        return tensor(int32, _extreme_type(x, axes=(axis,), keepdims=keepdims).shape)
 
     def numpy(x, *, axis, keepdims):
         return x.argmin(axis=axis, keepdims=keepdims).astype(np.int32)
@@ -347,22 +344,7 @@ class Argmin(Primitive):
     def aclnn(c, x):
         c.first_extreme("Amin", x, c.axis, c.keepdims, c.out)
 
-    call = lambda x, axis=None, keepdims=False: _position("argmin", x, axis, keepdims)
     methods = ("argmin",)
-
-    def samples(rng):
-        yield rng.distinct(2, 3), {"axis": -1}
-        yield rng.distinct(2, 3), {"axis": -2, "keepdims": True}
-
-    errors = [((EMPTY,), {"axis": -1}, "no extreme element")]
-
-
-def _position(name, x, axis, keepdims):
-    x = as_tensor(x)
-    if axis is not None:
-        return getattr(F, name)(x, axis=normal_axis(axis, x.ndim), keepdims=keepdims)
-    flat = getattr(F, name)(F.reshape(x, shape=(dim_product(x.shape),)), axis=-1)
-    return F.reshape(flat, shape=(1,) * x.ndim) if keepdims else flat
 
 
 # ------------------------------------------------------------------------------------------------ logarithms of sums

@@ -40,58 +40,44 @@ def _whole(name):
     return promoting(public, name)
 
 
-def _between(rng):
-    """Samples away from integers and from halves, where rounding jumps."""
-    yield (rng.ints(2, 3) + rng(2, 3, low=0.1, high=0.4),)
-    yield (rng.ints() - rng(low=0.1, high=0.4),)
+class _Rounding(Primitive, abstract=True):
+    """A whole number near each float; its derivative is 0."""
+
+    infer = float_unary
+    cost = 1
+    public = _whole
+
+    def vjp(c, g, x):
+        return None
+
+    def samples(rng):
+        """Away from integers and from halves, where rounding jumps."""
+        yield (rng.ints(2, 3) + rng(2, 3, low=0.1, high=0.4),)
+        yield (rng.ints() - rng(low=0.1, high=0.4),)
 
 
-class Floor(Primitive):
+class Floor(_Rounding):
     """The greatest integer not above each element; its derivative is 0."""
 
-    infer = float_unary
     scalar = lambda k, x: k.floor(x)
     aclnn = "Floor"
-    cost = 1
-    call = _whole("floor")
     methods = ("floor", "floor_")
 
-    def vjp(c, g, x):
-        return None
 
-    samples = _between
-
-
-class Ceil(Primitive):
+class Ceil(_Rounding):
     """The smallest integer not below each element; its derivative is 0."""
 
-    infer = float_unary
     scalar = lambda k, x: k.ceil(x)
     aclnn = "Ceil"
-    cost = 1
-    call = _whole("ceil")
     methods = ("ceil", "ceil_")
 
-    def vjp(c, g, x):
-        return None
 
-    samples = _between
-
-
-class Trunc(Primitive):
+class Trunc(_Rounding):
     """Each element rounded towards 0; its derivative is 0."""
 
-    infer = float_unary
     scalar = lambda k, x: k.trunc(x)
     aclnn = "Trunc"
-    cost = 1
-    call = _whole("trunc")
     methods = ("trunc", "fix")
-
-    def vjp(c, g, x):
-        return None
-
-    samples = _between
 
 
 def _round(x, decimals=0):
@@ -110,21 +96,14 @@ def _round(x, decimals=0):
     return call.mul(F.round(call.div(x, power)), power)
 
 
-class Round(Primitive):
+class Round(_Rounding):
     """The integer nearest to each element, halves to the even one; its derivative is 0."""
 
-    infer = float_unary
     scalar = lambda k, x: k.rint(x)
 
     aclnn = "Round"
-    cost = 1
     call = _round
     methods = ("round", "round_")
-
-    def vjp(c, g, x):
-        return None
-
-    samples = _between
 
 
 @composite("frac")
@@ -156,7 +135,6 @@ class Fmod(Primitive):
         whole, part, y = rng.ints(2, 3, low=0), rng(2, 3, low=0.2, high=0.8), rng(2, 3, low=1.0, high=2.0)
         yield (whole + part) * y, y
         yield -(whole + part) * y, y
-
 
 
 # ------------------------------------------------------------------------------------------------ bounds
@@ -388,58 +366,47 @@ def _float_predicate(name, of_integers):
     return public
 
 
-class Isnan(Primitive):
-    """Whether each element is nan."""
+class _FloatPredicate(Primitive, abstract=True):
+    """A bool for every float; it has no derivative."""
 
     infer = _kind
+    cost = 1
+
+    def vjp(c, g, x):
+        return None
+
+    samples = real()
+    errors = [((I2,), {}, "not defined for int32")]
+
+
+class Isnan(_FloatPredicate):
+    """Whether each element is nan."""
+
     scalar = lambda k, x: k.isnan(x)
 
     def aclnn(c, x):
         c.op("NeTensor", x, x, c.out)
 
-    cost = 1
     call = _float_predicate("isnan", False)
     methods = ("isnan",)
 
-    def vjp(c, g, x):
-        return None
 
-    samples = real()
-    errors = [((I2,), {}, "not defined for int32")]
-
-
-class Isinf(Primitive):
+class Isinf(_FloatPredicate):
     """Whether each element is inf or -inf."""
 
-    infer = _kind
     scalar = lambda k, x: k.isinf(x)
     aclnn = "IsInf"
-    cost = 1
     call = _float_predicate("isinf", False)
     methods = ("isinf",)
 
-    def vjp(c, g, x):
-        return None
 
-    samples = real()
-    errors = [((I2,), {}, "not defined for int32")]
-
-
-class Isfinite(Primitive):
+class Isfinite(_FloatPredicate):
     """Whether each element is finite: neither infinite nor nan."""
 
-    infer = _kind
     scalar = lambda k, x: k.isfinite(x)
     aclnn = "IsFinite"
-    cost = 1
     call = _float_predicate("isfinite", True)
     methods = ("isfinite",)
-
-    def vjp(c, g, x):
-        return None
-
-    samples = real()
-    errors = [((I2,), {}, "not defined for int32")]
 
 
 def _signbit(x):
@@ -447,12 +414,10 @@ def _signbit(x):
     return F.signbit(x) if x.dtype.is_float else call.less(x, 0)
 
 
-class Signbit(Primitive):
+class Signbit(_FloatPredicate):
     """Whether the sign bit of each element is set: negative numbers, -0.0 included."""
 
-    infer = _kind
     scalar = lambda k, x: k.signbit(x)
-    cost = 1
     call = _signbit
     methods = ("signbit",)
 
@@ -460,12 +425,6 @@ class Signbit(Primitive):
         x = c.cast(x, c.wide(x.dtype))  # comparing int16 is slow
         bits = x.low_bytes(int64 if x.dtype is float64 else int32) if x.dtype.is_float else x
         c.op("LtTensor", bits, c.number(0, bits), c.out)
-
-    def vjp(c, g, x):
-        return None
-
-    samples = real()
-    errors = [((I2,), {}, "not defined for int32")]
 
 
 @composite("isposinf")

@@ -299,7 +299,7 @@ def _running_extreme(ufunc, x, axis):
     return np.ascontiguousarray(np.moveaxis(best, -1, axis)), np.ascontiguousarray(np.moveaxis(index, -1, axis))
 
 
-def _with_index(x, axis):
+def _with_index(x: TensorType, *, axis: int):
     _require_axis(x, axis)
     return x, tensor(int64, x.shape)
 
@@ -330,28 +330,22 @@ def _extremes_by_doubling(extreme, x, axis):
     return found, run(F.maximum, F.select(same, places, 0))
 
 
-class Cummax(Primitive):
-    """The greatest element so far along an axis, nan from the first on, and where it stands (int64).
+def _extreme_so_far(name):
+    def public(x, axis):
+        x = as_tensor(x)
+        return getattr(F, name)(x, axis=normal_axis(axis, x.ndim))
 
-    Of several it is the last, which gets the cotangent.
-    """
+    return public
+
+
+class _RunningExtreme(Primitive, abstract=True):
+    """The extreme element so far along an axis, and where it stands."""
 
     multiple = True
-
-    def infer(x: TensorType, *, axis: int):
-        return _with_index(x, axis)
-
+    infer = _with_index
     flops = 1
-
-    def numpy(x, *, axis):
-        return _running_extreme(np.maximum, x, axis)
-
-    call = lambda x, axis: _extreme_so_far("cummax", x, axis)
-    methods = ("cummax",)
-    decomposed = lambda c, x: _extremes_by_doubling(F.maximum, x, c.axis)
-
-    def vjp(c, gs, x):
-        return _scatter_to_extremes(c, gs, x)
+    public = _extreme_so_far
+    vjp = _scatter_to_extremes
 
     def samples(rng):
         yield rng.distinct(2, 3), {"axis": -1}
@@ -361,37 +355,30 @@ class Cummax(Primitive):
     errors = [((F2,), {"axis": -2}, "does not exist")]
 
 
-class Cummin(Primitive):
+class Cummax(_RunningExtreme):
+    """The greatest element so far along an axis, nan from the first on, and where it stands (int64).
+
+    Of several it is the last, which gets the cotangent.
+    """
+
+    def numpy(x, *, axis):
+        return _running_extreme(np.maximum, x, axis)
+
+    methods = ("cummax",)
+    decomposed = lambda c, x: _extremes_by_doubling(F.maximum, x, c.axis)
+
+
+class Cummin(_RunningExtreme):
     """The smallest element so far along an axis, nan from the first on, and where it stands (int64).
 
     Of several it is the last, which gets the cotangent.
     """
 
-    multiple = True
-
-    def infer(x: TensorType, *, axis: int):
-        return _with_index(x, axis)
-
-    flops = 1
-
     def numpy(x, *, axis):
         return _running_extreme(np.minimum, x, axis)
 
-    call = lambda x, axis: _extreme_so_far("cummin", x, axis)
     methods = ("cummin",)
     decomposed = lambda c, x: _extremes_by_doubling(F.minimum, x, c.axis)
-
-    def vjp(c, gs, x):
-        return _scatter_to_extremes(c, gs, x)
-
-    samples = Cummax.samples
-
-    errors = [((F2,), {"axis": -2}, "does not exist")]
-
-
-def _extreme_so_far(name, x, axis):
-    x = as_tensor(x)
-    return getattr(F, name)(x, axis=normal_axis(axis, x.ndim))
 
 
 # ------------------------------------------------------------------------------------------------ differences

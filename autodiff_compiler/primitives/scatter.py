@@ -65,13 +65,18 @@ def _add_at(out, index, updates, axis):
 
 
 # ------------------------------------------------------------------------------------------------ slices
-def _scatter(name, x, index, updates, axis):
-    x = as_tensor(x)
-    axis = normal_axis(axis, x.ndim)
-    index = checked(index, x.shape[axis])
-    at = x.ndim + axis
-    updates = broadcast_to(in_dtype(updates, x.dtype), (*x.shape[:at], *index.shape, *x.shape[at + 1 :]))
-    return getattr(F, name)(x, index, updates, axis=axis)
+def _scattering(name):
+    """The user-facing form of a scatter: positions are checked, and updates take the dtype and the shape of `x`."""
+
+    def public(x, index, updates, axis=0):
+        x = as_tensor(x)
+        axis = normal_axis(axis, x.ndim)
+        index = checked(index, x.shape[axis])
+        at = x.ndim + axis
+        updates = broadcast_to(in_dtype(updates, x.dtype), (*x.shape[:at], *index.shape, *x.shape[at + 1 :]))
+        return getattr(F, name)(x, index, updates, axis=axis)
+
+    return public
 
 
 def _scatter_examples(c, n, x, index, updates):
@@ -90,33 +95,37 @@ def _scatter_examples(c, n, x, index, updates):
     return moved_first(split, 1, 1, before, inverse=True)
 
 
-def _require_updates(x, index, updates, axis):
+def _updated(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
     wanted = tensor(x.dtype, gathered_shape(x, index, axis))
     require_dtype(updates.dtype is x.dtype, f"{x} cannot take updates of {updates}")
     require(updates is wanted, f"updates of {x} at {index} along axis {axis} are {wanted}, not {updates}")
     return x
 
 
-def _require_numbers(x, index, updates, axis):
+def _combined(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
     require_dtype(not x.dtype.is_bool, f"not defined for bools: {x}", hint="cast it to a number first")
-    return _require_updates(x, index, updates, axis)
+    return _updated(x, index, updates, axis=axis)
 
 
-class ScatterAdd(Primitive):
-    """`x` with `updates` added at the positions in `index` along an axis; repeated positions add up."""
+class _Scatter(Primitive, abstract=True):
+    """`x`, changed at the positions in `index` along an axis by `updates`."""
 
     positions = "index"
+    inplace = "x"
+    infer = _combined
+    batch = _scatter_examples
+    public = _scattering
+    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
 
-    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
-        return _require_updates(x, index, updates, axis)
+
+class ScatterAdd(_Scatter):
+    """`x` with `updates` added at the positions in `index` along an axis; repeated positions add up."""
+
+    infer = _updated
+    flops = per_update
 
     def aclnn(c, x, index, updates):
         c.at_positions("add", x, index, updates)
-
-    def batch(c, n, x, index, updates):
-        return _scatter_examples(c, n, x, index, updates)
-
-    flops = per_update
 
     def numpy(x, index, updates, *, axis):
         out = x.copy()
@@ -124,8 +133,6 @@ class ScatterAdd(Primitive):
         return out
 
     widen = True
-    inplace = "x"
-    call = lambda x, index, updates, axis=0: _scatter("scatter_add", x, index, updates, axis)
 
     def vjp(c, g, x, index, updates):
         return g, None, (F.gather(g, index, axis=c.axis) if c.needs.updates else None)
@@ -135,27 +142,16 @@ class ScatterAdd(Primitive):
         yield rng(2, 3), np.array(2), rng(2), {"axis": -1}
         yield rng(2, 3), np.array([[0, 1], [1, 1]]), rng(2, 2, 2), {"axis": -1}
 
-    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
 
-
-class ScatterUpdate(Primitive):
+class ScatterUpdate(_Scatter):
     """`x` with the slices at the positions in `index` replaced; of repeated positions the last one counts."""
 
-    positions = "index"
-
-    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
-        return _require_updates(x, index, updates, axis)
-
-    def batch(c, n, x, index, updates):
-        return _scatter_examples(c, n, x, index, updates)
+    infer = _updated
 
     def numpy(x, index, updates, *, axis):
         out = x.copy()
         out[(slice(None),) * (x.ndim + axis) + (index,)] = updates
         return out
-
-    inplace = "x"
-    call = lambda x, index, updates, axis=0: _scatter("scatter_update", x, index, updates, axis)
 
     def aclnn(c, x, index, updates):
         c.at_positions("replace", x, index, updates)
@@ -168,7 +164,6 @@ class ScatterUpdate(Primitive):
 
     samples = ScatterAdd.samples
 
-    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
     # The last of the updates of one place is what remains.
     ties = [(([0.0, 0.0], [1, 1], [5.0, 6.0]), {"axis": -1}, ([1.0, 0.0], None, [0.0, 1.0]))]
 
@@ -206,81 +201,6 @@ def _extremes_at(extreme, x, index, updates, axis):
     return extreme(x, reduce(found, axes=(axis,), keepdims=False))
 
 
-class ScatterMax(Primitive):
-    """`x` with the elements at the positions in `index` along an axis raised to the greatest of them and `updates`.
-
-    Elements and updates that equal the result share its cotangent evenly; nan wins.
-    """
-
-    positions = "index"
-
-    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
-        return _require_numbers(x, index, updates, axis)
-
-    def batch(c, n, x, index, updates):
-        return _scatter_examples(c, n, x, index, updates)
-
-    flops = per_update
-
-    def numpy(x, index, updates, *, axis):
-        out = x.copy()
-        _combine_at(np.maximum, out, index, updates, axis)
-        return out
-
-    inplace = "x"
-    call = lambda x, index, updates, axis=0: _scatter("scatter_max", x, index, updates, axis)
-    decomposed = lambda c, x, index, updates: _extremes_at(F.maximum, x, index, updates, c.axis)
-
-    cuts = True
-
-    def vjp(c, g, x, index, updates):
-        return _shared_by_ties(c, g, x, index, updates)
-
-    def samples(rng):
-        values = rng.distinct(7, 2)
-        yield values[:4], np.array([1, 3, 1]), values[4:], {"axis": -2}
-        yield values[:2], np.array(1), values[5, :2], {"axis": -1}
-
-    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
-    ties = [(([1.0, 3.0], [0, 0, 1], [1.0, 1.0, 2.0]), {"axis": -1}, ([1 / 3, 1.0], None, [1 / 3, 1 / 3, 0.0]))]
-
-
-class ScatterMin(Primitive):
-    """`x` with the elements at the positions in `index` along an axis lowered to the smallest of them and `updates`.
-
-    Elements and updates that equal the result share its cotangent evenly; nan wins.
-    """
-
-    positions = "index"
-
-    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
-        return _require_numbers(x, index, updates, axis)
-
-    def batch(c, n, x, index, updates):
-        return _scatter_examples(c, n, x, index, updates)
-
-    flops = per_update
-
-    def numpy(x, index, updates, *, axis):
-        out = x.copy()
-        _combine_at(np.minimum, out, index, updates, axis)
-        return out
-
-    inplace = "x"
-    call = lambda x, index, updates, axis=0: _scatter("scatter_min", x, index, updates, axis)
-    decomposed = lambda c, x, index, updates: _extremes_at(F.minimum, x, index, updates, c.axis)
-
-    cuts = True
-
-    def vjp(c, g, x, index, updates):
-        return _shared_by_ties(c, g, x, index, updates)
-
-    samples = ScatterMax.samples
-
-    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
-    ties = [(([1.0, 1.0], [0, 0, 1], [1.0, 1.0, 2.0]), {"axis": -1}, ([1 / 3, 1.0], None, [1 / 3, 1 / 3, 0.0]))]
-
-
 def _shared_by_ties(c, g, x, index, updates):
     """The cotangents of x and the updates: all that equal the result at their position share its cotangent."""
     kept, won = F.equal(x, c.out), F.equal(updates, F.gather(c.out, index, axis=c.axis))
@@ -289,16 +209,53 @@ def _shared_by_ties(c, g, x, index, updates):
     return F.select(kept, share, 0), None, F.select(won, F.gather(share, index, axis=c.axis), 0)
 
 
-class ScatterMul(Primitive):
+class _ScatterExtreme(_Scatter, abstract=True):
+    """Elements and updates that equal the result share its cotangent evenly."""
+
+    flops = per_update
+    cuts = True
+    vjp = _shared_by_ties
+
+    def samples(rng):
+        values = rng.distinct(7, 2)
+        yield values[:4], np.array([1, 3, 1]), values[4:], {"axis": -2}
+        yield values[:2], np.array(1), values[5, :2], {"axis": -1}
+
+
+class ScatterMax(_ScatterExtreme):
+    """`x` with the elements at the positions in `index` along an axis raised to the greatest of them and `updates`.
+
+    Elements and updates that equal the result share its cotangent evenly; nan wins.
+    """
+
+    def numpy(x, index, updates, *, axis):
+        out = x.copy()
+        _combine_at(np.maximum, out, index, updates, axis)
+        return out
+
+    decomposed = lambda c, x, index, updates: _extremes_at(F.maximum, x, index, updates, c.axis)
+
+    ties = [(([1.0, 3.0], [0, 0, 1], [1.0, 1.0, 2.0]), {"axis": -1}, ([1 / 3, 1.0], None, [1 / 3, 1 / 3, 0.0]))]
+
+
+class ScatterMin(_ScatterExtreme):
+    """`x` with the elements at the positions in `index` along an axis lowered to the smallest of them and `updates`.
+
+    Elements and updates that equal the result share its cotangent evenly; nan wins.
+    """
+
+    def numpy(x, index, updates, *, axis):
+        out = x.copy()
+        _combine_at(np.minimum, out, index, updates, axis)
+        return out
+
+    decomposed = lambda c, x, index, updates: _extremes_at(F.minimum, x, index, updates, c.axis)
+
+    ties = [(([1.0, 1.0], [0, 0, 1], [1.0, 1.0, 2.0]), {"axis": -1}, ([1 / 3, 1.0], None, [1 / 3, 1 / 3, 0.0]))]
+
+
+class ScatterMul(_Scatter):
     """`x` with the slices at the positions in `index` along an axis multiplied by `updates`, repeatedly if repeated."""
-
-    positions = "index"
-
-    def infer(x: TensorType, index: TensorType, updates: TensorType, *, axis: int):
-        return _require_numbers(x, index, updates, axis)
-
-    def batch(c, n, x, index, updates):
-        return _scatter_examples(c, n, x, index, updates)
 
     flops = per_update
 
@@ -308,8 +265,6 @@ class ScatterMul(Primitive):
         return out
 
     widen = True
-    inplace = "x"
-    call = lambda x, index, updates, axis=0: _scatter("scatter_mul", x, index, updates, axis)
 
     def aclnn(c, x, index, updates):
         c.at_positions("multiply", x, index, updates)
@@ -326,7 +281,6 @@ class ScatterMul(Primitive):
         yield rng(2, 3), np.array(2), rng(2), {"axis": -1}
         yield rng(3), np.array([[0, 0, 2], [0, 2, 0]]), np.array([[1.5, 0.0, 2.0], [-0.5, 3.0, 0.0]]), {"axis": -1}
 
-    errors = [((F3, L2, F3), {"axis": -1}, "are f32[2], not f32[3]")]
     ties = [(([2.0, 1.0], [0, 0], [0.0, 3.0]), {"axis": -1}, ([0.0, 1.0], None, [6.0, 0.0]))]
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType
 from .family import (
-    broadcasting,
+    FloatFunction,
+    FloatPair,
     float_binary,
     float_unary,
-    floating,
     promoted,
     promoted_dtype,
     require,
@@ -29,10 +29,8 @@ _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 
 # ------------------------------------------------------------------------------------------------ error functions
-class Erf(Primitive):
+class Erf(FloatFunction):
     """Error function of every element."""
-
-    infer = float_unary
 
     flops = 40
 
@@ -44,7 +42,6 @@ class Erf(Primitive):
     aclnn = "Erf"
 
     widen = True
-    call = floating("erf")
     methods = ("erf",)
     python = math.erf
     total = True
@@ -55,10 +52,8 @@ class Erf(Primitive):
     samples = real(-2, 2)
 
 
-class Erfc(Primitive):
+class Erfc(FloatFunction):
     """1 - erf(x) for every element, with full relative precision far to the right."""
-
-    infer = float_unary
 
     flops = 50
 
@@ -70,7 +65,6 @@ class Erfc(Primitive):
     aclnn = "Erfc"
 
     widen = True
-    call = floating("erfc")
     methods = ("erfc",)
     python = math.erfc
     total = True
@@ -81,10 +75,8 @@ class Erfc(Primitive):
     samples = real(-2, 2)
 
 
-class Erfinv(Primitive):
+class Erfinv(FloatFunction):
     """Inverse of `erf` for every element: infinite at -1 and 1, nan outside."""
-
-    infer = float_unary
 
     flops = 50
 
@@ -96,7 +88,6 @@ class Erfinv(Primitive):
     aclnn = "Erfinv"
 
     widen = True
-    call = floating("erfinv")
     methods = ("erfinv", "erfinv_")
 
     def vjp(c, g, x):
@@ -106,10 +97,8 @@ class Erfinv(Primitive):
 
 
 # ------------------------------------------------------------------------------------------------ gamma functions
-class Lgamma(Primitive):
+class Lgamma(FloatFunction):
     """Logarithm of the absolute value of the gamma function of every element: inf at 0, -1, -2, ..."""
-
-    infer = float_unary
 
     flops = 60
 
@@ -119,7 +108,6 @@ class Lgamma(Primitive):
         return special.gammaln(x)
 
     widen = True
-    call = floating("lgamma")
     methods = ("lgamma",)
     python = math.lgamma
 
@@ -129,10 +117,8 @@ class Lgamma(Primitive):
     samples = real(0.5, 3.5)
 
 
-class Digamma(Primitive):
+class Digamma(FloatFunction):
     """Derivative of `lgamma` for every element; it has poles at 0, -1, -2, ..."""
-
-    infer = float_unary
 
     flops = 60
 
@@ -142,7 +128,6 @@ class Digamma(Primitive):
         return special.digamma(x)
 
     widen = True
-    call = floating("digamma")
     methods = ("digamma",)
 
     def vjp(c, g, x):
@@ -200,19 +185,17 @@ def mvlgamma(x, p):
 
 
 # ------------------------------------------------------------------------------------------------ with a logarithm
-class Xlogy(Primitive):
+class Xlogy(FloatPair):
     """x * log(y), and 0 where x is 0 whatever y (nan aside).
 
     At x = 0 and y <= 0, where log(y) is no number, both derivatives are 0.
     """
 
-    infer = float_binary
     scalar = lambda k, x, y: k.multiply(x, k.log(k.where(k.logical_and(k.equal(x, 0), k.equal(y, y)), 1, y)))
 
     def decomposed(c, x, y):
         return F.select(F.logical_and(F.equal(x, 0), F.equal(y, y)), 0, x * F.log(y))
 
-    call = broadcasting("xlogy", floating=True)
     methods = ("xlogy",)
 
     def vjp(c, g, x, y):

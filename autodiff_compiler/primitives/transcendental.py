@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import math
 
-from ..ir.primitive import F, Primitive, call, composite
-from .family import broadcasting, float_binary, float_unary, floating, promoted
+from ..ir.primitive import F, call, composite
+from .family import FloatFunction, FloatPair, promoted
 from .samples import real
 
 _LN2, _LN10 = math.log(2.0), math.log(10.0)
 
 
 # ------------------------------------------------------------------------------------------------ exponentials
-class Expm1(Primitive):
+class Expm1(FloatFunction):
     """exp(x) - 1 for every element, exact near 0."""
 
-    infer = float_unary
     scalar = lambda k, x: k.expm1(x)
     flops = 25
     aclnn = "Expm1"
-    call = floating("expm1")
     methods = ("expm1",)
     python = math.expm1
 
@@ -33,14 +31,12 @@ class Expm1(Primitive):
     samples = real()
 
 
-class Exp2(Primitive):
+class Exp2(FloatFunction):
     """2 to the power of every element."""
 
-    infer = float_unary
     scalar = lambda k, x: k.exp2(x)
     flops = 20
     aclnn = "Exp2"
-    call = floating("exp2")
     methods = ("exp2",)
     python = math.exp2
 
@@ -50,14 +46,12 @@ class Exp2(Primitive):
     samples = real()
 
 
-class Log1p(Primitive):
+class Log1p(FloatFunction):
     """log(1 + x) for every element, exact near 0: -inf at -1, nan below."""
 
-    infer = float_unary
     scalar = lambda k, x: k.log1p(x)
     flops = 35
     aclnn = "Log1p"
-    call = floating("log1p")
     methods = ("log1p",)
     python = math.log1p
 
@@ -67,14 +61,12 @@ class Log1p(Primitive):
     samples = real(-0.6, 3.0)
 
 
-class Log2(Primitive):
+class Log2(FloatFunction):
     """Logarithm to base 2 of every element: -inf at 0, nan below."""
 
-    infer = float_unary
     scalar = lambda k, x: k.log2(x)
     flops = 30
     aclnn = "Log2"
-    call = floating("log2")
     methods = ("log2",)
     python = math.log2
 
@@ -84,14 +76,12 @@ class Log2(Primitive):
     samples = real(0.3, 3.0)
 
 
-class Log10(Primitive):
+class Log10(FloatFunction):
     """Logarithm to base 10 of every element: -inf at 0, nan below."""
 
-    infer = float_unary
     scalar = lambda k, x: k.log10(x)
     flops = 30
     aclnn = "Log10"
-    call = floating("log10")
     methods = ("log10",)
     python = math.log10
 
@@ -101,10 +91,9 @@ class Log10(Primitive):
     samples = real(0.3, 3.0)
 
 
-class Logaddexp(Primitive):
+class Logaddexp(FloatPair):
     """log(exp(x) + exp(y)), without overflow."""
 
-    infer = float_binary
     scalar = lambda k, x, y: k.logaddexp(x, y)
     flops = 60
 
@@ -112,7 +101,6 @@ class Logaddexp(Primitive):
         far = F.select(F.equal(x, y), 0, -F.abs(x - y))  # the difference of equal infinities would be nan
         return F.maximum(x, y) + F.log1p(F.exp(far))
 
-    call = broadcasting("logaddexp", floating=True)
     methods = ("logaddexp",)
 
     def vjp(c, g, x, y):
@@ -146,13 +134,11 @@ def square(x):
     return F.mul(x, x)
 
 
-class Reciprocal(Primitive):
+class Reciprocal(FloatFunction):
     """1 / x for every element: inf at 0."""
 
-    infer = float_unary
     scalar = lambda k, x: k.reciprocal(x)
     aclnn = "Reciprocal"
-    call = floating("reciprocal")
     methods = ("reciprocal", "inv")
 
     def vjp(c, g, x):
@@ -161,13 +147,11 @@ class Reciprocal(Primitive):
     samples = real(0.4, 2.0)
 
 
-class Rsqrt(Primitive):
+class Rsqrt(FloatFunction):
     """1 / sqrt(x) for every element: inf at 0, nan below."""
 
-    infer = float_unary
     scalar = lambda k, x: k.reciprocal(k.sqrt(x))
     aclnn = "Rsqrt"
-    call = floating("rsqrt")
     methods = ("rsqrt", "rsqrt_")
 
     def vjp(c, g, x):
@@ -176,13 +160,11 @@ class Rsqrt(Primitive):
     samples = real(0.4, 3.0)
 
 
-class Cbrt(Primitive):
+class Cbrt(FloatFunction):
     """Cube root of every element, real for negative ones too; its derivative at 0 is inf."""
 
-    infer = float_unary
     scalar = lambda k, x: k.cbrt(x)
     flops = 25
-    call = floating("cbrt")
     methods = ("cbrt",)
     python = math.cbrt
     total = True
@@ -201,13 +183,11 @@ class Cbrt(Primitive):
     ties = [(([0.0, -8.0],), {}, ([math.inf, 1 / 12],))]
 
 
-class Hypot(Primitive):
+class Hypot(FloatPair):
     """sqrt(x*x + y*y), without overflow; at (0, 0), where it has none, all its derivatives count as 0."""
 
-    infer = float_binary
     scalar = lambda k, x, y: k.hypot(x, y)
     flops = 5
-    call = broadcasting("hypot", floating=True)
     methods = ("hypot",)
     python = math.hypot
     total = True
@@ -230,14 +210,12 @@ class Hypot(Primitive):
 
 
 # ------------------------------------------------------------------------------------------------ circular functions
-class Tan(Primitive):
+class Tan(FloatFunction):
     """Tangent of every element, in radians."""
 
-    infer = float_unary
     scalar = lambda k, x: k.tan(x)
     flops = 30
     aclnn = "Tan"
-    call = floating("tan")
     methods = ("tan",)
     python = math.tan
 
@@ -247,14 +225,12 @@ class Tan(Primitive):
     samples = real(-1.2, 1.2)
 
 
-class Asin(Primitive):
+class Asin(FloatFunction):
     """Inverse sine of every element: nan outside of -1 ... 1, where the derivative is inf."""
 
-    infer = float_unary
     scalar = lambda k, x: k.arcsin(x)
     flops = 25
     aclnn = "Asin"
-    call = floating("asin")
     methods = ("asin", "arcsin")
     python = math.asin
 
@@ -265,14 +241,12 @@ class Asin(Primitive):
     ties = [(([1.0, -1.0, 0.0],), {}, ([math.inf, math.inf, 1.0],))]
 
 
-class Acos(Primitive):
+class Acos(FloatFunction):
     """Inverse cosine of every element: nan outside of -1 ... 1, where the derivative is -inf."""
 
-    infer = float_unary
     scalar = lambda k, x: k.arccos(x)
     flops = 25
     aclnn = "Acos"
-    call = floating("acos")
     methods = ("acos", "arccos")
     python = math.acos
 
@@ -283,14 +257,12 @@ class Acos(Primitive):
     ties = [(([1.0, -1.0, 0.0],), {}, ([-math.inf, -math.inf, -1.0],))]
 
 
-class Atan(Primitive):
+class Atan(FloatFunction):
     """Inverse tangent of every element."""
 
-    infer = float_unary
     scalar = lambda k, x: k.arctan(x)
     flops = 25
     aclnn = "Atan"
-    call = floating("atan")
     methods = ("atan", "arctan")
     python = math.atan
     total = True
@@ -302,14 +274,12 @@ class Atan(Primitive):
     ties = [(([0.0, math.inf],), {}, ([1.0, 0.0],))]
 
 
-class Atan2(Primitive):
+class Atan2(FloatPair):
     """The angle of the point (y, x), in all four quadrants: the first operand is the ordinate."""
 
-    infer = float_binary
     scalar = lambda k, x, y: k.arctan2(x, y)
     flops = 30
     aclnn = "Atan2"
-    call = broadcasting("atan2", floating=True)
     methods = ("atan2", "arctan2")
     python = math.atan2
     total = True
@@ -327,14 +297,12 @@ class Atan2(Primitive):
 
 
 # ------------------------------------------------------------------------------------------------ hyperbolic functions
-class Sinh(Primitive):
+class Sinh(FloatFunction):
     """Hyperbolic sine of every element."""
 
-    infer = float_unary
     scalar = lambda k, x: k.sinh(x)
     flops = 30
     aclnn = "Sinh"
-    call = floating("sinh")
     methods = ("sinh",)
     python = math.sinh
 
@@ -344,14 +312,12 @@ class Sinh(Primitive):
     samples = real()
 
 
-class Cosh(Primitive):
+class Cosh(FloatFunction):
     """Hyperbolic cosine of every element."""
 
-    infer = float_unary
     scalar = lambda k, x: k.cosh(x)
     flops = 30
     aclnn = "Cosh"
-    call = floating("cosh")
     methods = ("cosh",)
     python = math.cosh
 
@@ -361,13 +327,11 @@ class Cosh(Primitive):
     samples = real()
 
 
-class Asinh(Primitive):
+class Asinh(FloatFunction):
     """Inverse hyperbolic sine of every element."""
 
-    infer = float_unary
     scalar = lambda k, x: k.arcsinh(x)
     flops = 40
-    call = floating("asinh")
     methods = ("asinh", "arcsinh")
     python = math.asinh
     total = True
@@ -385,13 +349,11 @@ class Asinh(Primitive):
     ties = [(([0.0, 1e300],), {}, ([1.0, 1e-300],))]
 
 
-class Acosh(Primitive):
+class Acosh(FloatFunction):
     """Inverse hyperbolic cosine of every element: nan below 1, where the derivative is inf."""
 
-    infer = float_unary
     scalar = lambda k, x: k.arccosh(x)
     flops = 40
-    call = floating("acosh")
     methods = ("acosh", "arccosh")
     python = math.acosh
 
@@ -407,13 +369,11 @@ class Acosh(Primitive):
     ties = [(([1.0, 1e300],), {}, ([math.inf, 1e-300],))]
 
 
-class Atanh(Primitive):
+class Atanh(FloatFunction):
     """Inverse hyperbolic tangent of every element: infinite at -1 and 1, nan outside."""
 
-    infer = float_unary
     scalar = lambda k, x: k.arctanh(x)
     flops = 40
-    call = floating("atanh")
     methods = ("atanh", "arctanh")
     python = math.atanh
     decomposed = lambda c, x: (F.log1p(x) - F.log1p(-x)) * 0.5

@@ -110,7 +110,7 @@ def self_test(number: int = 0, progress: Callable[[str], None] = lambda name: No
 
 
 def _backend() -> AscendBackend:
-    return AscendBackend(NumpyBackend().compile, acl.libraries.lacks)
+    return AscendBackend.installed(NumpyBackend().compile)
 
 
 def _with_rule() -> list[str]:

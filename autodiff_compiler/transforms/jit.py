@@ -299,9 +299,9 @@ class JitFunction:
         return self._artifact(call, entry, leaves, types_only)
 
     def _artifact(self, call: str, entry: Specialised, *leaves: Any) -> Artifact:
-        from ..inspection.artifact import Artifact  # inspection is loaded when somebody looks
+        from ..inspection.artifact import Artifact, CompiledCall  # inspection is loaded when somebody looks
 
-        return Artifact(self._name, self._fn, call, entry, *leaves)
+        return Artifact(CompiledCall(self._name, self._fn, call, entry, *leaves))
 
     def source(self, *args: Any, **kwargs: Any) -> PythonSource:
         """What a call with these arguments computes, as Python over NumPy: a text to read, which runs by itself.

@@ -7,7 +7,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autodiff_compiler.backends.numpy import NumpyBackend
-from autodiff_compiler.backends.target import Target
 from tests.backends.reference import ProgramMaker, assert_same, interpret
 
 
@@ -21,7 +20,7 @@ def arguments():
 @given(st.randoms(use_true_random=False), st.integers(1, 14), st.integers(0, 3), st.sampled_from([1, 4096]))
 def test_random_programs(random, size, depth, reuse_bytes):
     module = ProgramMaker(random, size, depth).make()
-    program = NumpyBackend(Target("numpy", reuse_bytes=reuse_bytes)).compile(module)
+    program = NumpyBackend(reuse_bytes=reuse_bytes).compile(module)
     arrays = arguments()
     expected = interpret(module, *arrays)
     for _ in range(2):  # a second run finds constants as they were

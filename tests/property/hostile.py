@@ -262,7 +262,7 @@ def emitted(given: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     yield "plan", "ir", dump(planned(opt), "plan_memory")
     yield "page", "html", IRText(dump(opt), "opt", texts.next())._repr_html_()
     yield "numpy", "python", NumpyBackend().compile(opt).source
-    native = NativeBackend(NumpyBackend()).text(opt)
+    native = NativeBackend(NumpyBackend).text(opt)
     yield "native", "llvm", native
     yield "native with lines", "llvm", with_lines(native, opt)
     yield "assembly", "assembly", with_assembly_comments("main:\n ret\nk0:\n ret\n", native)

@@ -283,12 +283,12 @@ def ran(module: Module, arrays: list[Any], *, front: bool) -> str:
     with mock.patch.dict("os.environ", AC_CALLPATH="plain", AC_POISON="0"), guard_pages(front=front):
         try:
             outcome, _ = outcome_of(
-                NativeBackend(NumpyBackend()).native(module), [guarded(x, front=front) for x in arrays]
+                NativeBackend(NumpyBackend).native(module), [guarded(x, front=front) for x in arrays]
             )
         except NotNativeError:
             return "not native"
     with mock.patch.dict("os.environ", AC_CALLPATH="plain", AC_POISON="1"):
-        poisoned, found = outcome_of(NativeBackend(NumpyBackend()).native(module), arrays)
+        poisoned, found = outcome_of(NativeBackend(NumpyBackend).native(module), arrays)
     assert outcome == poisoned, f"{outcome} between forbidden pages, {poisoned} with guards"
     if outcome == "ran":
         wanted_outcome, wanted = outcome_of(NumpyBackend().compile(module), arrays)

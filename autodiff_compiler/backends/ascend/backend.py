@@ -14,8 +14,8 @@ from ...source import Loc
 from ..base import Coverage, Storage, Work
 from ..op_by_op import pieces_of
 from ..stacks import Stacks
-from ..target import Target
 from . import control  # noqa: F401  (it enters how it lowers ops)
+from .acl import acl
 from .layout import lay_out
 from .library import ABSENT
 from .listing import listing
@@ -26,8 +26,6 @@ from .steps import Branch, Loop, Segment, Step, keys_of
 
 __all__ = ["AscendBackend"]
 
-TARGET = Target("ascend", alignment=64, inplace=False)
-
 
 class AscendBackend:
     """Runs modules on an Ascend device; `host` compiles what the host does: output, exceptions, host functions.
@@ -37,11 +35,13 @@ class AscendBackend:
     have an operator; "" if it has.
     """
 
-    def __init__(
-        self, host: Callable[[Module], Any], lacks: Callable[[str], str] = lambda name: "", target: Target = TARGET
-    ) -> None:
-        self.target = target
+    def __init__(self, host: Callable[[Module], Any], lacks: Callable[[str], str] = lambda name: "") -> None:
         self._host, self._lacks = host, lacks
+
+    @classmethod
+    def installed(cls, host: Callable[[Module], Any]) -> AscendBackend:
+        """The backend for the CANN of this machine."""
+        return cls(host, acl.libraries.lacks)
 
     def compile(self, module: Module) -> AscendProgram:
         """The module as a program, whose `refusal` names all ops that the device cannot run."""

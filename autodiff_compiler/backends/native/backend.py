@@ -17,7 +17,6 @@ from ...ir.verify import uncountable
 from ...ir.walk import ops_of
 from ...whole_files import write_text
 from ..base import Coverage, Executable, HostBackend, SilentExecutable, Storage, Work
-from ..target import Target
 from ..timed import Times
 from .callpath.choose import call_path
 from .callpath.protocol import Entry
@@ -37,7 +36,6 @@ from .kernels import (  # noqa: F401  (they enter how they lower ops)
     products,
     randoms,
     rearrangements,
-    reductions,
     scans,
     scatters,
     structural,
@@ -48,8 +46,7 @@ from .kernels.host_calls import run_hosts
 from .liveness import most_alive
 from .lower import Lowering
 from .memory.wishes import Keeping
-from .prepare.calls import without_calls
-from .prepare.decompositions import decomposed
+from .prepare.decompositions import decomposed, without_calls
 from .recipe import Recipe
 
 __all__ = ["NativeBackend", "NativeProgram"]
@@ -58,8 +55,6 @@ __all__ = ["NativeBackend", "NativeProgram"]
 _NEAR = 1.05
 #: An arena of so many bytes fits the cache: to plan it again would take more compile time than it is worth.
 SMALL = 1 << 16
-
-TARGET = Target("native", fusion="elementwise")
 
 
 class NativeProgram(SilentExecutable):
@@ -168,17 +163,17 @@ def _ordered(x: Any, argument: Argument) -> Any:
 
 
 class NativeBackend:
-    """Compiles a whole module to machine code, or gives it to the `fallback` backend."""
+    """Compiles a whole module to machine code, or gives it to the backend that `fallback` makes."""
 
-    def __init__(self, fallback: HostBackend, target: Target = TARGET) -> None:
-        self.fallback, self.target = fallback, target
+    def __init__(self, fallback: Callable[[], HostBackend]) -> None:
+        self._fallback = fallback
 
     def compile(self, module: Module, *, in_place: Collection[str] = (), timed: bool = False) -> Executable:
         """The module as a program."""
         try:
             return self.native(module, in_place=in_place, timed=timed)
         except NotNativeError:
-            return self.fallback.compile(module, in_place=in_place, timed=timed)
+            return self._fallback().compile(module, in_place=in_place, timed=timed)
 
     def native(self, module: Module, *, in_place: Collection[str] = (), timed: bool = False) -> NativeProgram:
         """The module as machine code; NotNativeError says why there is none."""
@@ -202,7 +197,7 @@ class NativeBackend:
         try:
             low = self._lowered(module)
         except NotNativeError:
-            return self.fallback.coverage(module)
+            return self._fallback().coverage(module)
         ways = dict(low.ways)
         for function in module:
             for op in ops_of(function.body):
@@ -217,7 +212,7 @@ class NativeBackend:
         try:
             low = self._lowered(module, in_place, records=True)
         except NotNativeError:
-            return self.fallback.work(module, in_place=in_place)
+            return self._fallback().work(module, in_place=in_place)
         constants = sum(np.asarray(x).nbytes for x in low.constants)
         storage = Storage(constants, low.frame_bytes, low.trace.stacks(), most_alive(low))
         return Work("native", low.trace.end(), storage)

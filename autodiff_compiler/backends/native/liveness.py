@@ -14,7 +14,7 @@ from ...ir.core import Block, Op, Value
 from ...ir.walk import free_values
 from .codegen.values import Array, Buffer, roots_of, size_of
 from .codegen.values import Sequence as Elements
-from .fusion.deferral import VIEWS
+from .fusion.grouping import VIEWS
 from .lower import Lowering
 from .memory.arena import aligned
 from .memory.buffer_plan import Step

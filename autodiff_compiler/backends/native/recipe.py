@@ -27,7 +27,7 @@ from ...locks import importing
 from ...version import __version__
 from .callpath.choose import call_path
 from .callpath.signature import Argument, Result, Signature
-from .codegen.context import Context
+from .codegen.emitter import Context
 from .jit.engine import Loaded, load_cached
 from .jit.machine import machine, versions
 from .lower import Lowering

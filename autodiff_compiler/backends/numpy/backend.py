@@ -23,7 +23,6 @@ from ...whole_files import write_with_arrays
 from ..base import Coverage, Storage, Work
 from ..op_by_op import peak, pieces_of
 from ..stacks import Stacks
-from ..target import Target
 from ..timed import Times
 from . import calls, loops  # noqa: F401  (they enter how they lower ops)
 from .instrumentation import Timer
@@ -38,7 +37,8 @@ from .syntax import Var, assign, call, load, none, size_of, store, subscript, tu
 
 __all__ = ["NumpyBackend", "NumpyProgram"]
 
-TARGET = Target("numpy")
+#: Arrays of fewer bytes are not worth a plan.
+_REUSE_BYTES = 4096
 _numbers = itertools.count()
 #: Files of collected programs.  The collector may run while `linecache.cache` is iterated, so their entries are
 #: removed when the next program enters.
@@ -109,8 +109,8 @@ class NumpyBackend:
     (array([0., 0.], dtype=float32),)
     """
 
-    def __init__(self, target: Target = TARGET) -> None:
-        self.target = target
+    def __init__(self, reuse_bytes: int = _REUSE_BYTES) -> None:
+        self._reuse_bytes = reuse_bytes
 
     def compile(self, module: Module, *, in_place: Collection[str] = (), timed: bool = False) -> NumpyProgram:
         """The module as a program; InternalCompilerError where an op is left that a pass should have removed.
@@ -120,16 +120,16 @@ class NumpyBackend:
         """
         namer = Namer()
         names = {function.name: namer.name(function.name) for function in module}
-        code = ModuleCode(module, undefined_values(module), names, self.target.reuse_bytes)
+        code = ModuleCode(module, undefined_values(module), names, self._reuse_bytes)
         functions = [module.functions[name] for name in reachable(module)]
-        kept = _states(module, in_place, self.target.reuse_bytes)
+        kept = _states(module, in_place, self._reuse_bytes)
         lowered = [_lowered(code, function, kept) for function in reversed(functions)]
         for low in reversed(lowered):
             low.link()
             variables = [_variable(low, v) for v in low.function.outs]
-            nest_small(low.out, variables, self.target.reuse_bytes)
+            nest_small(low.out, variables, self._reuse_bytes)
             states = _next_versions(low, variables, kept) if low.out.is_entry else {}
-            buffers = plan_buffers(low.out, variables, self.target.reuse_bytes, states)
+            buffers = plan_buffers(low.out, variables, self._reuse_bytes, states)
             if buffers:
                 code.uses_scratch = True
                 place_buffers(low.out, buffers, code.support.include(leased), code.support.include(give_back))

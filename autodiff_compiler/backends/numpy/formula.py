@@ -15,6 +15,7 @@ import numpy as np
 from ...dtypes import DType, from_numpy
 from ...errors import InternalCompilerError
 from ...ir.core import Op
+from ...ir.definition import take_operators
 from ...ir.types import Shape
 from .syntax import call, dtype_expr, number
 
@@ -99,24 +100,7 @@ def _noted(fn: str) -> Callable[..., Applied]:
     return note
 
 
-def _operators() -> None:
-    two = {
-        "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "floordiv": "floor_divide",
-        "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-    }  # fmt: skip
-    for slot, fn in two.items():
-        setattr(_Node, f"__{slot}__", lambda a, b, fn=fn: Applied(fn, (a, b)))
-        setattr(_Node, f"__r{slot}__", lambda a, b, fn=fn: Applied(fn, (b, a)))
-    compared = {
-        "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
-    }  # fmt: skip
-    for slot, fn in compared.items():
-        setattr(_Node, f"__{slot}__", lambda a, b, fn=fn: Applied(fn, (a, b)))
-    for slot, fn in {"neg": "negative", "abs": "absolute", "invert": "invert"}.items():
-        setattr(_Node, f"__{slot}__", lambda a, fn=fn: Applied(fn, (a,)))
-
-
-_operators()
+take_operators(_Node, lambda node, name, *operands: Applied(name, operands))
 
 
 class _Kernels:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ...backends.native.backend import NativeProgram
 from ...backends.native.callpath.choose import call_path
 from ...backends.native.callpath.memory_guards import epoch_word, hold
 from ...backends.native.callpath.protocol import GuardedEntry
 from ...backends.native.callpath.signature import Form
+from ...dtypes import DType
+from ...frontend.lower import Arg, Out, State
+from ...frontend.variables.values import LocalDict, LocalList
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
 from ..entry import CompiledEntry
 from .eligible import REFUSED, callers, obstacle
 from .guard_table import GuardTable
-from .result_layout import parts_of, result_layout
 
-__all__ = ["FastPath", "fast_path", "python_guards", "slow_because"]
+__all__ = ["FastPath", "fast_path", "parts_of", "python_guards", "result_layout", "slow_because"]
 
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:
@@ -149,3 +154,67 @@ def fast_path(entry: CompiledEntry, arrays: Collection[int]) -> FastPath | None:
     while callers:
         path.install_vectorcall(callers.pop())
     return FastPath(entry, made, plan.guards, None if plan.form is not None else entry.assemble)
+
+
+# ------------------------------------------------------------------------------------------------ results
+_CONTAINERS: dict[Any, str] = {tuple: "tuple", list: "list", LocalList: "list", dict: "dict", LocalDict: "dict"}
+_CONSTANT = (type(None), bool, int, float, str, bytes, DType)
+
+
+def result_layout(template: Any, arrays: Collection[int]) -> tuple[Form | None, dict[str, Any]]:
+    """The form of a template, with the constants in it by name; None where only Python can assemble the value.
+
+    `arrays`: which of the arguments are ndarrays; Python returns those.
+    """
+    constants: dict[str, Any] = {}
+    try:
+        form = _form(template, constants, set())
+    except _InPythonError:
+        return None, {}
+    results: Counter[int] = Counter()
+    bare: set[int] = set()
+    for leaf in form.leaves():
+        if leaf.kind == "argument" and leaf.number in arrays:
+            return None, {}
+        if leaf.kind in ("array", "result"):
+            results[leaf.number] += 1
+            bare |= {leaf.number} if leaf.kind == "array" else set()
+    return (None, {}) if any(results[i] > 1 for i in bare) else (form, constants)
+
+
+def parts_of(count: int) -> Form:
+    """A tuple of the first results."""
+    return Form("tuple", items=tuple(Form("result", number=i) for i in range(count)))
+
+
+class _InPythonError(Exception):
+    """A part that only Python can assemble."""
+
+
+def _form(template: Any, constants: dict[str, Any], seen: set[int]) -> Form:
+    kind = type(template)
+    if kind is Out and template.kind is None:
+        return Form("result", number=template.index)
+    if kind is Out and template.kind is np.ndarray:
+        return Form("array", number=template.index)
+    if kind is Arg and template.kind is None:
+        return Form("argument", number=template.index)
+    if kind is State:
+        return Form("constant", name=_named(template.source, constants))
+    if kind in _CONSTANT:
+        return Form("constant", name=_named(template, constants))
+    if kind not in _CONTAINERS or (kind is not tuple and id(template) in seen):
+        raise _InPythonError  # aliases
+    seen.add(id(template))
+    if _CONTAINERS[kind] != "dict":
+        return Form(_CONTAINERS[kind], items=tuple(_form(t, constants, seen) for t in template))
+    if not all(type(key) in _CONSTANT for key in template):
+        raise _InPythonError
+    keys = tuple(_named(key, constants) for key in template)
+    return Form("dict", items=tuple(_form(t, constants, seen) for t in template.values()), keys=keys)
+
+
+def _named(x: Any, constants: dict[str, Any]) -> str:
+    name = f"constant {len(constants)}"
+    constants[name] = x
+    return name

@@ -8,7 +8,6 @@ called by one name.  What remains copied is a statement.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
 from ...backends.numpy.program import Branch, Exit, Loop, Node, Step, Try, nodes_of, trees_of
 from ...backends.numpy.syntax import Var
@@ -16,10 +15,10 @@ from ...backends.numpy.syntax import Var
 __all__ = ["name_variables"]
 
 
-def name_variables(body: list[Node], arguments: list[Var], results: Iterable[Var], taken: set[str]) -> list[str]:
+def name_variables(body: list[Node], arguments: list[Var], taken: set[str]) -> list[str]:
     """Gives all variables names, in place, drops copies that have become superfluous, returns those of `arguments`."""
     lives = _Lives(body)
-    live = lives.before(body, set(results), set())
+    live = lives.before(body, set(), set())
     lives.defined(arguments, live)
     classes = _Classes(lives)
     for target, source in lives.copies:

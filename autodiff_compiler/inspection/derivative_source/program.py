@@ -367,7 +367,7 @@ class _Text:
                 if isinstance(node, ast.Name) and not isinstance(node.id, Var):
                     node.id = helpers.get(node.id, node.id)
         given = {str(v.hint) for v in arguments} if entry else set()
-        names = name_variables(body, arguments, (), self.taken - given | {*helpers.values()})
+        names = name_variables(body, arguments, self.taken - given | {*helpers.values()})
         taken = [*names, *unnamed.extra]
         taken += ["*", *self.defaults] if entry and self.defaults else []
         layout = Layout()

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff_compiler.backends.native.callpath.entry import MachineEntry
 from autodiff_compiler.backends.native.callpath.plain import PlainEntry
 from autodiff_compiler.backends.native.callpath.signature import Argument, Result, Signature
-from autodiff_compiler.backends.native.codegen.context import Context
+from autodiff_compiler.backends.native.codegen.emitter import Context
 from autodiff_compiler.backends.native.jit.engine import load
 from autodiff_compiler.dtypes import float32
 

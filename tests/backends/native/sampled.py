@@ -52,7 +52,7 @@ def vectors_of(nbytes: int) -> Iterator[None]:
 
 
 def native(module: Module) -> NativeProgram:
-    return NativeBackend(NumpyBackend()).native(module)
+    return NativeBackend(NumpyBackend).native(module)
 
 
 def bare(module: Module) -> NativeProgram:

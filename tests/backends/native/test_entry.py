@@ -13,7 +13,7 @@ from autodiff_compiler.backends.native.callpath.choose import call_path
 from autodiff_compiler.backends.native.callpath.entry import MachineEntry
 from autodiff_compiler.backends.native.callpath.plain import PlainEntry
 from autodiff_compiler.backends.native.callpath.signature import Argument, Result, Signature
-from autodiff_compiler.backends.native.codegen.context import Context
+from autodiff_compiler.backends.native.codegen.emitter import Context
 from autodiff_compiler.backends.native.jit import machine
 from autodiff_compiler.dtypes import ALL, float32, int32, int64
 from autodiff_compiler.runtime.parameter import Parameter

@@ -117,7 +117,8 @@ print("status", status)
         ("native", "autodiff_compiler.backends.native.backend"),
         ("auto", "llvmlite"),
         ("auto", "llvmlite.binding"),
-        ("auto", "autodiff_compiler.backends.native.callpath.guarded_entry"),
+        ("auto", "autodiff_compiler.backends.native.callpath.entry"),
+        ("numpy", "autodiff_compiler.backends.numpy.backend"),
         ("auto", "autodiff_compiler.backends.native.callpath.vectorcall"),
         ("auto", "subprocess"),
     ],
@@ -150,7 +151,7 @@ sys.meta_path.insert(0, Watching())
 for _ in range(20):  # so that they get their short ways
     f(Tensor([1.0, 2.0])), g(Tensor([1.0, 2.0]))
 sys.meta_path.pop(0)
-print("autodiff_compiler.backends.native.callpath.guarded_entry" in sys.modules)
+print("autodiff_compiler.compiler.fastcall.direct_call" in sys.modules)
 """
 
 

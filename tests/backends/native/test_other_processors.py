@@ -28,7 +28,7 @@ def test_a_primitive_for_arm(name: str) -> None:
         if (what, dtype) in made:
             continue  # the other samples differ in shapes, not in what their elements are made of
         with host.override(**ARM):
-            low = NativeBackend(NumpyBackend())._lowered(module)
+            low = NativeBackend(NumpyBackend)._lowered(module)
             assert emit(low.module_text([], []), context_size=len(low.context), level=0)
         made.add((what, dtype))
     assert made
@@ -37,7 +37,7 @@ def test_a_primitive_for_arm(name: str) -> None:
 def test_what_python_enters_for_arm() -> None:
     module = module_for(lambda v: F.sum(F.exp(v), axes=(-1,)), np.ones((3, 4), np.float32))
     with host.override(**ARM):
-        low = NativeBackend(NumpyBackend())._lowered(module)
+        low = NativeBackend(NumpyBackend)._lowered(module)
         assert emit(written(low)[0], context_size=len(low.context))
 
 

@@ -37,6 +37,6 @@ def test_coverage_names_each_op_of_a_module():
     def build(x):
         return F.softmax(x, axis=-1), *F.sort(x, axis=-1), F.argmax(x, axis=-1), F.cumsum(F.exp(x), axis=-1)
 
-    covered = NativeBackend(NumpyBackend()).coverage(module_of([tensor(float32, (4, 5))], build))
+    covered = NativeBackend(NumpyBackend).coverage(module_of([tensor(float32, (4, 5))], build))
     assert covered.complete
     assert covered.ways == {"argmax": FUSED, "cumsum": NATIVE, "exp": FUSED, "softmax": FUSED, "sort": HOST}

@@ -14,8 +14,7 @@ from autodiff_compiler.backends.native.backend import _states
 from autodiff_compiler.backends.native.control.sequence_arguments import leave
 from autodiff_compiler.backends.native.jit.machine import machine, why_not
 from autodiff_compiler.backends.native.lower import Lowering
-from autodiff_compiler.backends.native.prepare.calls import without_calls
-from autodiff_compiler.backends.native.prepare.decompositions import decomposed
+from autodiff_compiler.backends.native.prepare.decompositions import decomposed, without_calls
 
 pytestmark = [
     pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}"),

@@ -1,20 +1,62 @@
-"""The choice of the call path, by the environment and the self-tests of layouts."""
+"""The call path in machine code, which reads objects by their layouts, and the choice between it and the plain one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from ....environment import choice
-from . import abi, objects
+from ....runtime.tensor import Tensor
+from ..codegen.emitter import Context
+from . import abi, memory_guards, objects, vectorcall
 from .dicts import dicts_are_known
+from .entry import MachineEntry, MachineGuardedEntry, guarded_signature
 from .instances import attributes_are_known, slots_are_known
-from .machine_path import MachinePath
 from .memory_guards import fields_are_known, lists_are_known, locks_are_known
 from .plain import PlainPath
-from .protocol import CallPath
+from .protocol import CallPath, Entry, GuardedEntry, Program
+from .signature import Form, Signature
 from .vectorcall import vectorcall_is_known
 
-__all__ = ["call_path", "unknown_layouts", "why_plain"]
+__all__ = ["MachinePath", "call_path", "unknown_layouts", "why_plain"]
+
+
+class MachinePath(CallPath):
+    """Machine code checks calls, compares guard tables, and makes the results."""
+
+    name = "machine code"
+
+    def entry(self, signature: Signature, context: Context) -> Entry:
+        return MachineEntry(signature, context)
+
+    def refusal(
+        self, program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
+    ) -> str:
+        found = guarded_signature(program, states, written, arrays, form)
+        return found if isinstance(found, str) else ""
+
+    def guarded(
+        self,
+        program: Program,
+        states: Sequence[Tensor],
+        written: Sequence[int],
+        arrays: Collection[int],
+        form: Form,
+        constants: Mapping[str, Any],
+        kept: object,
+    ) -> GuardedEntry | None:
+        found = guarded_signature(program, states, written, arrays, form)
+        return None if isinstance(found, str) else MachineGuardedEntry(program, found, states, constants, kept)
+
+    install_vectorcall = staticmethod(vectorcall.install_vectorcall)
+    place_read = staticmethod(memory_guards.place_read)
+    names_absent = staticmethod(memory_guards.names_absent)
+    method = staticmethod(memory_guards.method)
+    absence = staticmethod(memory_guards.absence)
+    array = staticmethod(memory_guards.array)
+    element_places = staticmethod(memory_guards.element_places)
+    unlocked_words = staticmethod(memory_guards.unlocked_words)
+
 
 _MACHINE, _PLAIN = MachinePath(), PlainPath()
 #: Optional layouts and their self-tests: without one some guards are Python predicates, or `__call__` begins in Python.

@@ -7,18 +7,25 @@ slow path, a Python function that is its `__self__`; only that one defines seman
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .... import escape
-from ..codegen.context import Context
+from ....runtime.storage import holders
+from ....runtime.tensor import Tensor
+from ..codegen.emitter import Context
+from ..jit.engine import load
 from ..memory.anchor import anchor
 from ..memory.frame_pool import POOL, Release, frame_size, functions_for
 from .entry_text import EntryText
 from .objects import pointer
-from .signature import Signature
+from .protocol import Program, Word
+from .signature import Form, Signature
 
-__all__ = ["MachineEntry", "made_functions"]
+__all__ = ["MachineEntry", "MachineGuardedEntry", "guarded_signature", "made_functions"]
 
 
 class MachineEntry:
@@ -100,3 +107,121 @@ def _releaser(loaded: Any, signature: Signature, context: Context) -> Callable[[
         release(pool, max(list(needs.values()), default=0))
 
     return leave
+
+
+# ------------------------------------------------------------------------------------------------ guarded entries
+# The code of the program with another entry.  It owns the states of the program, so callers give the arguments of the
+# user's function only.
+class MachineGuardedEntry:
+    """The guarded entry of one program; `calls`: how many calls passed its guards."""
+
+    def __init__(
+        self,
+        program: Program,
+        signature: Signature,
+        states: Sequence[Tensor],
+        constants: Mapping[str, Any],
+        kept: object,
+    ) -> None:
+        context = Context()
+        entry = MachineEntry(signature, context)
+        assert program.signature is not None
+        shadow = {
+            i: np.empty(r.nbytes, np.uint8)
+            for i, r in enumerate(program.signature.results)
+            if r.argument is None and signature.results[i].argument is not None
+        }
+        text = "\n".join([_forwarding_main(program.signature, signature, context), *sorted(entry.declares), entry.text])
+        loaded = load(text, context_size=len(context))
+        first = len(signature.arguments) - len(states)
+        #: the guard table, in a list that the function keeps alive, since every call reads the table
+        self._tables: list[Any] = [(ctypes.c_size_t * 2)()]
+        others = {"main": program.address("main"), "watched": ctypes.addressof(self._tables[0])}
+        for i, state in enumerate(states):
+            others[f"state {i}"] = id(state)
+        others |= {f"shadow {i}": array.ctypes.data for i, array in shadow.items()}
+        others |= {name: id(x) for name, x in constants.items()}
+        self._states = [x for i, x in enumerate(states, first) if i in signature.overwritten]
+        hidden = (program.run, self._tables)  # in no cycle
+        seen = (tuple(states), tuple(constants.values()), tuple(shadow.values()), kept)
+        self._made = made_functions(loaded, signature, context, others, hidden, seen)
+        self._context, self._place, self._count = loaded.context, context.number("watched"), context.number("calls")
+        self._loaded = loaded  # whose context it is
+
+    def function(self, slow: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """The program as a Python function; calls that fail a check go to `slow`."""
+        return self._made(slow, name)
+
+    @property
+    def calls(self) -> int:
+        """How many calls passed the guards."""
+        return self._context[self._count] or 0
+
+    def watch(self, words: Sequence[Word]) -> None:
+        """Replaces the guard table; the caller keeps alive the objects that the words lie in."""
+        flat = [x for word in words for x in word]
+        table = (ctypes.c_size_t * (len(flat) + 2))(*flat)
+        self._context[self._place] = ctypes.addressof(table)
+        self._tables[0] = table  # only now: the old one must live until it is replaced
+
+    def rewrite(self, number: int, what: int) -> None:
+        """Changes what one word of the table must be."""
+        self._tables[0][2 * number + 1] = what
+
+    def settle(self) -> None:
+        """Clears `_held` of overwritten states where no holder is alive any more: else calls take the slow path."""
+        for state in self._states:
+            held = state._held
+            if held and not held & holders.live:
+                state._held = 0
+
+
+def guarded_signature(
+    program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
+) -> Signature | str:
+    """The signature of a program's guarded entry, or why there is none.
+
+    The program's last arguments are `states`, its last results the next versions of the `written` ones, by their
+    numbers among `states`.  `arrays`: which of the other arguments are ndarrays, not Tensors.  `form` is what it
+    returns.
+    """
+    s = program.signature
+    if s is None:
+        return "the program takes or gives sequences, which Python packs"
+    given, new = len(s.arguments) - len(states), len(s.results) - len(written)
+    changes = bool(s.overwritten or written)
+    if min(s.overwritten, default=given) < given:
+        return "the program writes over an argument"
+    if changes and s.resumes:
+        return "the program writes states and runs Python in between, at least to look for Ctrl-C"
+    if any(s.arguments[given + i].kind != r.kind for i, r in zip(written, s.results[new:], strict=True)):
+        return "a state gets another type or shape"
+    arguments = [replace(a, plain=True, array=i in arrays) for i, a in enumerate(s.arguments[:given])]
+    arguments += [replace(a, captured=f"state {i}") for i, a in enumerate(s.arguments[given:])]
+    results = [replace(r, argument=given + i) for i, r in zip(written, s.results[new:], strict=True)]
+    return replace(
+        s, arguments=tuple(arguments), results=(*s.results[:new], *results), tensors=True, form=form, watched=True,
+        # other threads must not see a half-written state, nor run the program, which has one shadow for each state
+        release_gil=s.release_gil and not changes,
+    )  # fmt: skip
+
+
+def _forwarding_main(program: Signature, guarded: Signature, context: Context) -> str:
+    """The main of this module: it calls the program's main.
+
+    Next versions that the program does not write over their states are written to shadows, and copied at its end.
+    """
+    given = ["ptr %frame", *[f"ptr %a{i}" for i in range(len(program.arguments))]]
+    shadow = [i for i in program.fresh if guarded.results[i].argument is not None]
+    lines = [f"  %main = load ptr, ptr {context.place('main')}"]
+    lines += [f"  %o{i} = load ptr, ptr {context.place(f'shadow {i}')}" for i in shadow]
+    passed = [*given, *[f"ptr %o{i}" for i in program.fresh]]
+    lines += [f"  %code = call i32 %main({', '.join(passed)})", "  %failed = icmp ne i32 %code, 0"]
+    lines += ["  br i1 %failed, label %end, label %take", "take:"]
+    for i in shadow:
+        size, argument = program.results[i].nbytes, guarded.results[i].argument
+        lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr %a{argument}, ptr %o{i}, i64 {size}, i1 false)")
+    lines += ["  br label %end", "end:", "  ret i32 %code"]
+    parameters = ", ".join([*given, *[f"ptr %o{i}" for i in guarded.fresh]])
+    declared = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" if shadow else ""
+    return "\n".join([f"{declared}define internal i32 @main({parameters}) {{", *lines, "}", ""])

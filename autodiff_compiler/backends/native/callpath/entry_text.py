@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....no_memory import on_the_way
-from ..codegen.context import Context
+from ..codegen.emitter import Context
 from ..memory.frame_pool import GUARD, HEADER, frame_size
 from ..memory.large_alloc import LARGE
 from . import abi

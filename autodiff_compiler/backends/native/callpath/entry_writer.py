@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .... import escape
-from ..codegen.context import Context
+from ..codegen.emitter import Context
 from . import abi
 from .objects import tensor_slots
 from .signature import Signature

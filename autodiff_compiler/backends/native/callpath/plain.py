@@ -7,28 +7,26 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from ....locks import Lock
 from ....no_memory import on_the_way
 from ....runtime.parameter import Parameter
 from ....runtime.storage import SHARED, holders
 from ....runtime.tensor import Array, Tensor, wrap
-from ..codegen.context import Context
+from ..codegen.emitter import Context
 from ..memory.anchor import anchor
 from ..memory.frame_pool import GUARD, HEADER, SHARED_FROM
 from ..memory.large_alloc import new_array
 from .objects import pointer
-from .protocol import Entry, GuardedEntry, Place, Program, Word
+from .protocol import CallPath, Entry, Program
 from .signature import Form, Signature
 
 __all__ = ["PlainEntry", "PlainPath"]
 
 
-class PlainPath:
+class PlainPath(CallPath):
     """Entries have no guards, and guards no words: Python predicates are called instead."""
 
     name = "plain"
@@ -40,42 +38,6 @@ class PlainPath:
         self, program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
     ) -> str:
         return "calls take the plain call path, in which Python checks them"
-
-    def guarded(
-        self,
-        program: Program,
-        states: Sequence[Tensor],
-        written: Sequence[int],
-        arrays: Collection[int],
-        form: Form,
-        constants: Mapping[str, Any],
-        kept: object,
-    ) -> GuardedEntry | None:
-        return None
-
-    def install_vectorcall(self, function: FunctionType) -> bool:
-        return False
-
-    def place_read(self, get: Callable[[Any], Any], key: Any) -> Place | None:
-        return None
-
-    def names_absent(self, get: Callable[[Any], Any]) -> list[Word] | None:
-        return None
-
-    def method(self, owner: Any, name: str) -> list[Word] | None:
-        return None
-
-    def absence(self, owner: Any, name: str) -> list[Word] | None:
-        return None
-
-    def array(self, owner: Any, content: bytes) -> list[Word] | None:
-        return None
-
-    def element_places(self, owner: Any) -> tuple[list[Word], list[int]] | None:
-        return None
-
-    def unlocked_words(self, locks: Sequence[Lock]) -> list[Word] | None:
-        return None if locks else []
 
 
 class PlainEntry:

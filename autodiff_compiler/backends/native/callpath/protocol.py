@@ -1,14 +1,15 @@
-"""The protocol of call paths: entries by which Python calls compiled code, and guards as words of memory."""
+"""What call paths do: entries by which Python calls compiled code, and guards as words of memory."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType
 from typing import Any, Protocol, TypeAlias
 
 from ....locks import Lock
 from ....runtime.tensor import Tensor
-from ..codegen.context import Context
+from ..codegen.emitter import Context
 from .signature import Form, Signature
 
 __all__ = ["CallPath", "Entry", "GuardedEntry", "Place", "Program", "Word"]
@@ -75,26 +76,25 @@ class GuardedEntry(Protocol):
         ...
 
 
-class CallPath(Protocol):
+class CallPath(ABC):
     """How calls get from Python into compiled code.
 
-    For what it cannot do it returns None, False, or a reason in place of an entry; then Python does it, with the same
-    results.
+    For what it cannot do, here all that can be missing, it returns None, False, or a reason in place of an entry; then
+    Python does it, with the same results.
     """
 
-    @property
-    def name(self) -> str: ...
+    name: str
 
     # ------------------------------------------------------------------------------------------- entries
+    @abstractmethod
     def entry(self, signature: Signature, context: Context) -> Entry:
         """The entry of a module."""
-        ...
 
+    @abstractmethod
     def refusal(
         self, program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
     ) -> str:
         """Why `guarded`, with the same arguments, gives no entry; empty if it gives one."""
-        ...
 
     def guarded(
         self,
@@ -112,37 +112,37 @@ class CallPath(Protocol):
         numbers among `states`.  `arrays`: which of the other arguments are ndarrays, not Tensors.  `form` is what it
         returns, `constants` the objects in that by name.
         """
-        ...
+        return None
 
     def install_vectorcall(self, function: FunctionType) -> bool:
         """Makes calls of a `__call__` enter ``self._fast`` directly, if that is set; whether this works here."""
-        ...
+        return False
 
     # ------------------------------------------------------------------------------------------- guards
     def place_read(self, get: Callable[[Any], Any], key: Any) -> Place | None:
         """The place where ``get(key)`` reads its answer."""
-        ...
+        return None
 
     def names_absent(self, get: Callable[[Any], Any]) -> list[Word] | None:
         """The words for ``get(names)``, of `dict.keys().isdisjoint`: the dict has none of the names."""
-        ...
+        return None
 
     def method(self, owner: Any, name: str) -> list[Word] | None:
         """The words for "a method is the same function": the class has it, and the object no attribute of that name."""
-        ...
+        return None
 
     def absence(self, owner: Any, name: str) -> list[Word] | None:
         """The words for "the object has no own attribute of that name"."""
-        ...
+        return None
 
     def array(self, owner: Any, content: bytes) -> list[Word] | None:
         """The words for "the array has the same shape, dtype and bytes"."""
-        ...
+        return None
 
     def element_places(self, owner: Any) -> tuple[list[Word], list[int]] | None:
         """The words and addresses of the elements of a list or tuple, or of the values of a dict."""
-        ...
+        return None
 
     def unlocked_words(self, locks: Sequence[Lock]) -> list[Word] | None:
         """The words for "no thread holds the locks"."""
-        ...
+        return None if locks else []

@@ -13,8 +13,7 @@ from typing import Any
 from ....dtypes import DType, bool_, float16, float32, float64, int64, uint8
 from .emit import Reg, vector
 from .lanes import Lane, Lanes, NotNativeError
-from .maths import FUNCTIONS
-from .maths.out_of_line import written
+from .maths import FUNCTIONS, written
 from .remainders import divided, float_remainder
 
 __all__ = ["Kernels", "reduce_lanes"]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....dtypes import DType, bfloat16, bool_, float16, float64
+from ....ir.definition import take_operators
 from .emit import Reg, Text, mangled, of_lane, vector
 from .vectors import Vectors
 
@@ -49,24 +50,7 @@ class Lane:
         raise TypeError("a formula cannot branch on its operands; use k.where")
 
 
-def _operators() -> None:
-    two = {
-        "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
-        "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-    }  # fmt: skip
-    for slot, fn in two.items():
-        setattr(Lane, f"__{slot}__", lambda a, b, fn=fn: getattr(a.kernels, fn)(a, b))
-        setattr(Lane, f"__r{slot}__", lambda a, b, fn=fn: getattr(a.kernels, fn)(b, a))
-    compared = {
-        "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
-    }  # fmt: skip
-    for slot, fn in compared.items():
-        setattr(Lane, f"__{slot}__", lambda a, b, fn=fn: getattr(a.kernels, fn)(a, b))
-    for slot, fn in {"neg": "negative", "abs": "absolute", "invert": "invert"}.items():
-        setattr(Lane, f"__{slot}__", lambda a, fn=fn: getattr(a.kernels, fn)(a))
-
-
-_operators()
+take_operators(Lane, lambda lane, name, *operands: getattr(lane.kernels, name)(*operands))
 
 
 class Lanes:
@@ -138,10 +122,10 @@ class Lanes:
         return v.iselect(v.isnan(reg), quiet, near)
 
     # ------------------------------------------------------------------------------------------- memory
-    def load(self, place: Reg, dtype: DType, align: int | None = None) -> Lane:
+    def load(self, place: Reg, dtype: DType) -> Lane:
         """W adjacent elements."""
         of = vector(memory_type(dtype), self.width)
-        return self.held(self.text.load(of, place, align or dtype.itemsize), dtype)
+        return self.held(self.text.load(of, place, dtype.itemsize), dtype)
 
     def held(self, raw: Reg, dtype: DType) -> Lane:
         """Lanes of elements as they lie in memory."""
@@ -168,12 +152,12 @@ class Lanes:
             return self.text.let(of, f"trunc {v.iop('lshr', v.bits_of(x.reg), 16)} to {of}")
         return x.reg
 
-    def store(self, x: Lane, place: Reg, align: int | None = None, *, nontemporal: int = 0) -> None:
+    def store(self, x: Lane, place: Reg, *, nontemporal: int = 0) -> None:
         """`nontemporal`: the alignment of a non-temporal store; 0: it is an ordinary one."""
         if nontemporal:
             self.text.store_nontemporal(self.stored(x), place, nontemporal)
         else:
-            self.text.store(self.stored(x), place, align or x.dtype.itemsize)
+            self.text.store(self.stored(x), place, x.dtype.itemsize)
 
     def load_masked(self, place: Reg, dtype: DType, mask: Reg) -> Lane:
         """Adjacent elements where the mask holds; zeros elsewhere."""

@@ -50,9 +50,9 @@ def _iota(c: Any) -> Value | None:
     return F.cast(number * float(c.step) + float(c.start), dtype=c.dtype)  # type: ignore[no-any-return]
 
 
-def _along(shape: tuple[int, ...], axis: int, start: int = 0, dtype: DType = int32) -> Value:
+def _along(shape: tuple[int, ...], axis: int, start: int = 0) -> Value:
     """Positions along an axis (negative), from `start` on, broadcast to the shape."""
-    found = F.iota(start=start, step=1, size=shape[axis], dtype=dtype)
+    found = F.iota(start=start, step=1, size=shape[axis], dtype=int32)
     others = tuple(a for a in range(-len(shape), 0) if a != axis)
     found = F.expand_dims(found, axes=others) if others else found
     return found if found.shape == shape else F.broadcast_to(found, shape=shape)  # type: ignore[no-any-return]

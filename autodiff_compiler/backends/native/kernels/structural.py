@@ -1,4 +1,4 @@
-"""Ops that compute nothing: constants, tuples, views, concatenations."""
+"""Ops that compute nothing: constants, tuples, views, concatenations, reductions over no axes or of no elements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 from ....ir.core import Op
 from ....ir.types import TensorType
+from ..codegen.lanes import NotNativeError
 from ..codegen.values import Array, Operand, Pack, Spread, Undefined, part, row_major
+from ..fusion.clusters import REDUCTIONS, reduced_axes
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from ..memory.overwriting import copy_to_change, target_to_change
@@ -182,6 +184,21 @@ def _slice_update(low: BufferPlan, op: Op) -> None:
     low.copy(update, Array(update.type, target.base, tuple(strides), offset, target.roots))
 
 
+#: The results of reductions of no elements.
+_EMPTY = {"sum": 0, "prod": 1, "any": False, "all": True}
+
+
+def _reduction(low: BufferPlan, op: Op) -> None:
+    (x,), (result,) = op.operands, op.results
+    assert isinstance(result.type, TensorType)
+    if not reduced_axes(op):
+        low.env[result] = low.env[x]
+    elif 0 in x.shape and op.defn.name in _EMPTY:
+        low.env[result] = Spread(result.type, _EMPTY[op.defn.name])
+    else:
+        raise NotNativeError(op.defn.name)
+
+
 OPS.update(
     {
         "const": _const,
@@ -201,3 +218,4 @@ OPS.update(
         "slice_update": _slice_update,
     }
 )
+OPS.update(dict.fromkeys(REDUCTIONS, _reduction))

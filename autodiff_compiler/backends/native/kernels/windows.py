@@ -63,11 +63,11 @@ def _numbers(low: BufferPlan, op: Op) -> Array:
     """The operand as an array, 16-bit floats as f32 where the NumPy kernel widens."""
     x = low.in_memory(op.operands[0], ordered=False)
     x = x if isinstance(x.offset, int) else low.in_memory(op.operands[0])
-    return _as(low, x, float32) if op.defn.widen and x.dtype in (float16, bfloat16) else x
+    return _single(low, x) if op.defn.widen and x.dtype in (float16, bfloat16) else x
 
 
-def _as(low: BufferPlan, x: Array, dtype: DType) -> Array:
-    made = low.array(tensor(dtype, x.type.shape))
+def _single(low: BufferPlan, x: Array) -> Array:
+    made = low.array(tensor(float32, x.type.shape))
     low.copy_array(x, made)
     return made
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ....environment import flag
-from ..codegen.context import Context
 from ..codegen.emit import Reg, Text
+from ..codegen.emitter import Context
 from ..codegen.values import Buffer
 
 __all__ = ["Apart", "Given", "guarded_main", "poisoned", "poisoned_room"]

@@ -13,8 +13,7 @@ from ....ir.types import TensorType
 from ....ir.walk import ops_of
 from ..fusion.clusters import SHAPES, Cluster, is_fusible, is_scalar
 from ..fusion.grouping import FREE, items
-from .calls import without_calls
-from .decompositions import decomposed
+from .decompositions import decomposed, without_calls
 
 __all__ = ["Grouped", "Unfused", "grouped"]
 

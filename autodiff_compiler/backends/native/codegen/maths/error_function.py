@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..emit import Reg
 from ..vectors import Vectors
 from . import coefficients as c
-from .exponential import exp, exp_parts, exp_terms
-from .scaling import scaled
+from .exponential import exp, exp_parts, exp_terms, scaled
 
 __all__ = ["erf", "erfc"]
 

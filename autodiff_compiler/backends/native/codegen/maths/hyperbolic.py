@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from ..emit import Reg
 from ..vectors import Vectors
 from . import coefficients as c
-from .exponential import exp_parts, expm1_half
+from .exponential import exp_parts, expm1_half, scaled
 from .logarithm import log_of_pair, log_wide
 from .pieces import in_pieces
-from .scaling import scaled
 from .tabulated import TANH_PIECES
 
 __all__ = ["arccosh", "arcsinh", "arctanh", "cosh", "sinh", "tanh"]

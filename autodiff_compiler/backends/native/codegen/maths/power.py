@@ -7,9 +7,8 @@ import math
 from ..emit import Reg
 from ..vectors import Vectors
 from . import coefficients as c
-from .exponential import EXP_BOUNDS, exp_terms
+from .exponential import EXP_BOUNDS, exp_terms, scaled
 from .logarithm import log_wide, parts
-from .scaling import scaled
 
 __all__ = ["cbrt", "hypot", "power", "rsqrt"]
 
