@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from ...ir.core import Block, Op, Value
+from ...ir.undefined import always_raises
 from ...ir.walk import free_values
-from .codegen.values import Array, Buffer, roots_of, size_of
+from .codegen.values import Array, Buffer, Operand, roots_of, size_of
 from .codegen.values import Sequence as Elements
 from .fusion.deferral import VIEWS
 from .lower import Lowering
@@ -134,15 +135,20 @@ class _Liveness:
     # ------------------------------------------------------------------------------------------- steps
     def _block(self, block: Block, live: _Live) -> _Live:
         """What is alive before a block; `live`: after it."""
+        live |= self._pending(block)
         for step in reversed(self.low.steps.get(block, ())):
             op = step.ops[0]
             if op.defn.name in ("scan", "while"):
-                live = self._loop(op, live)
+                live = self._loop(op, live) | self._pending(op)
             elif op.defn.name == "if":
-                live = self._if(op, live)
+                live = self._if(op, live) | self._pending(op)
             else:
-                live = self._step(step, live)
+                live = self._step(step, live | self._pending(op))
         return live
+
+    def _pending(self, place: Op | Block) -> _Live:
+        """What `commit`s read that run at an op, if it raises or before it, or at the end of a block."""
+        return self._union(x for commit in self.low.pending.get(place, ()) for x in commit.operands)
 
     def _step(self, step: Step, after: _Live) -> _Live:
         ops = step.ops
@@ -185,7 +191,8 @@ class _Liveness:
         through, before = after - frozenset(op.results), self.places(op.operands[0])
         for block in op.blocks:
             outs = [out for out, r in zip(block.outs, op.results, strict=True) if self.low.uses.get(r)]
-            before |= self._block(block, through | self._union(outs))
+            left = _NONE if always_raises(block) else through | self._union(outs)
+            before |= self._block(block, left)
         return before
 
     def _loop(self, op: Op, after: _Live) -> _Live:
@@ -241,9 +248,8 @@ class _Liveness:
     def _versions(self, arg: Value, out: Value, result: Value) -> None:
         """Where versions of a carry lie: each in a place of its own."""
         operand, last = self.low.env.get(arg), self.low.env.get(result)
-        made = roots_of(self.low.env.get(out))
         self._places[arg] = self._places[result] = _NONE
-        if not isinstance(operand, Array) or (made and all(r.virtual for r in made)):
+        if not isinstance(operand, Array) or _lies_elsewhere(self.low.env.get(out)):
             return
         size = aligned(size_of(operand.type))
         self._places[arg], self._places[result] = frozenset([arg]), frozenset([result])
@@ -252,6 +258,13 @@ class _Liveness:
         if roots and all(map(self._leaves, roots)):
             self._results[arg] = self._results[result] = {r.result for r in roots}
             self._turning |= self._results[arg]
+
+
+def _lies_elsewhere(operand: Operand | None) -> bool:
+    """Whether an operand is an array whose elements lie neither in the arena nor in memory of results."""
+    if not isinstance(operand, Array) or operand.is_iota:
+        return False
+    return all(root.virtual or root.argument is not None for root in operand.roots)
 
 
 def _carries(op: Op) -> tuple[Sequence[Value], Sequence[Value], Sequence[Value]]:

@@ -68,6 +68,8 @@ class Lowering(BufferPlan):
         self.arms, self.keeping = Arms(), Keeping()
         #: pending `commit`s: run only if the next op that may raise does so
         self.commits: list[Op] = []
+        #: the commits that were pending at an op that may raise, or at the end of a block: what reads their operands
+        self.pending: dict[Op | Block, list[Op]] = {}
         #: how many uses the call's room has (see `memory/sequences.py`)
         self.room_uses = 0
         #: where buffers begin in the frame, where it ends, and where without guards
@@ -306,6 +308,8 @@ class Lowering(BufferPlan):
                     for x in made:
                         for push in self.pushes.pop(x, ()):
                             push()
+            if self.commits:
+                self.pending[block] = list(self.commits)
             self.flush_commits()
 
     def _in_order(self, op: Op) -> None:
@@ -314,6 +318,7 @@ class Lowering(BufferPlan):
         if not self.commits or not (op.defn.effect is Effect.IO or op.blocks or op.defn.name == "call"):
             self.op(op)
             return
+        self.pending[op] = list(self.commits)
         name = op.defn.name
         sees = name == "host_call" and sees_state(self.module.callables.get(op.attr("fn").removeprefix("@")))
         if sees or op.blocks or name in ("call", "raise", "assert"):

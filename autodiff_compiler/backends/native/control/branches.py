@@ -49,7 +49,7 @@ def _if(low: Lowering, op: Op) -> None:
             low.fuel, low.written = before, set(written)
             for one in shared:
                 one.begin(low.tick + 1)
-            with low.inside(op, number), low.arms.arm(number, low):
+            with low.inside(op, number), low.arms.arm(number, low, block):
                 _wish(low, block, places)
                 low.block(block)
                 low.tick += 1  # what is copied now is no part of the last op

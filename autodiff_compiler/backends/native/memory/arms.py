@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ....ir.undefined import always_raises
 from ..codegen.values import Buffer, with_joins
 
 if TYPE_CHECKING:
+    from ....ir.core import Block
     from .buffer_plan import BufferPlan
 
 __all__ = ["Arms"]
@@ -39,16 +41,22 @@ class Arms:
     def __init__(self) -> None:
         self._all = _Arm(0)
         self._around = [self._all]
+        #: the arms that always raise, in order, and their first steps
+        self._raising: list[_Arm] = []
+        self._raises: list[int] = []
 
     @contextmanager
-    def arm(self, number: int, low: BufferPlan) -> Iterator[None]:
-        """What is written now is the first or the second arm of an `if`."""
+    def arm(self, number: int, low: BufferPlan, block: Block) -> Iterator[None]:
+        """What is written now is a block, the first or the second arm of an `if`."""
         around = self._around[-1]
         if number == 0:
             around.ifs.append(_If(low.regions[-1].start if low.regions else -1))
             around.begins.append(low.tick + 1)
         arm = _Arm(low.tick + 1)
         around.ifs[-1].arms.append(arm)
+        if always_raises(block):
+            self._raising.append(arm)
+            self._raises.append(arm.first)
         self._around.append(arm)
         try:
             yield
@@ -61,7 +69,15 @@ class Arms:
         for buffer in with_joins(buffers):
             if buffer.result is None and buffer.argument is None:
                 steps = sorted({*buffer.touches, buffer.last})
-                buffer.unread = _unread(buffer.first, steps, self._all)
+                buffer.unread = [*_unread(buffer.first, steps, self._all), *self._not_raised(buffer.first, steps)]
+
+    def _not_raised(self, first: int, steps: list[int]) -> Iterator[tuple[int, int]]:
+        """The ends of arms that always raise, after the last of `steps` in each: nobody reads anything there."""
+        for arm in self._raising[bisect_right(self._raises, first) : bisect_right(self._raises, steps[-1])]:
+            last = steps[bisect_right(steps, arm.last) - 1]
+            start = max(last + 1, arm.first)
+            if start <= arm.last:
+                yield start, arm.last
 
 
 def _unread(first: int, steps: list[int], arm: _Arm) -> list[tuple[int, int]]:
