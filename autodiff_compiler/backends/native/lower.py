@@ -162,7 +162,10 @@ class Lowering(BufferPlan):
         assert self.regions.pop() is region
         self.versions.leave()
         for root in region.touched:
-            self._touch(root)
+            if root.idle is None:
+                self._touch(root)
+            else:  # what it holds lies elsewhere, too, and others say until when
+                self._note_outer(root)
 
     def room(self) -> Room:
         """The call's room, which sequences lie in."""
@@ -173,6 +176,10 @@ class Lowering(BufferPlan):
         root.fill(self.tick)
         root.last = self.tick
         root.touches.append(self.tick)
+        self._note_outer(root)
+
+    def _note_outer(self, root: Buffer) -> None:
+        """The loop around uses a buffer, perhaps of before it."""
         if self.regions and root.first < self.regions[-1].start:
             self.regions[-1].touched.add(root)
 
@@ -259,6 +266,20 @@ class Lowering(BufferPlan):
             text.branch(text.let("i1", f"icmp ne {operand.base}, null"), copy)
         else:
             self.copy(value, to)
+
+    def copy_unless_there(self, value: Value, operand: Array, to: Array) -> None:
+        """Copies a value, which is an array in C order, unless it lies there already; it may be undefined."""
+        text = self.text
+        for root in operand.roots:
+            to.roots[0].over[root, self.tick] = None
+        here = text.at(to.base, to.offset)
+        there = text.let("i1", f"icmp eq {text.at(operand.base, operand.offset)}, {here.text}")
+
+        def copy() -> tuple[()]:
+            self.copy_defined(value, to)
+            return ()
+
+        text.branch(there, lambda: (), copy)
 
     def copy_operand(self, operand: Operand, to: Array) -> None:
         """Writes the elements of a tensor into an array."""

@@ -159,6 +159,9 @@ class _Loop:
         """After the loop."""
         low = self.low
         low.tick += 1
+        for carried in self.carries:
+            if isinstance(carried.carry, OnePlace):
+                carried.carry.rest()
         low.close_region(self.region)
         for carry, _, _, result in self.carries:
             n = len(carry.first)

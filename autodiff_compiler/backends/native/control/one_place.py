@@ -115,7 +115,7 @@ class OnePlace(Carry):
             self.low.keeping.dear.add(self.arg)
 
     def _copy(self, value: Value) -> None:
-        low, text = self.low, self.low.text
+        low = self.low
         operand = low.env[value]
         low.tick += 1  # what is copied now is no part of the last op
         self.note_copy()
@@ -123,18 +123,8 @@ class OnePlace(Carry):
             if not set(roots_of(operand)).isdisjoint(self.home.roots):
                 low.env[value] = low.ordered(operand, self.type)
             low.copy_defined(value, self.home)
-            self._moved(value, operand)
-            return
-        for root in operand.roots:  # perhaps it is there
-            self.home.roots[0].over[root, low.tick] = None
-        here = low.text.at(self.home.base, self.home.offset)
-        there = text.let("i1", f"icmp eq {text.at(operand.base, operand.offset)}, {here.text}")
-
-        def move() -> tuple[()]:
-            low.copy_defined(value, self.home)
-            return ()
-
-        text.branch(there, lambda: (), move)
+        else:
+            low.copy_unless_there(value, operand, self.home)
         self._moved(value, operand)
 
     def _moved(self, value: Value, operand: Operand) -> None:
@@ -161,25 +151,25 @@ class OnePlace(Carry):
         self._add(operand.roots)
         return [low.text.at(operand.base, operand.offset)]
 
+    def rest(self) -> None:
+        """The loop ends: if the last version may lie elsewhere, home holds nothing until it is copied there."""
+        if len(self.roots.found) > 1:
+            for root in self.home.roots:
+                if root.idle is None:
+                    root.idle = self.low.tick
+
     def end(self, registers: list[Reg]) -> Operand:
         low = self.low
         if self.place is None and all(root.idle is not None and not root.fills for root in self.home.roots):
             for root in self.home.roots:  # all versions lie elsewhere
                 root.virtual = True
                 del self.roots.found[root]
+        low.tick += 1  # other carries are copied before or after this one
         found = joined(low.at_pointer(self.type, registers[0], tuple(self.roots)), low.tick)
         low.touch(found)
         if self.place is None:
             return found
-        text = low.text
-        here = text.at(self.home.base, self.home.offset)
-        there = text.let("i1", f"icmp eq {registers[0]}, {here.text}")
-
-        def copy() -> tuple[()]:
-            low.copy_defined(low.stand_in(self.type, found, self.arg), self.home)
-            return ()
-
-        text.branch(there, lambda: (), copy)
+        low.copy_unless_there(low.stand_in(self.type, found, self.arg), found, self.home)
         return self.home
 
 

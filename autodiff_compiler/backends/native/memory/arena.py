@@ -50,9 +50,11 @@ class _Slot:
 
         `over`: steps at which what the other slot holds is written over what this one does; `under`: the other way.
         """
-        steps, handed = set(), ((over - self.renewals) | (under - other.renewals)) - self.changes - other.changes
+        steps, handed = set(), (over - self.renewals) | (under - other.renewals)
         for first, last in self._together(other):
             if first != last or first not in handed:
+                return False
+            if (first in self.changes or first in other.changes) and self._needed(other, first) > 2:
                 return False
             steps.add(first)
         more = [spans for b, spans in other.held.items() if b not in self.held]
@@ -63,6 +65,11 @@ class _Slot:
         self.changes |= other.changes | steps
         self.renewals |= other.renewals
         return True
+
+    def _needed(self, other: _Slot, step: int) -> int:
+        """How much both slots hold at a step; what may lie in either is one."""
+        point = [(step, step)]
+        return sum(any(_common(point, spans)) for spans in (self.held | other.held).values())
 
     def _together(self, other: _Slot) -> Iterator[tuple[int, int]]:
         """When both are needed, piece by piece; a result that lies in one of them needs but one."""
