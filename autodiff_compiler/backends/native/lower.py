@@ -66,8 +66,6 @@ class Lowering(BufferPlan):
         #: callbacks for when values are written
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
         self.arms, self.keeping = Arms(), Keeping()
-        #: pending `commit`s: run only if the next op that may raise does so
-        self.commits: list[Op] = []
         #: the commits that were pending at an op that may raise, or at the end of a block: what reads their operands
         self.pending: dict[Op | Block, list[Op]] = {}
         #: how many uses the call's room has (see `memory/sequences.py`)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ....ir.core import Block, Op, Value
 from ....ir.types import TensorType
 from ..codegen.emit import Reg
+from ..codegen.lanes import Lane
 from ..codegen.values import Array, Buffer, Operand, Spread, Undefined, joined, roots_of
 from ..kernels.interrupts import has_loops
 from ..lower import OPS, Lowering
@@ -29,7 +30,7 @@ def _if(low: Lowering, op: Op) -> None:
     test = low.scalar(op.operands[0]).reg
     places = {i: place for i, r in enumerate(op.results) if (place := low.wish(r)) is not None}
     merged = [i for i, r in enumerate(op.results) if low.uses.get(r) and not (i in places and places[i].fixed)]
-    same = {i: constant for i in merged if (constant := _same_constant(op, i)) is not None}
+    same = {i: constant for i in merged if (constant := _same_constant(low, op, i)) is not None}
     merged = [i for i in merged if i not in same]
     for i in merged:
         if i not in places and (made := _made(op, i)) is not None:
@@ -173,15 +174,18 @@ def _place(low: Lowering, op: Op, i: int, type: TensorType) -> Array:
     return low.empty_array(type)
 
 
-def _same_constant(op: Op, i: int) -> Spread | None:
+def _same_constant(low: Lowering, op: Op, i: int) -> Spread | None:
     """The constant that both arms yield, if they do."""
-    found = []
+    found: list[bool | int | float] = []
     for block in op.blocks:
         out = block.outs[i]
-        made = out.owner
-        if not isinstance(made, Op) or made.defn.name != "const" or isinstance(made.attr("value"), str):
+        made, before = out.owner, low.env.get(out)
+        if isinstance(made, Op) and made.defn.name == "const" and not isinstance(made.attr("value"), str):
+            found.append(made.attr("value"))
+        elif isinstance(before, Spread) and not isinstance(before.number, Lane):
+            found.append(before.number)
+        else:
             return None
-        found.append(made.attr("value"))
     a, b = found
     type = op.results[i].type
     assert isinstance(type, TensorType)

@@ -68,6 +68,8 @@ class BufferPlan(Emitter, ABC):
         self.written: set[Op] = set()
         #: the loops around
         self.regions: list[Region] = []
+        #: pending `commit`s: run only if the next op that may raise does so
+        self.commits: list[Op] = []
         #: what is to be noted if the op that is being written is left by an exception
         self.noting: list[Op] = []
         #: values that may be there without anybody reading them

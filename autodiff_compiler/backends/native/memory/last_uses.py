@@ -31,7 +31,7 @@ def last_use(low: BufferPlan, arg: Value, ops: Sequence[Op | Block]) -> bool:
 def _done(low: BufferPlan, user: Op | Block, x: Value, ops: Sequence[Op | Block] = ()) -> bool:
     """Whether a reader of a value is written, and all that reads the same bytes because of it, or is one of `ops`.
 
-    A commit reads later, if an exception comes.
+    A pending `commit` reads later, if an exception comes.
     """
     for around, block in _around(user):
         if around in low.written:
@@ -40,7 +40,7 @@ def _done(low: BufferPlan, user: Op | Block, x: Value, ops: Sequence[Op | Block]
             return not _repeats(around, x.block)  # what one arm reads the other does not, in this trip
     else:
         return False
-    if around.defn.name == "commit":
+    if around in low.commits:
         return False
     mine = set(roots_of(low.env.get(x)))
     views = [r for r in around.results if not mine.isdisjoint(roots_of(low.env.get(r)))]
