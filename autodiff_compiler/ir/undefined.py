@@ -132,7 +132,9 @@ def _through_loop(op: Op) -> Iterator[_Way]:
 
 def always_raises(block: Block) -> bool:
     """Whether control never reaches the end of a block."""
-    return any(op.defn.name == "raise" or (op.defn.name == "if" and all(map(always_raises, op.blocks))) for op in block.ops)
+    return any(
+        op.defn.name == "raise" or (op.defn.name == "if" and all(map(always_raises, op.blocks))) for op in block.ops
+    )
 
 
 def _surely_runs(loop: Op) -> bool:

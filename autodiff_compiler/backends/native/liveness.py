@@ -241,11 +241,11 @@ class _Liveness:
             if body.outs[i] is arg:
                 self._places[arg] = self._places[result] = self.places(init)
             else:
-                self._versions(arg, body.outs[i], result)
+                self._versions(arg, body.outs[i], result, body)
             if op.defn.name == "while":
                 self._places[op.blocks[0].args[i]] = self._places[arg]
 
-    def _versions(self, arg: Value, out: Value, result: Value) -> None:
+    def _versions(self, arg: Value, out: Value, result: Value, body: Block) -> None:
         """Where versions of a carry lie: each in a place of its own."""
         operand, last = self.low.env.get(arg), self.low.env.get(result)
         self._places[arg] = self._places[result] = _NONE
@@ -257,6 +257,8 @@ class _Liveness:
         roots = roots_of(last)
         if roots and all(map(self._leaves, roots)):
             self._results[arg] = self._results[result] = {r.result for r in roots}
+            if out.block is body and isinstance(out.owner, Op):
+                self._results[out] = self._results[arg]
             self._turning |= self._results[arg]
 
 

@@ -327,9 +327,19 @@ class Lowering(BufferPlan):
                     for x in made:
                         for push in self.pushes.pop(x, ()):
                             push()
+                    self._settle(block, ops)
             if self.commits:
                 self.pending[block] = list(self.commits)
             self.flush_commits()
+
+    def _settle(self, block: Block, ops: Sequence[Op]) -> None:
+        """Copies next versions of carries whose versions now are perhaps read for the last time by ops of a block."""
+        if self.unsettled:
+            readers = [*ops, *[commit for op in ops for commit in self.pending.get(op, ())]]
+            for x in dict.fromkeys(x for op in readers for x in op.operands):
+                carry, value = self.unsettled.get(x, (None, None))
+                if carry is not None and value is not None and value.block is block:
+                    carry.settle(value)
 
     def _in_order(self, op: Op) -> None:
         """An op, and around it the pending `commit`s that must have run if it raises."""

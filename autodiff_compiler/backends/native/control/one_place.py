@@ -92,8 +92,13 @@ class OnePlace(Carry):
 
     def settle(self, value: Value) -> None:
         """Copies the next version as soon as nobody needs this one."""
-        if self.needs_copy(self.low.env[value]) and last_use(self.low, self.arg, ()):
+        self.low.unsettled.pop(self.arg, None)
+        if not self.needs_copy(self.low.env[value]):
+            return
+        if last_use(self.low, self.arg, ()):
             self._copy(value)
+        else:
+            self.low.unsettled[self.arg] = self, value
 
     def needs_copy(self, operand: Operand) -> bool:
         """Whether a next version lies where it cannot stay, or may."""
@@ -140,6 +145,7 @@ class OnePlace(Carry):
 
     def next(self, operand: Operand, value: Value) -> list[Reg]:
         low = self.low
+        low.unsettled.pop(self.arg, None)
         if isinstance(operand, Undefined):
             return [NULL]
         if self.needs_copy(operand):

@@ -18,7 +18,7 @@ from ..jit.machine import Machine
 from ..measuring.instrumentation import Timers
 from ..measuring.kernel_trace import KernelTrace
 from .versions import Versions
-from .wishes import Carried, Place
+from .wishes import Carried, OneBuffer, Place
 
 __all__ = ["BufferPlan", "Region", "Step"]
 
@@ -64,6 +64,8 @@ class BufferPlan(Emitter, ABC):
         self.wanted: dict[Value, Place] = {}
         #: carries whose next version was written where it is wanted
         self.carried: dict[Value, Carried] = {}
+        #: by versions of carries, those and their next versions, which are copied once nobody needs these
+        self.unsettled: dict[Value, tuple[OneBuffer, Value]] = {}
         #: ops of the loop around that are written already
         self.written: set[Op] = set()
         #: the loops around
