@@ -22,7 +22,7 @@ from .fusion.clusters import Axes, Cluster
 from .fusion.grouping import items
 from .fusion.loop_plan import Passes
 from .jit.machine import Machine
-from .loops.fusing import memory_of, source_of, write_cluster, write_fused_loop
+from .loops.fusing import memory_of, write_cluster, write_copies, write_fused_loop
 from .loops.nontemporal import is_nontemporal
 from .loops.transposes import is_transposed, transpose
 from .memory.arena import place_buffers
@@ -241,16 +241,7 @@ class Lowering(BufferPlan):
             self.trace.copy(size_of(to.type))
             transpose(self, operand, to)
             return
-        shape = to.shape
-        cluster = Cluster(shape, Axes((), (), tuple(range(len(shape)))))
-        passes = Passes({value: 0}, [[]], [[value]])
-        write_fused_loop(
-            self,
-            cluster,
-            passes,
-            {value: source_of(self, value, cluster)},
-            {value: (to, memory_of(to, range(len(shape))))},
-        )
+        write_copies(self, {value: to})
 
     def copy_defined(self, value: Value, to: Array) -> None:
         """Copies a value, unless it is undefined at run time (a null pointer)."""
