@@ -164,7 +164,7 @@ class BufferPlan(Emitter, ABC):
         return all(root.base != operand.base for root in operand.roots)
 
     def stand_in(self, type: Type, operand: Operand, like: Value | None = None) -> Value:
-        """A new value, none of the module's, for an operand; it may be undefined if the value that it is `like` may be."""
+        """A value outside the module for an operand; it may be undefined if the value that it is `like` may be."""
         value = Value(type, Block(), 0)
         self.env[value] = operand
         if like in self.undefined:

@@ -71,7 +71,7 @@ def _repeats(op: Op, block: Block | None) -> bool:
 
 
 def dies(low: BufferPlan, x: Value, last: tuple[Op | Block, int]) -> Buffer | None:
-    """The buffer of an array that dies at a use, which is being lowered, if it is the frame's and nothing else is in it."""
+    """The frame's buffer that holds only an array, if that dies at a use, which is being lowered."""
     operand = low.env.get(x)
     if not (isinstance(operand, Array) and operand.contiguous and operand.offset == 0 and len(operand.roots) == 1):
         return None

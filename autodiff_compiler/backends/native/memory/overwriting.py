@@ -10,7 +10,7 @@ from .buffer_plan import BufferPlan
 from .last_uses import last_use
 from .wishes import Place
 
-__all__ = ["CHANGE", "copy_to_change", "only_changed", "target_to_change", "wish_changes"]
+__all__ = ["CHANGE", "copy_to_change", "note_in_place", "only_changed", "target_to_change", "wish_changes"]
 
 #: Ops that update some elements of their first operand, in place if they can.
 CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_max", "scatter_min", "scatter_mul"})
@@ -27,6 +27,12 @@ def wish_changes(low: BufferPlan, value: Value, block: Block, place: Place) -> N
         value, reads = before
         if len(low.uses[value]) != reads:
             return
+
+
+def note_in_place(low: BufferPlan, array: Array, to: Array) -> None:
+    """The current step may write `to` in place over an array, whichever of its buffers that lies in."""
+    for root in array.roots:
+        to.roots[0].over[root, low.tick] = None
 
 
 def only_changed(low: BufferPlan, arg: Value, out: Value, body: Block) -> bool:
@@ -91,8 +97,7 @@ def copy_to_change(low: BufferPlan, op: Op, to: Array) -> None:
         assert carried is not None
         carried.in_place = True
     else:
-        for root in operand.roots:  # it may be any of them
-            to.roots[0].over[root, low.tick] = None
+        note_in_place(low, operand, to)
     text = low.text
     source, place = text.at(operand.base, operand.offset), text.at(to.base, to.offset)
     elsewhere = text.make("i1", f"icmp ne {source}, {place.text}")

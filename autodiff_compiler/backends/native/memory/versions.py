@@ -77,7 +77,7 @@ class Versions:
         self._failures[self._blocks] = tick
 
     def now_of(self, new: Array, array: Array) -> Buffer | None:
-        """The argument's buffer, if `new` is a whole result and `array` may be the whole argument, this version of it."""
+        """The buffer of the argument, if `new` is a whole result and `array` may be all of this version."""
         (root, *more) = new.roots or (None,)
         if root is None or more or new.offset != 0 or new.base != root.base or root.result not in self.next_of:
             return None
