@@ -126,7 +126,7 @@ class _Liveness:
         return min(self._lying(live), self._lying(several)) if chosen else self._lying(live)
 
     def _lying(self, live: _Live) -> int:
-        """The bytes of values in the arena; memory of each result holds one that may lie there, the large ones first."""
+        """The bytes of values in the arena; memory of each result holds one that may lie there, large ones first."""
         leaving = [x for x in live if x in self._results]
         free = len(set[int | None]().union(*map(self._results.__getitem__, leaving)))
         there = sorted((self._sizes[x] for x in leaving), reverse=True)[:free]

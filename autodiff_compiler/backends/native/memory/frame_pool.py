@@ -6,8 +6,8 @@ main's, uninitialised.  Frames are aligned to 64 bytes.
 
 Small frames lie in a list of their module, linked through their headers.  Large ones are shared by all modules of the
 process: as many stay as were needed at the same time, each as large as the largest module needed, and no larger than
-any living module needs.  The largest are blocks of `large_alloc`.  Lists are only touched by threads that hold the interpreter's
-lock.
+any living module needs.  The largest are blocks of `large_alloc`.  Lists are only touched by threads that hold the
+interpreter's lock.
 """
 
 from __future__ import annotations
