@@ -57,6 +57,8 @@ class _Liveness:
         self._choices: dict[Value, _Live] = {}
         #: for values that may lie in memory of results, which results
         self._results: dict[Value, set[int | None]] = {}
+        #: next versions of carries, which may lie in memory of results or in the arena
+        self._nexts: set[Value] = set()
         #: buffers whose rows loops collect directly
         self.rows: set[Buffer] = set()
         self.work = self._work()
@@ -162,7 +164,7 @@ class _Liveness:
         return before
 
     def _written_over(self, step: Step, made: _Live, dying: set[Value]) -> set[Value]:
-        """Results that may be written in place; in memory of results only over an operand that may lie there, too."""
+        """Results that may be written in place; if surely in memory of results, over an operand that may lie there."""
         if step.fused:
             shapes = {r.shape for r in made}
             spare = {y for x in dying if x.shape in shapes and self._in_order(x) for y in self.places(x)}
@@ -171,7 +173,7 @@ class _Liveness:
             spare = set(self.places(op.operands[0])) if op.defn.name in CHANGE and op.operands[0] in dying else set()
         over = set()
         for r in sorted(made, key=self._results.__contains__, reverse=True):
-            leaves = r in self._results
+            leaves = r in self._results and r not in self._nexts
             fits = [y for y in spare if self._sizes[y] == self._sizes[r] and (self._may_leave(y) or not leaves)]
             if fits:
                 spare.discard(min(fits, key=self._may_leave))
@@ -259,6 +261,7 @@ class _Liveness:
             self._results[arg] = self._results[result] = {r.result for r in roots}
             if out.block is body and isinstance(out.owner, Op):
                 self._results[out] = self._results[arg]
+                self._nexts.add(out)
             self._turning |= self._results[arg]
 
 
