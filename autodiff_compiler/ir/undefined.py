@@ -14,7 +14,7 @@ from .core import Block, Function, Module, Op, Value
 from .loops import Loop, known_trips
 from .walk import ops_of
 
-__all__ = ["misread", "undefined_values"]
+__all__ = ["always_raises", "misread", "undefined_values"]
 
 #: A value, one that it is handed on to, and the block where that happens; None: where the condition of a `while` holds.
 _Way: TypeAlias = "tuple[Value, Value, Block | None]"
@@ -104,7 +104,7 @@ def _handed_on(op: Op, module: Module) -> Iterator[_Way]:
     name = op.defn.name
     if name == "if":
         for block in op.blocks:
-            if not _raises(block):
+            if not always_raises(block):
                 yield from ((x, r, block) for x, r in zip(block.outs, op.results, strict=True))
     elif name in ("while", "scan"):
         yield from _through_loop(op)
@@ -130,9 +130,11 @@ def _through_loop(op: Op) -> Iterator[_Way]:
             yield carry.init, carry.result, op.parent
 
 
-def _raises(block: Block) -> bool:
+def always_raises(block: Block) -> bool:
     """Whether control never reaches the end of a block."""
-    return any(op.defn.name == "raise" or (op.defn.name == "if" and all(map(_raises, op.blocks))) for op in block.ops)
+    return any(
+        op.defn.name == "raise" or (op.defn.name == "if" and all(map(always_raises, op.blocks))) for op in block.ops
+    )
 
 
 def _surely_runs(loop: Op) -> bool:

@@ -1,7 +1,7 @@
-"""Liveness: a lower bound of the memory for values that any plan of the arena needs.
+"""Liveness: a lower bound of the arena, over all plans that keep the order of ops.
 
-A backward analysis over the ops in their scheduled order.  It knows which values lie in the arena (those inside a fused
-loop do not, nor do arguments, results, constants and scalars), but neither where nor how long the plan keeps them.
+A backward data-flow analysis over the scheduled ops.  It uses which values lie in the arena (not those inside a fused
+loop, nor arguments, results, constants and scalars), but neither their offsets nor how long the plan keeps them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from ...ir.core import Block, Op, Value
+from ...ir.undefined import always_raises
 from ...ir.walk import free_values
-from .codegen.values import Array, Buffer, roots_of, size_of
+from .codegen.values import Array, Buffer, Operand, roots_of, size_of
 from .codegen.values import Sequence as Elements
 from .fusion.grouping import VIEWS
 from .lower import Lowering
@@ -31,14 +32,14 @@ _NONE: _Live = frozenset()
 
 
 def most_alive(low: Lowering) -> int:
-    """The bytes alive at the worst step of a lowered program, with the frame's header.
+    """The most bytes live at one step of a lowered program, with the frame's header.
 
-    No plan needs less with the ops in this order.  Alive at a step are its operands, its results, and what is read
-    later.  A fused loop may write a result in place over an operand of the same size that dies there; an op that
-    changes elements, over an operand that dies.  Of the arms of an `if` one runs, and a result is one array from the
-    end of the `if` on, also where an arm yields a scalar.  In a loop all that it reads from before it is alive, and of
-    a carry this version until its last use, the next one from where it is written.  Scratch memory of a kernel counts
-    at its step.
+    Live at a step are its operands, its results, and what later steps read.  A fused loop may write a result in place
+    over an operand of the same size that dies there; an op that updates elements, over an operand that dies.  Of the
+    arms of an `if` one runs, and after one that raises nothing is live; a result is one array from the end of the `if`
+    on, even if an arm yields a scalar.  What a loop reads from before it is live throughout; of a carry, this version
+    until its last use and the next one from its definition, one of them in memory of the result that the carry becomes.
+    A `commit` reads where it runs.  Scratch memory of a kernel counts at its step.
     """
     if low.alive is None:
         low.alive = low.frame_start + _Liveness(low).entry()
@@ -50,13 +51,15 @@ class _Liveness:
         self.low = low
         self._places: dict[Value, _Live] = {}
         self._sizes: dict[Value, int] = {}
-        #: the results in whose memory versions of carries lie
+        #: results whose memory holds versions of carries
         self._turning: set[int | None] = set()
-        #: of results of `if`s what they may be
+        #: for results of `if`s, the values that they may be
         self._choices: dict[Value, _Live] = {}
-        #: the results in whose memory values may lie
+        #: for values that may lie in memory of results, which results
         self._results: dict[Value, set[int | None]] = {}
-        #: buffers that loops collect rows into directly
+        #: next versions of carries, which may lie in memory of results or in the arena
+        self._nexts: set[Value] = set()
+        #: buffers whose rows loops collect directly
         self.rows: set[Buffer] = set()
         self.work = self._work()
         self.peak = 0
@@ -70,7 +73,7 @@ class _Liveness:
         return self.peak
 
     def _work(self) -> Counter[int]:
-        """By tick the bytes of scratch memory: buffers of one step that belong to no value."""
+        """Scratch memory by tick: buffers of one step that belong to no value."""
         owned = {root for operand in self.low.env.values() for root in getattr(operand, "roots", ())}
         found: Counter[int] = Counter()
         for b in self.low.buffers:
@@ -78,7 +81,7 @@ class _Liveness:
                 found[b.first] += aligned(b.nbytes)
         return found
 
-    # ------------------------------------------------------------------------------------------- where values lie
+    # ------------------------------------------------------------------------------------------- aliases
     def places(self, x: Value) -> _Live:
         """The representatives of the memory that a value aliases."""
         if x not in self._places:
@@ -119,13 +122,13 @@ class _Liveness:
         return root.result is not None and root.result not in self.low.shadows
 
     def _bytes(self, live: _Live) -> int:
-        """What is one of several values lies where they do, if they are alive."""
+        """The bytes of live values; a result of an `if` takes none beside live values that it may be."""
         chosen = live & self._choices.keys()
         several = live.difference(chosen).union(*map(self._choices.__getitem__, chosen))
         return min(self._lying(live), self._lying(several)) if chosen else self._lying(live)
 
     def _lying(self, live: _Live) -> int:
-        """Of what may lie in memory of results, as much does as there are."""
+        """The bytes of values in the arena; memory of each result holds one that may lie there, large ones first."""
         leaving = [x for x in live if x in self._results]
         free = len(set[int | None]().union(*map(self._results.__getitem__, leaving)))
         there = sorted((self._sizes[x] for x in leaving), reverse=True)[:free]
@@ -133,16 +136,21 @@ class _Liveness:
 
     # ------------------------------------------------------------------------------------------- steps
     def _block(self, block: Block, live: _Live) -> _Live:
-        """What is alive before a block; `live`: after it."""
+        """The values live before a block; `live`: after it."""
+        live |= self._pending(block)
         for step in reversed(self.low.steps.get(block, ())):
             op = step.ops[0]
             if op.defn.name in ("scan", "while"):
-                live = self._loop(op, live)
+                live = self._loop(op, live) | self._pending(op)
             elif op.defn.name == "if":
-                live = self._if(op, live)
+                live = self._if(op, live) | self._pending(op)
             else:
-                live = self._step(step, live)
+                live = self._step(step, live | self._pending(op))
         return live
+
+    def _pending(self, place: Op | Block) -> _Live:
+        """The operands of pending `commit`s, which run at an op or at the end of a block."""
+        return self._union(x for commit in self.low.pending.get(place, ()) for x in commit.operands)
 
     def _step(self, step: Step, after: _Live) -> _Live:
         ops = step.ops
@@ -156,7 +164,7 @@ class _Liveness:
         return before
 
     def _written_over(self, step: Step, made: _Live, dying: set[Value]) -> set[Value]:
-        """What is made where an operand was; what lies in memory of results anyway, where such an operand was."""
+        """Results that may be written in place; if surely in memory of results, over an operand that may lie there."""
         if step.fused:
             shapes = {r.shape for r in made}
             spare = {y for x in dying if x.shape in shapes and self._in_order(x) for y in self.places(x)}
@@ -165,7 +173,7 @@ class _Liveness:
             spare = set(self.places(op.operands[0])) if op.defn.name in CHANGE and op.operands[0] in dying else set()
         over = set()
         for r in sorted(made, key=self._results.__contains__, reverse=True):
-            leaves = r in self._results
+            leaves = r in self._results and r not in self._nexts
             fits = [y for y in spare if self._sizes[y] == self._sizes[r] and (self._may_leave(y) or not leaves)]
             if fits:
                 spare.discard(min(fits, key=self._may_leave))
@@ -173,7 +181,7 @@ class _Liveness:
         return over
 
     def _may_leave(self, x: Value) -> bool:
-        """Whether a value may lie in memory of a result."""
+        """Whether a value, or one that it may be, may lie in memory of a result."""
         return any(y in self._results for y in self._choices.get(x, (x,)))
 
     def _in_order(self, x: Value) -> bool:
@@ -185,7 +193,8 @@ class _Liveness:
         through, before = after - frozenset(op.results), self.places(op.operands[0])
         for block in op.blocks:
             outs = [out for out, r in zip(block.outs, op.results, strict=True) if self.low.uses.get(r)]
-            before |= self._block(block, through | self._union(outs))
+            left = _NONE if always_raises(block) else through | self._union(outs)
+            before |= self._block(block, left)
         return before
 
     def _loop(self, op: Op, after: _Live) -> _Live:
@@ -193,7 +202,7 @@ class _Liveness:
         free = self._union(x for block in op.blocks for x in free_values(block))
         collected = self._union(x for x in op.results if x not in results)
         through = (after - self._union(results)) | free | collected | self._union(op.operands[len(inits) + 1 :])
-        # What is collected is copied when it is made.
+        # Collected elements are copied where they are computed.
         self._block(body, through | self._union(body.outs[: len(results)]))
         if op.defn.name == "while":
             self._block(op.blocks[0], through | self._union(args))
@@ -201,7 +210,7 @@ class _Liveness:
 
     # ------------------------------------------------------------------------------------------- loops
     def _enter(self, block: Block) -> None:
-        """Finds the memory of the carries of a block's loops, before anybody asks for their places."""
+        """Finds the memory of carries and results of `if`s of a block, before `places` is called for others."""
         for op in (op for step in self.low.steps.get(block, ()) for op in step.ops if op.blocks):
             if op.defn.name in ("scan", "while"):
                 self._bind(op)
@@ -215,7 +224,7 @@ class _Liveness:
                         self._choices[result] = _NONE.union(*found)
 
     def _writes(self, out: Value, arm: Block) -> bool:
-        """Whether an arm of an `if` writes what it yields: neither a view nor what is one of several values."""
+        """Whether an arm of an `if` computes what it yields: no view, and no value that may be one of several."""
         made = out.owner
         if not isinstance(made, Op) or made.defn.name in ("const", "undef"):
             return isinstance(made, Op) and made.defn.name == "const"
@@ -234,16 +243,15 @@ class _Liveness:
             if body.outs[i] is arg:
                 self._places[arg] = self._places[result] = self.places(init)
             else:
-                self._versions(arg, body.outs[i], result)
+                self._versions(arg, body.outs[i], result, body)
             if op.defn.name == "while":
                 self._places[op.blocks[0].args[i]] = self._places[arg]
 
-    def _versions(self, arg: Value, out: Value, result: Value) -> None:
-        """Where versions of a carry lie: each in a place of its own."""
+    def _versions(self, arg: Value, out: Value, result: Value, body: Block) -> None:
+        """Gives each version of a carry its own place, unless all lie in memory of arguments or records."""
         operand, last = self.low.env.get(arg), self.low.env.get(result)
-        made = roots_of(self.low.env.get(out))
         self._places[arg] = self._places[result] = _NONE
-        if not isinstance(operand, Array) or (made and all(r.virtual for r in made)):
+        if not isinstance(operand, Array) or _lies_elsewhere(self.low.env.get(out)):
             return
         size = aligned(size_of(operand.type))
         self._places[arg], self._places[result] = frozenset([arg]), frozenset([result])
@@ -251,7 +259,17 @@ class _Liveness:
         roots = roots_of(last)
         if roots and all(map(self._leaves, roots)):
             self._results[arg] = self._results[result] = {r.result for r in roots}
+            if out.block is body and isinstance(out.owner, Op):
+                self._results[out] = self._results[arg]
+                self._nexts.add(out)
             self._turning |= self._results[arg]
+
+
+def _lies_elsewhere(operand: Operand | None) -> bool:
+    """Whether an operand is an array in memory of arguments or records of loops."""
+    if not isinstance(operand, Array) or operand.is_iota:
+        return False
+    return all(root.virtual or root.argument is not None for root in operand.roots)
 
 
 def _carries(op: Op) -> tuple[Sequence[Value], Sequence[Value], Sequence[Value]]:

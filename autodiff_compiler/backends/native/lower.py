@@ -1,7 +1,7 @@
 """Lowers a module to one LLVM function: the driver, which calls fused loops and other kernels.
 
-Scalars are registers.  Other values lie in buffers, which get their offsets in the frame at the end; views
-(`transpose`, slices, `broadcast_to`) make no code.
+Scalars are registers.  Other values lie in buffers, which are assigned offsets in the frame at the end; views
+(`transpose`, slices, `broadcast_to`) emit no code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .fusion.clusters import Axes, Cluster
 from .fusion.grouping import items
 from .fusion.loop_plan import Passes
 from .jit.machine import Machine
-from .loops.fusing import memory_of, source_of, write_cluster, write_fused_loop
+from .loops.fusing import memory_of, write_cluster, write_copies, write_fused_loop
 from .loops.nontemporal import is_nontemporal
 from .loops.transposes import is_transposed, transpose
 from .memory.arena import place_buffers
@@ -43,7 +43,7 @@ OPS: dict[str, Callable[[Lowering, Op], None]] = {}
 
 
 def _is_empty(op: Op) -> bool:
-    """Whether an op is pure and all its results have 0 elements."""
+    """Whether an op is pure and none of its results has an element."""
     if op.defn.effect is not Effect.PURE or op.blocks or not op.results:
         return False
     return all(isinstance(x.type, TensorType) and 0 in x.type.shape for x in op.results)
@@ -63,11 +63,11 @@ class Lowering(BufferPlan):
         self.arguments: list[Buffer] = []
         #: by result: the frame's buffer of a next version that may not overwrite its argument before the end
         self.shadows: dict[int, Buffer] = {}
-        #: callbacks for when values are written
+        #: callbacks that run once a value is written
         self.pushes: dict[Value, list[Callable[[], None]]] = {}
         self.arms, self.keeping = Arms(), Keeping()
-        #: pending `commit`s: run only if the next op that may raise does so
-        self.commits: list[Op] = []
+        #: the commits that were pending at an op that may raise, or at the end of a block: they run there
+        self.pending: dict[Op | Block, list[Op]] = {}
         #: how many uses the call's room has (see `memory/sequences.py`)
         self.room_uses = 0
         #: where buffers begin in the frame, where it ends, and where without guards
@@ -95,9 +95,9 @@ class Lowering(BufferPlan):
         return Array(type, buffer.base, row_major(type.shape, type.dtype.itemsize), 0, (buffer,))  # type: ignore[arg-type]
 
     def target(self, value: Value, *, over: bool = False) -> Array:
-        """Where a value is to be written: the result that it becomes, if it only becomes that.
+        """The array that a value is to be written to, now its operand: a wanted place, or a new buffer.
 
-        `over`: it may be written over the version now of the carry whose next version it is.
+        `over`: it is the next version of a carry and may be written in place over this version.
         """
         assert isinstance(value.type, TensorType)
         place = self.wanted.pop(value, None)
@@ -119,7 +119,7 @@ class Lowering(BufferPlan):
         return made
 
     def _new(self, value: Value) -> Array:
-        """An array in a new buffer, which is a result's if the value becomes that."""
+        """An array in a new buffer: that of a result if the value becomes one."""
         assert isinstance(value.type, TensorType)
         self.env[value] = made = self.array(value.type)
         if self.depth == 0 and value in self.results:
@@ -127,7 +127,7 @@ class Lowering(BufferPlan):
         return made
 
     def wish(self, value: Value) -> Place | None:
-        """The place that control flow should write an array to; None: wherever it likes."""
+        """Where control flow is to write an array; None: anywhere."""
         place = self.wanted.pop(value, None)
         if place is not None:
             kept = place.carried is not None and (place.carried.changed or place.carried.one is not None)
@@ -138,7 +138,7 @@ class Lowering(BufferPlan):
 
     @contextmanager
     def inside(self, op: Op | None = None, arm: int | None = None) -> Iterator[None]:
-        """Ops are written in a nested block: of `op` (None: of code that is no op), of arm `arm` if that is an `if`."""
+        """The ops within lie in a nested block of `op` (None: of code that is no op); `arm`: the number of the arm."""
         self.depth += 1
         if op is not None:
             self.versions.enter(op, arm)
@@ -150,7 +150,7 @@ class Lowering(BufferPlan):
                 self.versions.leave()
 
     def open_region(self, records: tuple[Buffer, ...]) -> Region:
-        """A loop begins; `records`: the buffers of the sequences that it collects."""
+        """Starts a loop; `records`: the buffers of the sequences that it collects."""
         region = Region(self.tick, records)
         self.regions.append(region)
         self.versions.enter(region, None)
@@ -160,10 +160,13 @@ class Lowering(BufferPlan):
         assert self.regions.pop() is region
         self.versions.leave()
         for root in region.touched:
-            self._touch(root)
+            if root.idle is None:
+                self._touch(root)
+            else:  # a virtual buffer is live for it
+                self._note_outer(root)
 
     def room(self) -> Room:
-        """The call's room, which sequences lie in."""
+        """The memory that sequences of a call are allocated in."""
         self.room_uses += 1
         return Room(self.text, Reg("%room", "ptr"))
 
@@ -171,11 +174,15 @@ class Lowering(BufferPlan):
         root.fill(self.tick)
         root.last = self.tick
         root.touches.append(self.tick)
+        self._note_outer(root)
+
+    def _note_outer(self, root: Buffer) -> None:
+        """Notes a use in the loop around, if the buffer is older than that."""
         if self.regions and root.first < self.regions[-1].start:
             self.regions[-1].touched.add(root)
 
     def touch(self, operand: Operand) -> None:
-        """The step that is being written reads or writes the operand."""
+        """The current step reads or writes the operand: its buffers are live."""
         if isinstance(operand, Pack):
             for elem in operand.elems:
                 self.touch(elem)
@@ -234,16 +241,7 @@ class Lowering(BufferPlan):
             self.trace.copy(size_of(to.type))
             transpose(self, operand, to)
             return
-        shape = to.shape
-        cluster = Cluster(shape, Axes((), (), tuple(range(len(shape)))))
-        passes = Passes({value: 0}, [[]], [[value]])
-        write_fused_loop(
-            self,
-            cluster,
-            passes,
-            {value: source_of(self, value, cluster)},
-            {value: (to, memory_of(to, range(len(shape))))},
-        )
+        write_copies(self, {value: to})
 
     def copy_defined(self, value: Value, to: Array) -> None:
         """Copies a value, unless it is undefined at run time (a null pointer)."""
@@ -257,6 +255,18 @@ class Lowering(BufferPlan):
             text.branch(text.let("i1", f"icmp ne {operand.base}, null"), copy)
         else:
             self.copy(value, to)
+
+    def copy_unless_there(self, value: Value, operand: Array, to: Array) -> None:
+        """Copies a value, an array in C order that may be undefined, unless it lies there already."""
+        text = self.text
+        here = text.at(to.base, to.offset)
+        there = text.let("i1", f"icmp eq {text.at(operand.base, operand.offset)}, {here.text}")
+
+        def copy() -> tuple[()]:
+            self.copy_defined(value, to)
+            return ()
+
+        text.branch(there, lambda: (), copy)
 
     def copy_operand(self, operand: Operand, to: Array) -> None:
         """Writes the elements of a tensor into an array."""
@@ -306,14 +316,27 @@ class Lowering(BufferPlan):
                     for x in made:
                         for push in self.pushes.pop(x, ()):
                             push()
+                    self._settle(block, ops)
+            if self.commits:
+                self.pending[block] = list(self.commits)
             self.flush_commits()
 
+    def _settle(self, block: Block, ops: Sequence[Op]) -> None:
+        """Copies next versions of carries home if these ops were the last to read this version."""
+        if self.unsettled:
+            readers = [*ops, *[commit for op in ops for commit in self.pending.get(op, ())]]
+            for x in dict.fromkeys(x for op in readers for x in op.operands):
+                carry, value = self.unsettled.get(x, (None, None))
+                if carry is not None and value is not None and value.block is block:
+                    carry.settle(value)
+
     def _in_order(self, op: Op) -> None:
-        """An op, and around it the pending `commit`s that must have run if it raises."""
+        """Lowers an op that is not fused, with the pending `commit`s that must run if it raises."""
         self.loc = op.loc or self.loc
         if not self.commits or not (op.defn.effect is Effect.IO or op.blocks or op.defn.name == "call"):
             self.op(op)
             return
+        self.pending[op] = list(self.commits)
         name = op.defn.name
         sees = name == "host_call" and sees_state(self.module.callables.get(op.attr("fn").removeprefix("@")))
         if sees or op.blocks or name in ("call", "raise", "assert"):
@@ -407,7 +430,7 @@ class Lowering(BufferPlan):
         self._finish()
 
     def _commit(self) -> None:
-        """Copies the shadows over their arguments: nothing can fail any more, and Python has not run yet."""
+        """Copies next versions of states over their arguments: nothing raises any more, and Python has not run yet."""
         for result, argument in self.versions.next_of.items():
             made = [b for b in self.buffers if b.result == result]
             given = self.arguments[argument]
@@ -419,7 +442,7 @@ class Lowering(BufferPlan):
             self.trace.copy(given.nbytes)
 
     def _finish(self) -> None:
-        """Writes the head of the driver: its parameters, and the pointer of every buffer."""
+        """Plans the arena, and emits the head of the driver: its parameters and the pointer of every buffer."""
         self.stacks = 1 if self.room_uses else 0
         start = FRAME_START + -(-Room.ENTRY * self.stacks // FRAME_START) * FRAME_START  # aligned as the frame
         params = [("ptr", "frame")] + [("ptr", f"a{i}") for i in range(len(self.module.entry.args))]

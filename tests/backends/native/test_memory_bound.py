@@ -6,6 +6,7 @@ class, as it was found.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,7 +20,9 @@ from autodiff_compiler.backends.native.jit import engine
 from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.inspection.memory_use import MemoryUse
 from tests.programs.compare import define
-from tests.programs.test_control_matrix import BODIES, FRAME, HEADS
+from tests.programs.test_control_matrix import BODIES, FRAME, HEADS, INNER, JUMPS, NESTED, OUTER
+from tests.programs.test_effects import ORDERS, SHAPES, Net, X, body, host
+from tests.programs.test_effects import program as effects
 from tests.property.grammar import program
 from tests.property.modes import Judge, arguments
 
@@ -184,6 +187,35 @@ def test_control_flow_takes_what_is_alive(head: str, body: str) -> None:
     assert max(both_ways(head, body)) <= 1.05
 
 
+#: Loops in loops left by jumps, as many that each loop and each jump is among them several times.
+LOOPS = [
+    (outer, inner, jump)
+    for (i, outer), (j, inner), (k, jump) in itertools.product(*map(enumerate, (OUTER, INNER, JUMPS)))
+    if (i + j + k) % 4 == 0 and outer != "while_data"
+]
+
+
+@pytest.mark.parametrize(("outer", "inner", "jump"), LOOPS)
+def test_loops_in_loops_take_what_is_alive(outer: str, inner: str, jump: str) -> None:
+    """With gradients.  What a return hands on may lie in one array more."""
+    first, second = JUMPS[jump]
+    loops = NESTED.format(outer=OUTER[outer], inner=INNER[inner], jump=first, outer_jump=second, bound=4.4)
+    function = define(loops)
+    args = Tensor(0.48 * np.array([1.0, 0.8, 1.1])), Tensor(np.array(3))
+    most = 1.2 if jump == "return" else 1.05
+    assert ratio(function, *args) <= most
+    assert ratio(ms.grad(total(function)), *args) <= most
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("order", range(len(ORDERS)))
+def test_states_and_effects_take_what_is_alive(order: int, shape: str) -> None:
+    """States are written, and what was written is kept for exceptions; arms that raise hand on nothing."""
+    lines = effects(ORDERS[order], 3)
+    function = define(SHAPES[shape].format(body(lines, 1), body(lines, 2)), ops=ops, note=host)
+    assert ratio(function, Net(), X) <= 1.05
+
+
 @pytest.mark.parametrize("returns", [3, 30, 60])
 def test_early_returns_keep_no_array_each(returns: int) -> None:
     lines = ["y = ops.matmul(x, w)"]
@@ -283,6 +315,19 @@ def test_numbers_that_arms_bring_lie_where_nobody_reads(name: str, length: int) 
         found = compiled(Tensor(x), Tensor(np.array(trips)))
         for a, b in zip(found, wanted, strict=True):
             np.testing.assert_allclose(a.asnumpy(), b, rtol=1e-13)
+
+
+def test_a_next_version_may_be_written_over_what_is_no_result() -> None:
+    """The bound is a lower one where a carry becomes a result, and its next version is written over another carry."""
+
+    def total(x: Any, y: Any) -> Any:
+        x = x * 0.5
+        for _ in range(19):
+            x, y = y * 0.5, x
+        return (x + y).sum()
+
+    x = Tensor(np.ones(8))
+    assert ratio(ms.grad(total, (0, 1)), x, x) <= 1.05
 
 
 #: Two arrays that leave, and one of which some elements are read and others written.

@@ -22,7 +22,7 @@ from autodiff_compiler.backends.native.lower import Lowering
 from autodiff_compiler.backends.native.memory.arena import place_buffers
 from autodiff_compiler.ir.core import Value
 from tests.programs.compare import define
-from tests.programs.test_control_matrix import BODIES, FRAME, HEADS
+from tests.programs.test_control_matrix import ALIASES, BODIES, FRAME, HEADS
 from tests.property.grammar import program
 from tests.property.modes import Judge, arguments
 
@@ -85,6 +85,7 @@ def plans_checked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Lowering]]:
         clashes = Clashes(low)
         clashes.entry()
         assert not clashes.found
+        assert low.planned >= liveness.most_alive(low), "the bound is not a lower one"
         seen.append(low)
         return low
 
@@ -107,6 +108,20 @@ def test_control_flow(head: str, body: str, monkeypatch: pytest.MonkeyPatch) -> 
         ms.jit(function).lower(*args).memory()
         ms.jit(ms.grad(total(function))).lower(*args).memory()
     assert seen
+
+
+def first(found: Any) -> Any:
+    return found[0] if isinstance(found, tuple) else found
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_backward_passes_of_recorded_calls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs of their own, which are given what the forward passes kept: versions of carries may be arguments."""
+    function = ms.jit(define(ALIASES[name]))
+    x, n = Tensor(np.array([0.7, 0.5, 0.8])), Tensor(np.array(4))
+    with plans_checked(monkeypatch) as seen:
+        ms.grad(lambda x, n: first(function(x, n)).sum())(x, n)
+    assert len(seen) > 1
 
 
 def test_random_programs(monkeypatch: pytest.MonkeyPatch) -> None:

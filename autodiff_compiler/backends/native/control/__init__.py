@@ -1,1 +1,1 @@
-"""Control flow: arms, loops, what they carry and collect, sequences, effects."""
+"""Control flow: branches, loops with their carries and collected sequences, effects."""

@@ -1,8 +1,8 @@
 """`if` as a branch of the driver.
 
-Results that are numbers or constants are registers; an array that is wanted in a place of its own is written there by
-both arms.  Any other is a pointer: to the one place where arms write what they make, or to what an arm hands on; if
-that takes too much, what arms hand on is copied to one place (`moves`).
+Results that are scalars or constants are registers (phis).  An array that is wanted somewhere is written there by both
+arms.  Any other is a pointer: to the buffer that arms write what they compute to, or to what an arm yields from before;
+if that takes too much memory, arms copy what they yield to one buffer (`moves`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ....ir.core import Block, Op, Value
 from ....ir.types import TensorType
 from ..codegen.emit import Reg
+from ..codegen.lanes import Lane
 from ..codegen.values import Array, Buffer, Operand, Spread, Undefined, joined, roots_of
 from ..kernels.interrupts import has_loops
 from ..lower import OPS, Lowering
@@ -29,7 +30,7 @@ def _if(low: Lowering, op: Op) -> None:
     test = low.scalar(op.operands[0]).reg
     places = {i: place for i, r in enumerate(op.results) if (place := low.wish(r)) is not None}
     merged = [i for i, r in enumerate(op.results) if low.uses.get(r) and not (i in places and places[i].fixed)]
-    same = {i: constant for i in merged if (constant := _same_constant(op, i)) is not None}
+    same = {i: constant for i in merged if (constant := _same_constant(low, op, i)) is not None}
     merged = [i for i in merged if i not in same]
     for i in merged:
         if i not in places and (made := _made(op, i)) is not None:
@@ -49,7 +50,7 @@ def _if(low: Lowering, op: Op) -> None:
             low.fuel, low.written = before, set(written)
             for one in shared:
                 one.begin(low.tick + 1)
-            with low.inside(op, number), low.arms.arm(number, low):
+            with low.inside(op, number), low.arms.arm(number, low, block):
                 _wish(low, block, places)
                 low.block(block)
                 low.tick += 1  # what is copied now is no part of the last op
@@ -84,7 +85,7 @@ def _if(low: Lowering, op: Op) -> None:
 
 
 def _wish(low: Lowering, block: Block, places: dict[int, Place]) -> None:
-    """Lets an arm write what it yields to its places."""
+    """Asks for what an arm yields to be written to its places."""
     for i, place in places.items():
         out = block.outs[i]
         if place.carried is not None:
@@ -94,7 +95,7 @@ def _wish(low: Lowering, block: Block, places: dict[int, Place]) -> None:
 
 
 def _settle(low: Lowering, block: Block, places: dict[int, Place]) -> dict[int, Operand]:
-    """Takes what an arm yields to its place, where it has to lie there; what it yields more than once, by results."""
+    """Copies what an arm yields to fixed places; the operands, by result, of what it yields more than once."""
     found: dict[int, Operand] = {}
     for i, place in places.items():
         out = block.outs[i]
@@ -112,7 +113,7 @@ def _settle(low: Lowering, block: Block, places: dict[int, Place]) -> dict[int, 
 
 
 class _Shared:
-    """A buffer that each arm may write a result to: in an arm it holds nothing before."""
+    """A buffer that each arm may write a result to: dead in an arm until it is written there."""
 
     def __init__(self, buffer: Buffer) -> None:
         self.buffer, self.since, self.before, self.filled = buffer, buffer.idle, len(buffer.gaps), False
@@ -129,7 +130,7 @@ class _Shared:
             self.buffer.fill(tick + 1)
 
     def close(self, tick: int, *, alone: bool) -> None:
-        """After both arms: if none wrote it, it still holds nothing; what lies there or elsewhere has a stand-in."""
+        """After both arms: dead if neither wrote it, or if a virtual buffer stands for the result (not `alone`)."""
         if not self.filled:
             del self.buffer.gaps[self.before :]
             self.buffer.idle = self.since
@@ -138,7 +139,7 @@ class _Shared:
 
 
 def _made(op: Op, i: int) -> TensorType | None:
-    """The type of a result that is an array which an arm makes."""
+    """The type of a result, if it is an array that an arm computes."""
     type = op.results[i].type
     if not isinstance(type, TensorType) or type.shape == ():
         return None
@@ -148,7 +149,7 @@ def _made(op: Op, i: int) -> TensorType | None:
 
 
 def _brought(low: Lowering, out: Value, place: Place | None) -> Operand:
-    """What an arm yields: in the place for it, if it must be written anyway as it lies nowhere in order."""
+    """The operand that an arm yields: copied to its place if it must be copied anyway, being no array in C order."""
     operand = low.env[out]
     scattered = isinstance(operand, Spread) or (isinstance(operand, Array) and not operand.contiguous)
     if place is None or not scattered:
@@ -165,7 +166,7 @@ def _brought(low: Lowering, out: Value, place: Place | None) -> Operand:
 
 
 def _place(low: Lowering, op: Op, i: int, type: TensorType) -> Array:
-    """Where arms may write a result: over what another arm hands on, if nobody else needs that, or nothing."""
+    """The array that arms write a result to: over what an arm yields from before, if that dies there, or a new one."""
     for block in op.blocks:
         handed = dies(low, block.outs[i], (block, i))
         if handed is not None and block.outs[i].block is not block:
@@ -173,15 +174,18 @@ def _place(low: Lowering, op: Op, i: int, type: TensorType) -> Array:
     return low.empty_array(type)
 
 
-def _same_constant(op: Op, i: int) -> Spread | None:
+def _same_constant(low: Lowering, op: Op, i: int) -> Spread | None:
     """The constant that both arms yield, if they do."""
-    found = []
+    found: list[bool | int | float] = []
     for block in op.blocks:
         out = block.outs[i]
-        made = out.owner
-        if not isinstance(made, Op) or made.defn.name != "const" or isinstance(made.attr("value"), str):
+        made, before = out.owner, low.env.get(out)
+        if isinstance(made, Op) and made.defn.name == "const" and not isinstance(made.attr("value"), str):
+            found.append(made.attr("value"))
+        elif isinstance(before, Spread) and not isinstance(before.number, Lane):
+            found.append(before.number)
+        else:
             return None
-        found.append(made.attr("value"))
     a, b = found
     type = op.results[i].type
     assert isinstance(type, TensorType)

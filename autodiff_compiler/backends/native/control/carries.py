@@ -1,8 +1,7 @@
-"""What goes from one trip of a loop to the next.
+"""Loop-carried values (carries): scalars in registers, arrays by pointer.
 
-A number goes in a register, an array by pointer: a trip writes the next version into the spare one of two buffers,
-which change places; where the op that writes it reads the old version element by element, and nobody reads that later,
-one buffer is enough.
+A trip writes the next version of an array into the spare one of two buffers, which are then swapped.  One buffer is
+enough where the next version is written in place: by a fused loop that reads this version for the last time.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ __all__ = ["ArrayCarry", "Carry", "carry_of"]
 
 
 class Carry:
-    """One tensor or sequence that goes from trip to trip; the `registers` stand for it at the start of a trip."""
+    """A carry: one tensor or sequence, which `registers` hold at the start of a trip."""
 
     def __init__(self, low: Lowering, type: Type, init: Operand) -> None:
         self.low, self.type = low, type
@@ -35,14 +34,14 @@ class Carry:
         return operand_of(self.low, self.type, iter(registers), tuple(self.roots))
 
     def wish(self, value: Value, body: Block) -> None:
-        """Lets the next version be written where it is to be, if it can."""
+        """Asks for the next version to be written to its place."""
 
     def pointers(self) -> list[Reg]:
-        """What may point to records of the loop."""
+        """The registers that may point to records of the loop."""
         return []
 
     def moved(self, pointers: Iterator[Reg], now: Operand) -> Operand:
-        """The carry, which was `now`, after records have moved."""
+        """The operand of the carry, which was `now`, after the records were moved."""
         return now
 
     def next(self, operand: Operand, value: Value) -> list[Reg]:
@@ -55,9 +54,9 @@ class Carry:
 
 
 class ArrayCarry(Carry):
-    """An array: its registers point to the version of this trip and to the buffer of the next one.
+    """An array with two buffers: the registers point to this version and to the buffer of the next one.
 
-    `place` is where the last version is wanted after the loop.
+    `place`: where the last version is wanted after the loop.
     """
 
     type: TensorType
@@ -79,7 +78,7 @@ class ArrayCarry(Carry):
         self.here = low.text.at(self.one.base, self.one.offset)
         self.carried = Carried(arg, self.one)
         self.first_spare = ""
-        #: whether `one` is a buffer of the loop's own that holds nothing at first, and whether nothing comes there
+        #: whether `one` is a new buffer that is dead when the loop begins, and whether it is never written
         self.fresh, self.unused = place is None and free is None and not self._begins_here(init), False
         if isinstance(init, Undefined):
             first = NULL
@@ -103,7 +102,7 @@ class ArrayCarry(Carry):
         self.first = [first, self.here]
 
     def _begins_here(self, init: Operand) -> bool:
-        """Whether the first version is a copy that can be made where the last one will be."""
+        """Whether the first version must be copied, and may be copied to where the last one will lie."""
         if isinstance(init, Undefined) or (isinstance(init, Array) and init.contiguous):
             return False
         if self.place is None:
@@ -111,13 +110,14 @@ class ArrayCarry(Carry):
         return self.place.carried is None and self.one.roots[0].result not in self.low.versions.next_of
 
     def _spare_of(self, first: Reg) -> Reg:
-        """The spare buffer of the first trip, which reads where the last version may go: written when that is known."""
+        """The register of the spare buffer of the first trip: a line that `_write_first_spare` replaces."""
         found = Reg(self.low.text.fresh("spare"), "ptr")
         self.first_spare = f"{found.text} ="
         self.low.text.do(self.first_spare)
         return found
 
     def _write_first_spare(self) -> None:
+        """Emits the spare buffer of the first trip, now that it is known whether the next version is in place."""
         lines = self.low.text.lines
         number = next(i for i, line in enumerate(lines) if line.strip() == self.first_spare)
         if self.carried.in_place:
@@ -130,6 +130,7 @@ class ArrayCarry(Carry):
         ]
 
     def _other(self) -> Buffer:
+        """The second buffer, allocated when it turns out to be needed."""
         if self.second is None:
             self.second = self.low.buffer(self.nbytes)
             self.second.first = self.start
@@ -181,7 +182,7 @@ class ArrayCarry(Carry):
         return [found, text.let("ptr", f"select {taken}, {self._other().base}, {self.here}")]
 
     def _stays(self, root: Buffer) -> bool:
-        """Whether bytes are still there, unchanged, in the next trip."""
+        """Whether the next trip finds a buffer unchanged."""
         region = self.low.regions[-1]
         if root in self.roots.found or root in region.records:
             return True
@@ -202,19 +203,12 @@ class ArrayCarry(Carry):
             return found
         if self.place.carried is not None and self.carried.in_place:  # that of the loop around this one
             self.place.carried.in_place = True
-        text = low.text
-        there = text.let("i1", f"icmp eq {registers[0]}, {self.here.text}")
-
-        def copy() -> tuple[()]:
-            low.copy_defined(low.stand_in(self.type, found, self.arg), self.one)
-            return ()
-
-        text.branch(there, lambda: (), copy)
+        low.copy_unless_there(low.stand_in(self.type, found, self.arg), found, self.one)
         return self.one
 
 
 class _TupleCarry(Carry):
-    """A tuple: its elements one by one."""
+    """A tuple: a carry for each element."""
 
     def __init__(self, low: Lowering, type: TupleType, init: Operand, arg: Value) -> None:
         self.low, self.type = low, type
@@ -250,7 +244,7 @@ class _TupleCarry(Carry):
 
 
 def carry_of(low: Lowering, type: Type, init: Operand, arg: Value) -> Carry:
-    """How a value of this type is carried, from `init` on, in the body as `arg`."""
+    """The carry for a value of this type, with the first version `init`, which is `arg` in the body."""
     if isinstance(type, TupleType):
         return _TupleCarry(low, type, init, arg)
     if isinstance(type, TensorType) and type.shape != ():

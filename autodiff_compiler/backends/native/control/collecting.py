@@ -1,4 +1,4 @@
-"""What a loop collects: an element per trip, written into the record of the trip where it is computed."""
+"""Sequences that a loop collects: each trip writes its elements into a record, where they are computed if possible."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ __all__ = ["Collected"]
 
 
 class _Group:
-    """Sequences whose elements lie in the same records."""
+    """Sequences that share records; `direct`: the array whose rows the elements are, if there is one."""
 
     def __init__(self, direct: Array | None = None) -> None:
         self.record = Record()
-        #: of whose rows the elements become, where nobody else sees the sequence
         self.direct = direct
         self.members: list[tuple[Value, Value, list[tuple[Type, int]]]] = []
         self.base = NULL
@@ -39,7 +38,7 @@ class _Group:
 
 
 class Collected:
-    """All that a loop collects."""
+    """The sequences that a loop collects."""
 
     def __init__(self, low: Lowering, outs: list[Value], results: list[Value], trips: int | None) -> None:
         self.low = low
@@ -68,7 +67,7 @@ class Collected:
         self.records = (*direct, self.root) if self.root is not None else ()
 
     def _direct(self, op: Op, result: Value, trips: int | None) -> Array | None:
-        """The array that the sequence is made into, right where it is collected."""
+        """The array that `from_seq` makes of the sequence, if the loop can write its rows directly."""
         made = op.results[0]
         assert isinstance(made.type, TensorType)
         if trips is None or trips != made.type.shape[0] or op.parent is not _parent(result) or size_of(made.type) == 0:
@@ -76,7 +75,7 @@ class Collected:
         return self.low.target(made)
 
     def take(self, count: Int) -> list[Reg]:
-        """Room for so many records in every group; where they begin."""
+        """Allocates so many records for every group; their base pointers."""
         for group in self.growing:
             assert self.room is not None
             group.base = self.room.take(count, group.step)
@@ -95,7 +94,7 @@ class Collected:
         return group.direct.roots if group.direct is not None else (self.root,)
 
     def plan(self, body: Block, index: Int) -> None:
-        """At the start of a trip: notes what is there, and where the rest is to be written."""
+        """Starts a trip: writes the elements that exist, and asks for the others to be written to their records."""
         low = self.low
         for group in self.groups:
             if group.direct is not None:

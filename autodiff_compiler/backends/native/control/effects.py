@@ -1,4 +1,4 @@
-"""Ops that do something besides computing: Python does it, in the order of the program."""
+"""Ops with side effects: calls of Python, in program order."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _host_call(low: Lowering, op: Op) -> None:
 
 
 def _commit(low: Lowering, op: Op) -> None:
-    """What a commit says is noted now."""
+    """Runs a pending `commit`: Python records the values so far."""
     fn = _host(low, op.attr("fn"))
 
     def run(*arrays: Any) -> tuple[()]:

@@ -1,7 +1,6 @@
 """`while` and `scan` as loops of the driver.
 
-What goes from trip to trip is in `carries`, what trips leave behind in `collecting`, how long loops are interrupted in
-`interrupts`.
+Carries are in `carries` and `one_place`, collected sequences in `collecting`, polls for signals in `interrupts`.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from .sequence_ops import anchored, require_elements
 
 __all__: list[str] = []
 
-#: Bytes of records that are many.
+#: Bytes of records from which on their memory grows by a quarter, not twofold.
 _LARGE = 1 << 20
-#: Records that there is room for at first where the trips are not known.
+#: Records allocated at first by a loop of an unknown number of trips.
 _FIRST = 16
 
 
 class _Carried(NamedTuple):
-    """A value that goes from trip to trip."""
+    """A carry of the loop and the values that it is."""
 
     carry: Carry
     #: the value in the body, and in the condition of a `while`
@@ -54,7 +53,7 @@ class _Loop:
         args: list[tuple[Value, ...]],
         results: list[Value],
     ) -> None:
-        """`args`: for each carry the arguments that are it; `results`: the last carries, then what is collected."""
+        """`args`: the arguments that each carry is; `results`: the last versions, then the collected sequences."""
         self.low, self.op, self.text, self.body = low, op, low.text, body
         self.inits, self.args, self.results = inits, args, results
         #: sequences that are read, and the arguments that are their elements
@@ -71,9 +70,9 @@ class _Loop:
         free = [None if x in low.undefined else dies(low, x, (self.op, i)) for i, x in enumerate(self.inits, first)]
         for init, args in zip(self.inits, self.args, strict=True):
             if self._keeps_one(args[0]):
-                low.touch(low.env[init])  # in the loop others stand for where it lies
+                low.touch(low.env[init])  # in the loop, virtual buffers stand for it
         self.region = low.open_region(self.collected.records)
-        # Those that are copied may end what they are copied from: numbers that fill arrays come last.
+        # A copy may end the live range of its source, so numbers that fill arrays come last.
         for number in sorted(range(k), key=lambda i: isinstance(low.env[self.inits[i]], Spread)):
             args, out, result = self.args[number], self.body.outs[number], self.results[number]
             operand = low.env[self.inits[number]]
@@ -88,7 +87,7 @@ class _Loop:
                 operand = anchored(low, operand, escapes=False)
             carry = self._carry(number, operand, free[number])
             self.carries.append(_Carried(carry, args, out, result))
-        low.tick += 1  # what stands for versions is of each trip, and not from before the loop
+        low.tick += 1  # the virtual buffers of versions begin inside the loop
 
     def _carry(self, number: int, operand: Operand, free: Buffer | None) -> Carry:
         low, init, arg, result = self.low, self.inits[number], self.args[number][0], self.results[number]
@@ -106,7 +105,7 @@ class _Loop:
         return ArrayCarry(low, type, operand, place, arg, free)
 
     def _keeps_one(self, arg: Value) -> bool:
-        """Whether a carry is an array that keeps one buffer."""
+        """Whether a carry is an array with one buffer."""
         array = isinstance(arg.type, TensorType) and arg.type.shape != ()
         return array and self.low.keeping.one and arg not in self.low.keeping.dear
 
@@ -114,18 +113,18 @@ class _Loop:
         self.low.env.update(dict.fromkeys(args, operand))
 
     def _first(self) -> list[Reg]:
-        """The carries of the first trip."""
+        """The registers of the carries for the first trip."""
         return [r for carried in self.carries for r in carried.carry.first]
 
     def _bind(self, registers: list[Reg]) -> None:
-        """The carries at the start of a trip."""
+        """Binds the carries to their registers at the start of a trip."""
         for carry, args, _, _ in self.carries:
             n = len(carry.first)
             self._see(args, carry.begin(registers[:n]))
             registers = registers[n:]
 
     def _trip(self, index: Int) -> list[Reg]:
-        """The body; the carries of the next trip."""
+        """Emits the body; the registers of the carries for the next trip."""
         low = self.low
         outer, low.written = low.written, set()
         used, spot = low.room_uses, len(low.text.lines)
@@ -152,13 +151,16 @@ class _Loop:
         return found
 
     def _keeps_room(self) -> bool:
-        """Whether what a trip has taken of the room of the call is needed after it."""
+        """Whether memory that a trip takes of the room outlives it: it is part of a carry or a collected element."""
         return any(isinstance(leaf, Seq) for out in self.body.outs for leaf in leaves(out.type))
 
     def _close(self, registers: list[Reg], length: Reg) -> None:
         """After the loop."""
         low = self.low
         low.tick += 1
+        for carried in self.carries:
+            if isinstance(carried.carry, OnePlace):
+                carried.carry.rest()
         low.close_region(self.region)
         for carry, _, _, result in self.carries:
             n = len(carry.first)
@@ -168,7 +170,7 @@ class _Loop:
 
 
 class _Scan(_Loop):
-    """A loop whose trips are counted beforehand."""
+    """A loop of a number of trips known when it begins."""
 
     def __init__(self, low: Lowering, op: Op) -> None:
         k, (body,) = op.attr("carries"), op.blocks
@@ -206,7 +208,7 @@ class _Scan(_Loop):
         self._close(found, text.whole(n))
 
     def _count(self) -> tuple[int | None, Int]:
-        """How many trips there are: as far as it is known, and as the code has it."""
+        """The number of trips: known when compiling, or None; and as code."""
         count = self.op.operands[0]
         operand = self.low.env[count]
         n = self.low.scalar(count).reg
@@ -217,7 +219,7 @@ class _Scan(_Loop):
         return None, self.text.let("i64", f"call i64 @llvm.smax.i64(i64 0, {n})")
 
     def _number(self, i: Int) -> None:
-        """The number of the trip, for the body."""
+        """Binds the number of the trip."""
         index = self.body.args[0]
         if self.low.uses.get(index):
             assert isinstance(index.type, TensorType)
@@ -226,7 +228,7 @@ class _Scan(_Loop):
 
 
 class _While(_Loop):
-    """A loop whose trips are not known beforehand: its records move when there are more than there is room for."""
+    """A loop of an unknown number of trips: its records are reallocated when they are full."""
 
     def __init__(self, low: Lowering, op: Op) -> None:
         self.cond, body = op.blocks
@@ -281,7 +283,7 @@ class _While(_Loop):
         low.env[self.count] = Spread(self.count.type, low.one.lane(self.trips, self.count.type.dtype))
 
     def _grow(self) -> None:
-        """More room where all of it is used; what points to records follows them."""
+        """Emits the reallocation of full records; pointers into them are moved along."""
         text, groups, room = self.text, self.collected.growing, self.collected.room
         assert room is not None
         pointers = [p for carried in self.carries for p in carried.carry.pointers()]
@@ -307,7 +309,7 @@ class _While(_Loop):
             self._see(args, carry.moved(left, self.low.env[args[0]]))
 
     def _followed(self, pointer: Reg, moved: list[Reg]) -> Reg:
-        """Where a pointer points now, if it pointed to a record."""
+        """The pointer, moved along if it points into a record."""
         text = self.text
         place = text.let("i64", f"ptrtoint {pointer} to i64")
         for group, base in zip(self.collected.growing, moved, strict=True):

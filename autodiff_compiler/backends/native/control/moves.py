@@ -1,7 +1,7 @@
-"""What arms of an `if` yield, in one buffer for each result: what lies elsewhere when an arm ends is copied there.
+"""One buffer for each result of an `if`: at the end of an arm, what it yields is copied there unless it lies there.
 
-A pointer to what an arm hands on costs no copy, but after the `if` nobody knows in which buffer the result lies, so
-each of them is taken for it.  Which way a program goes is decided by `backend` from what both take.
+Otherwise a result is a pointer (a phi) to what an arm yields.  That costs no copy, but after the `if` it may alias any
+of several buffers, and all of them stay live.  `backend` compares the arenas of both ways.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from dataclasses import replace
 from ....ir.core import Block, Op, Value
 from ....ir.types import TensorType
 from ..codegen.values import Array, Operand, roots_of, size_of
-from ..fusion.clusters import Axes, Cluster
-from ..fusion.loop_plan import Passes
 from ..kernels.interrupts import cost_of
-from ..loops.fusing import memory_of, source_of, write_fused_loop
+from ..loops.fusing import write_copies
 from ..lower import Lowering
 from ..memory.last_uses import last_read, last_use
 from ..memory.wishes import Place, too_dear
@@ -24,7 +22,7 @@ __all__ = ["can_move", "copy_together", "give_places", "move_together"]
 
 
 def give_places(low: Lowering, op: Op, merged: Sequence[int], places: dict[int, Place]) -> None:
-    """Gives each array that an `if` yields a buffer, unless it is handed on by arms and needed afterwards, too."""
+    """Gives each array result of an `if` a buffer, unless all that arms yield for it stays live afterwards."""
     cost = sum(cost_of(block, low.machine.vector_bytes) for block in op.blocks)
     for i in merged:
         type = op.results[i].type
@@ -37,7 +35,7 @@ def give_places(low: Lowering, op: Op, merged: Sequence[int], places: dict[int, 
 
 
 def move_together(low: Lowering, block: Block, places: Mapping[int, Place]) -> dict[int, Array]:
-    """Takes what an arm yields to its places, those of one type in one loop, so that arrays can change places."""
+    """Copies what an arm yields to its places, all of one type in one fused loop, so that arrays can be swapped."""
     moved: dict[int, Array] = {}
     found = _found(low, block, places)
     for type in dict.fromkeys(array.type for array in found.values()):
@@ -53,7 +51,7 @@ def move_together(low: Lowering, block: Block, places: Mapping[int, Place]) -> d
 
 
 def _found(low: Lowering, block: Block, places: Mapping[int, Place]) -> dict[int, Array]:
-    """By results the places of arrays that lie elsewhere."""
+    """The places of the results whose arrays lie elsewhere."""
     found = {}
     for i, place in places.items():
         out = block.outs[i]
@@ -67,7 +65,7 @@ def _found(low: Lowering, block: Block, places: Mapping[int, Place]) -> dict[int
 
 
 def _may_move(low: Lowering, block: Block, i: int, place: Place, together: Mapping[int, Array]) -> bool:
-    """Whether nobody reads this version of a carry after the move."""
+    """Whether the copy overwrites no live value: this version of the carry is dead, or the place is no carry's."""
     if place.carried is None:
         return True
     home = set(place.array.roots)
@@ -85,22 +83,17 @@ def copy_together(low: Lowering, pairs: Sequence[tuple[Value, Array]]) -> None:
     """Copies arrays of one type in one loop, which reads an element of each before it writes any of these."""
     low.tick += 1
     arrays = {low.stand_in(to.type, _somewhere(low, value, to)): to for value, to in pairs}
-    shape = pairs[0][1].shape
-    axes = range(len(shape))
-    cluster = Cluster(shape, Axes((), (), tuple(axes)))
-    sources = {x: source_of(low, x, cluster) for x in arrays}
     for to in arrays.values():
         low.touch(to)
         for x in arrays:
             for root in roots_of(low.env[x]):
                 if all(_in_step(operand, root) for operand in map(low.env.__getitem__, arrays)):
                     to.roots[0].over[root, low.tick] = None
-    passes = Passes(dict.fromkeys(arrays, 0), [[]], [list(arrays)])
-    write_fused_loop(low, cluster, passes, sources, {x: (to, memory_of(to, axes)) for x, to in arrays.items()})
+    write_copies(low, arrays)
 
 
 def _somewhere(low: Lowering, value: Value, to: Array) -> Operand:
-    """A value, or for one that is nowhere, as nobody reads it, the place it is to be copied to."""
+    """The operand to copy from; for a null pointer (an undefined value, which nobody reads) the destination itself."""
     operand = low.env[value]
     if not isinstance(operand, Array) or not low.may_be_nowhere(value, operand):
         return operand
@@ -110,5 +103,5 @@ def _somewhere(low: Lowering, value: Value, to: Array) -> Operand:
 
 
 def _in_step(operand: object, root: object) -> bool:
-    """Whether an array begins where the buffer does, if it lies there."""
+    """Whether an array, if it aliases the buffer, begins at its first byte."""
     return not isinstance(operand, Array) or root not in operand.roots or operand.offset == 0

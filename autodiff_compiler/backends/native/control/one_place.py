@@ -1,7 +1,7 @@
-"""Carries that keep one buffer: what cannot be written over the version of this trip is made beside it and copied.
+"""Carries with one buffer (home): a next version that cannot be written in place is computed elsewhere and copied.
 
-The other way, two buffers that change places, copies nothing, but takes the second one even at steps that need only
-one version.  Which way a program goes is decided by `backend` from what both take.
+Two buffers that are swapped (`carries`) need no copies, but both are live throughout the loop.  `backend` compares the
+arenas of both ways.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..codegen.emit import Reg
 from ..codegen.values import Array, Buffer, Operand, Undefined, joined, roots_of, size_of
 from ..lower import Lowering
 from ..memory.last_uses import last_use
-from ..memory.overwriting import only_changed, wish_changes
+from ..memory.overwriting import note_in_place, only_changed, wish_changes
 from ..memory.sequences import NULL
 from ..memory.wishes import Carried, Place, too_dear
 from .carries import Carry
@@ -26,7 +26,7 @@ __all__ = ["OnePlace", "next_versions", "place_of"]
 
 
 class OnePlace(Carry):
-    """An array: its register points to the version of this trip, which is `home`, or where it was before the loop."""
+    """An array: its register points to this version, which lies at `home` or where it was before the loop."""
 
     type: TensorType
 
@@ -35,7 +35,7 @@ class OnePlace(Carry):
     ) -> None:
         """`place`: where the last version is wanted; `cost`: estimated nanoseconds of a trip.
 
-        `dying`: the loop is the last that reads `init`.  `kept`: others read it, from other bytes than these versions.
+        `dying`: `init` is dead after the loop.  `kept`: it is live, and the first version is a copy of it.
         """
         assert isinstance(arg.type, TensorType)
         self.low, self.type, self.arg, self.cost = low, arg.type, arg, cost
@@ -43,7 +43,7 @@ class OnePlace(Carry):
         self.home = place.array if place is not None else low.empty_array(self.type)
         self.carried = Carried(arg, self.home, self)
         self.roots = Roots()
-        #: what stands for the bytes of this version: from where a trip begins to where it is read last
+        #: the virtual buffer of this version: live from the start of a trip to the last use
         self.stands = Buffer("version", self.nbytes, low.tick + 1, low.tick + 1, virtual=True)
         self._add(self.home.roots)
         low.regions[-1].moving.update(self.home.roots)
@@ -56,18 +56,18 @@ class OnePlace(Carry):
             region = low.regions.pop()  # the copy is made before the loop
             low.copy_operand(init, self.home)
             low.regions.append(region)
-            for root in self.home.roots:  # from now on `stands` says when it holds a version
+            for root in self.home.roots:  # from now on `stands` is live for it
                 root.idle = low.tick + 1
             self.first = [low.text.at(self.home.base, self.home.offset)]
 
     def _leaves(self) -> bool:
-        """Whether home is a result, and none that may lie where an argument is read."""
+        """Whether home is memory of a result, and not of a next version of a state."""
         found = [root.result for root in self.home.roots]
         outermost = len(self.low.regions) == 1
         return outermost and None not in found and self.low.versions.next_of.keys().isdisjoint(found)
 
     def _add(self, roots: Iterable[Buffer]) -> None:
-        """The version now may lie there, too."""
+        """This version may lie in these buffers, too."""
         for root in roots:
             if root not in self.roots.found:
                 root.joins.append(self.stands)
@@ -91,12 +91,17 @@ class OnePlace(Carry):
             low.pushes.setdefault(value, []).append(lambda: self.settle(value))
 
     def settle(self, value: Value) -> None:
-        """Copies the next version as soon as nobody needs this one."""
-        if self.needs_copy(self.low.env[value]) and last_use(self.low, self.arg, ()):
+        """Copies the next version home if this one is dead, else once it is."""
+        self.low.unsettled.pop(self.arg, None)
+        if not self.needs_copy(self.low.env[value]):
+            return
+        if last_use(self.low, self.arg, ()):
             self._copy(value)
+        else:
+            self.low.unsettled[self.arg] = self, value
 
     def needs_copy(self, operand: Operand) -> bool:
-        """Whether a next version lies where it cannot stay, or may."""
+        """Whether the next version lies, or may lie, in memory that the next trip overwrites."""
         if isinstance(operand, Undefined):
             return False
         if not isinstance(operand, Array) or not operand.contiguous:
@@ -110,12 +115,12 @@ class OnePlace(Carry):
         )
 
     def note_copy(self) -> None:
-        """A version is copied in each trip."""
+        """Each trip copies a version: notes whether that takes too long."""
         if too_dear(self.low.machine, self.nbytes, self.cost):
             self.low.keeping.dear.add(self.arg)
 
     def _copy(self, value: Value) -> None:
-        low, text = self.low, self.low.text
+        low = self.low
         operand = low.env[value]
         low.tick += 1  # what is copied now is no part of the last op
         self.note_copy()
@@ -123,22 +128,13 @@ class OnePlace(Carry):
             if not set(roots_of(operand)).isdisjoint(self.home.roots):
                 low.env[value] = low.ordered(operand, self.type)
             low.copy_defined(value, self.home)
-            self._moved(value, operand)
-            return
-        for root in operand.roots:  # perhaps it is there
-            self.home.roots[0].over[root, low.tick] = None
-        here = low.text.at(self.home.base, self.home.offset)
-        there = text.let("i1", f"icmp eq {text.at(operand.base, operand.offset)}, {here.text}")
-
-        def move() -> tuple[()]:
-            low.copy_defined(value, self.home)
-            return ()
-
-        text.branch(there, lambda: (), move)
+        else:
+            note_in_place(low, operand, self.home)
+            low.copy_unless_there(value, operand, self.home)
         self._moved(value, operand)
 
     def _moved(self, value: Value, operand: Operand) -> None:
-        """The value lies at home now, unless it is nowhere."""
+        """The value lies at home now; if it is undefined at run time, its pointer stays null."""
         low, text = self.low, self.low.text
         found = self.home
         if isinstance(operand, Array) and low.may_be_nowhere(value, operand):
@@ -150,6 +146,7 @@ class OnePlace(Carry):
 
     def next(self, operand: Operand, value: Value) -> list[Reg]:
         low = self.low
+        low.unsettled.pop(self.arg, None)
         if isinstance(operand, Undefined):
             return [NULL]
         if self.needs_copy(operand):
@@ -161,32 +158,33 @@ class OnePlace(Carry):
         self._add(operand.roots)
         return [low.text.at(operand.base, operand.offset)]
 
+    def rest(self) -> None:
+        """The loop ends: if the last version may lie elsewhere, home is dead until that is copied there."""
+        if len(self.roots.found) > 1:
+            for root in self.home.roots:
+                if root.idle is None:
+                    root.idle = self.low.tick
+
     def end(self, registers: list[Reg]) -> Operand:
         low = self.low
         if self.place is None and all(root.idle is not None and not root.fills for root in self.home.roots):
             for root in self.home.roots:  # all versions lie elsewhere
                 root.virtual = True
                 del self.roots.found[root]
+        low.tick += 1  # other carries are copied before or after this one
         found = joined(low.at_pointer(self.type, registers[0], tuple(self.roots)), low.tick)
         low.touch(found)
         if self.place is None:
             return found
-        text = low.text
-        here = text.at(self.home.base, self.home.offset)
-        there = text.let("i1", f"icmp eq {registers[0]}, {here.text}")
-
-        def copy() -> tuple[()]:
-            low.copy_defined(low.stand_in(self.type, found, self.arg), self.home)
-            return ()
-
-        text.branch(there, lambda: (), copy)
+        note_in_place(low, found, self.home)
+        low.copy_unless_there(low.stand_in(self.type, found, self.arg), found, self.home)
         return self.home
 
 
 def place_of(low: Lowering, result: Value, init: Value, one: bool) -> Place | None:
-    """Where the last version of a carry is wanted, if the loop may write there from its beginning on.
+    """Where the last version of a carry is wanted, if the loop may overwrite that place from the first trip on.
 
-    `one`: the carry has one place; one that has two reads the first version elsewhere.
+    `one`: the carry has one buffer; with two, the first version must not lie there.
     """
     place = low.wish(result)
     if place is None or place.carried is None or place.carried.one is None:
@@ -202,8 +200,8 @@ def place_of(low: Lowering, result: Value, init: Value, one: bool) -> Place | No
 
 
 def next_versions(low: Lowering, carries: Sequence[tuple[Carry, Value]]) -> list[Reg]:
-    """The registers of the next trip; what is copied is read before something else is copied there."""
-    # The others write no version over one that somebody reads.
+    """The registers for the next trip; copies are ordered, so that none overwrites what is still to be copied."""
+    # Carries with two buffers overwrite no live version.
     found = {carry: carry.next(low.env[x], x) for carry, x in carries if not isinstance(carry, OnePlace)}
     left = {carry: x for carry, x in carries if isinstance(carry, OnePlace)}
     for together in _together(low, left):
@@ -225,7 +223,7 @@ def next_versions(low: Lowering, carries: Sequence[tuple[Carry, Value]]) -> list
 
 
 def _together(low: Lowering, left: dict[OnePlace, Value]) -> Iterator[list[OnePlace]]:
-    """Carries of one type that are copied in one loop, so that they can change places."""
+    """Sets of carries of one type that are copied in one fused loop, so that they can be swapped."""
     copied = [one for one, x in left.items() if one.needs_copy(low.env[x]) and can_move(low, x)]
     for type in dict.fromkeys(one.type for one in copied):
         found = [one for one in copied if one.type == type]
@@ -236,7 +234,7 @@ def _together(low: Lowering, left: dict[OnePlace, Value]) -> Iterator[list[OnePl
 
 
 def _readers(low: Lowering, carry: OnePlace, left: dict[OnePlace, Value]) -> list[OnePlace]:
-    """The other carries whose next version may lie where that of this one is going to be copied."""
+    """The other carries whose next versions may lie at the home of this one, to which its own is to be copied."""
     if not carry.needs_copy(low.env[left[carry]]):
         return []
     home = set(carry.home.roots)

@@ -1,4 +1,4 @@
-"""Any value as registers, for where control flow meets: the ends of both arms of an `if`, the trips of a loop.
+"""Any value as registers, for phis: where the arms of an `if` meet, and from trip to trip of a loop.
 
 A number is a register, an array in C order a pointer, a sequence its length and, for every tensor (or sequence) that
 its elements consist of, the place of the first and the distance to the next.
@@ -19,7 +19,7 @@ __all__ = ["Roots", "elements_of", "operand_of", "registers_of"]
 
 
 class Roots:
-    """Whose bytes some values may be, while they are collected."""
+    """The set of buffers that some values may alias, in order."""
 
     def __init__(self) -> None:
         self.found: dict[Buffer, None] = {}
@@ -32,12 +32,12 @@ class Roots:
 
 
 def elements_of(operand: Operand, type: TupleType) -> list[Operand]:
-    """The elements of a tuple, of one that nobody reads too."""
+    """The elements of a tuple; of an undefined one, undefined elements."""
     return operand.elems if isinstance(operand, Pack) else [Undefined()] * len(type.elems)
 
 
 def registers_of(low: Lowering, operand: Operand, type: Type, roots: Roots) -> list[Reg]:
-    """The registers that stand for a value; `roots` gets the buffers that they may point into."""
+    """The registers of a value; adds the buffers that they may point into to `roots`."""
     if isinstance(type, TupleType):
         parts = zip(elements_of(operand, type), type.elems, strict=True)
         return [r for part, t in parts for r in registers_of(low, part, t, roots)]
@@ -60,7 +60,7 @@ def registers_of(low: Lowering, operand: Operand, type: Type, roots: Roots) -> l
 
 
 def operand_of(low: Lowering, type: Type, registers: Iterator[Reg], roots: tuple[Buffer, ...]) -> Operand:
-    """The value that such registers stand for."""
+    """The operand of such registers."""
     if isinstance(type, TupleType):
         return Pack([operand_of(low, t, registers, roots) for t in type.elems])
     if isinstance(type, Seq):

@@ -1,8 +1,8 @@
 """Sequences that enter or leave a program: what the forward part of a recorded call keeps for its backward part.
 
 Outside, a sequence is an array with a leading dimension for the trips (of tuples: a tuple of arrays), whose size only
-the call knows.  So the program is given integers instead, the length and where each array lies, and hands out what it
-has collected through a Python function before it returns.
+the call knows.  So the program is passed a descriptor instead, integers with the length and the address of each array,
+and it returns collected sequences through a callback before it ends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["leave", "with_sequences"]
 
 
 class _Given(threading.local):
-    """What programs that run in this thread hand out, the innermost last."""
+    """The sequences that the programs running in this thread have returned, the innermost call last."""
 
     def __init__(self) -> None:
         self.calls: list[list[Any]] = []
@@ -39,7 +39,7 @@ _given = _Given()
 
 
 def leave(low: Lowering, outs: Sequence[Value]) -> None:
-    """Hands out the sequences, as copies."""
+    """Emits the callback that copies the sequences out."""
     types, tables = [], []
     for out in outs:
         assert isinstance(out.type, Seq)
@@ -81,7 +81,7 @@ def _array(elem: Type, length: int, pairs: Iterator[tuple[int, int]]) -> Any:
 def with_sequences(
     run: Callable[..., Any], arguments: Sequence[Type], results: Sequence[Type]
 ) -> Callable[..., tuple[Any, ...]]:
-    """The program as a function of arrays, of which those of sequences have a leading dimension."""
+    """Wraps a program: sequences are arrays with a leading dimension, converted to and from descriptors."""
     places = [(i, type) for i, type in enumerate(arguments) if isinstance(type, Seq)]
 
     def call(*arrays: Any) -> tuple[Any, ...]:
@@ -101,7 +101,7 @@ def with_sequences(
 
 
 def _described(type: Seq, value: Any, kept: list[Any]) -> Any:
-    """The integers of a sequence; `kept` are arrays that must live as long."""
+    """The descriptor of a sequence; adds the arrays that must stay alive to `kept`."""
     types = leaves(type.elem)
     table = np.zeros(1 + len(types), np.int64)
     wholes: list[Any] = []

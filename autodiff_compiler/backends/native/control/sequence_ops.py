@@ -1,6 +1,6 @@
 """The ops of sequences, one value per trip: `seq_add`, `seq_len`, `to_seq`, `from_seq`; and copies of sequences.
 
-How sequences lie in memory and how their elements are read is in `sequences`, how loops fill them in `collecting`.
+Their layout and reads are in `memory/sequences`, how loops fill them in `collecting`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["anchored", "require_elements"]
 
 
 def anchored(low: Lowering, xs: Sequence, *, escapes: bool) -> Sequence:
-    """The sequence with its tensors in C order; where it `escapes` from a trip, in memory that stays as it is."""
+    """The sequence with its tensors in C order; if it `escapes` from a trip, where no later trip overwrites them."""
     if is_ordered(xs.part) and (not escapes or all(root.virtual for root in xs.roots)):
         return xs
     return _combined(low, [xs])
@@ -48,9 +48,9 @@ def _combined(low: Lowering, sources: list[Sequence]) -> Sequence:
 
 
 def require_elements(low: Lowering, xs: Sequence, count: Int) -> None:
-    """Leaves the program with an IndexError where a sequence has fewer elements than are read of it.
+    """Emits an IndexError for a sequence with fewer elements than are read of it.
 
-    In what the compiler makes it has as many, mostly visibly so, and no code is written; IR from a file may lie.
+    Compiled programs have enough, mostly provably, and then no code is emitted; IR from a file may have fewer.
     """
     text, length = low.text, xs.length.text
     wanted = str(count) if isinstance(count, int) else count.text

@@ -1,8 +1,8 @@
-"""Clusters in a program: where a walk reads and writes, and which of its results may be written over what it reads."""
+"""Emits the fused loop of a cluster: where it reads and writes, and which results may be written over its operands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -24,10 +24,11 @@ from .fused_loop import FusedLoop, held_row, vectors_together
 from .nontemporal import fence_stores, mark_nontemporal
 from .transposes import worth_transposing
 
-__all__ = ["memory_of", "source_of", "write_cluster", "write_fused_loop"]
+__all__ = ["memory_of", "source_of", "write_cluster", "write_copies", "write_fused_loop"]
 
 
 def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
+    """Emits the fused loop of a cluster, and notes which of its results may be written in place."""
     shape = cluster.shape
     for op in cluster.ops:
         if low.ways.get(op.defn.name) != HOST:
@@ -60,27 +61,39 @@ def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
     write_fused_loop(low, cluster, passes, sources, sinks, held=held)
 
 
+def write_copies(low: BufferPlan, copies: Mapping[Value, Array]) -> None:
+    """Copies values of one type in one fused loop, which reads an element of each before it writes any."""
+    values = list(copies)
+    shape = copies[values[0]].shape
+    axes = range(len(shape))
+    cluster = Cluster(shape, Axes((), (), tuple(axes)))
+    passes = Passes(dict.fromkeys(values, 0), [[]], [values])
+    sources = {x: source_of(low, x, cluster) for x in values}
+    write_fused_loop(low, cluster, passes, sources, {x: (to, memory_of(to, axes)) for x, to in copies.items()})
+
+
 def _lanes(low: BufferPlan, cluster: Cluster) -> int:
-    """How many elements a vector has: those of the widest type fill a register."""
+    """The elements of a vector: as many of the widest dtype as fill a register."""
     values = [x for op in cluster.ops for x in (*op.operands, *op.results)]
     return low.machine.vector_bytes // (8 if any(x.dtype.itemsize == 8 for x in values) else 4)
 
 
 def _held(cluster: Cluster, passes: Passes, lanes: int) -> bool:
-    """Whether a row stays in registers between its passes."""
+    """Whether the passes over a row keep it in registers."""
     assert cluster.axes is not None
     inner = [cluster.shape[a] for a in cluster.axes.inner if cluster.shape[a] != 1]
     return held_row(inner[0] if inner else 1, passes.count, lanes, max(1, len(inner)))  # type: ignore[arg-type]
 
 
 def source_of(low: BufferPlan, x: Value, cluster: Cluster) -> Source:
+    """What a fused loop reads for an operand: memory, or a number for all elements."""
     operand = low.env[x]
     if isinstance(operand, Spread):
         return operand.number
     if isinstance(operand, Undefined):
         return 0
     if not isinstance(operand, Array):
-        raise InternalCompilerError(f"a walk reads {operand!r}")
+        raise InternalCompilerError(f"a fused loop reads {operand!r}")
     if worth_transposing(operand):
         operand = low.in_memory(x)
     low.touch(operand)
@@ -88,7 +101,7 @@ def source_of(low: BufferPlan, x: Value, cluster: Cluster) -> Source:
 
 
 def _axes_of(x: Value, cluster: Cluster) -> Iterable[int]:
-    """Which axes of the walk those of a value are."""
+    """For each axis of a value, the axis of the fused loop."""
     if len(x.shape) == len(cluster.shape):
         return range(len(x.shape))
     assert cluster.axes is not None
@@ -96,6 +109,7 @@ def _axes_of(x: Value, cluster: Cluster) -> Iterable[int]:
 
 
 def memory_of(array: Array, axes: Iterable[int], ndim: int | None = None) -> Memory:
+    """An array as memory of a loop nest: a stride for each axis of the loop, 0 where the array is broadcast."""
     strides = [0] * (len(array.shape) if ndim is None else ndim)
     for axis, d, stride in zip(axes, array.shape, array.strides, strict=True):
         strides[axis] = 0 if d == 1 else stride
@@ -103,6 +117,7 @@ def memory_of(array: Array, axes: Iterable[int], ndim: int | None = None) -> Mem
 
 
 def _sink(low: BufferPlan, x: Value, cluster: Cluster, *, over: bool) -> tuple[Array, Memory]:
+    """Where a fused loop writes a result; `over`: perhaps in place of the carry whose next version it is."""
     made = low.target(x, over=over)
     ndim = len(cluster.shape)
     op = x.owner
@@ -116,12 +131,12 @@ def _sink(low: BufferPlan, x: Value, cluster: Cluster, *, over: bool) -> tuple[A
 
 @dataclass
 class _Room:
-    """Memory for a row of what later passes need, until a result is written there."""
+    """Memory for a row that one pass spills for later ones; `until`: the pass that writes a result there."""
 
     array: Array
     memory: Memory
     until: float
-    #: the last pass that reads what was put there last
+    #: the last pass that reads what was spilled there last
     taken: int = -1
 
 
@@ -132,7 +147,7 @@ def _temporaries(
     reads: dict[Value, list[int]],
     sinks: dict[Value, tuple[Array, Memory]],
 ) -> dict[Value, tuple[Array, Memory]]:
-    """Where values lie that only later passes need: each element is read before another one is written there."""
+    """Where rows are spilled that only later passes read: in memory of results not yet written, or in scratch."""
     if not passes.temporaries:
         return {}
     own = _row_strides(cluster, 1)
@@ -160,7 +175,7 @@ def _temporaries(
 
 
 def _lies_alone(low: BufferPlan, x: Value, made: Array) -> bool:
-    """Whether nothing that the walk reads can lie where it writes a value."""
+    """Whether the memory that a value is written to cannot alias any operand of the fused loop."""
     if x in low.carried or len(made.roots) != 1:
         return False
     (new,) = made.roots
@@ -171,7 +186,7 @@ def _lies_alone(low: BufferPlan, x: Value, made: Array) -> bool:
 
 
 def _row_strides(cluster: Cluster, step: int) -> tuple[int, ...]:
-    """Of the elements of one row, if they lie in order."""
+    """The strides, in bytes, of a row in C order; 0 for the outer axes."""
     assert cluster.axes is not None
     strides = [0] * len(cluster.shape)
     for a in reversed(cluster.axes.inner):
@@ -188,7 +203,7 @@ def _note_overwrites(
     sources: dict[Value, Source],
     sinks: dict[Value, tuple[Array, Memory]],
 ) -> None:
-    """Which results may be written over operands that nobody needs any more: element by element, in their last pass."""
+    """Notes which results may be written in place over operands: those that no later pass reads, elements in step."""
     for x, (made, memory) in sinks.items():
         if x not in cluster.full:
             continue
@@ -208,7 +223,7 @@ def _note_overwrites(
 def _read_before(
     x: Value, cluster: Cluster, passes: Passes, reads: dict[Value, list[int]], sources: dict[Value, Source]
 ) -> dict[Value, Source]:
-    """What no pass reads after the one that writes a value."""
+    """The operands that no pass reads after the one that writes a value."""
     numbers = [op for op in cluster.ops if op.results[0] in cluster.rows and op.defn.name not in REDUCTIONS]
     of_rows, last = {y for op in numbers for y in op.operands}, passes.of[x]
     return {y: s for y, s in sources.items() if y not in of_rows and all(n <= last for n in reads.get(y, ()))}
@@ -222,7 +237,7 @@ def _over_version(
     reads: dict[Value, list[int]],
     sources: dict[Value, Source],
 ) -> bool:
-    """Whether a value is to be written over this trip's version of the carry whose next version it is, and may be."""
+    """Whether a value is the next version of a carry and may be written in place over this trip's version."""
     place = low.wanted.get(x)
     if place is None or place.carried is None or x not in cluster.full:
         return False
@@ -239,7 +254,7 @@ def _in_place(
     read: dict[Value, Source],
     memory: Memory,
 ) -> bool:
-    """Whether the next version of a carry may be written over this trip's; `read`: what no later pass reads."""
+    """Whether the next version of a carry may be written in place; `read`: operands that no later pass reads."""
     now, following = low.env[carried.arg], carried.following.roots
     # In the first trip it lies where it was before the loop, which is not written over unless a result goes there.
     under = {low.versions.next_of.get(r.result) for r in following if r.result is not None}
@@ -252,8 +267,8 @@ def _in_place(
     return same and isinstance(operand, Array) and operand.contiguous and last_use(low, carried.arg, cluster.ops)
 
 
-def _told(name: str, cluster: Cluster) -> str:
-    """What a kernel computes, in words."""
+def _summary(name: str, cluster: Cluster) -> str:
+    """A line for the log of fusion: where the ops come from, the shape, and the ops."""
     ops, shape = cluster.ops, ",".join(map(str, cluster.shape))
     lines = dict.fromkeys(logs.place(op.loc)[:-2] for op in ops if op.loc is not None)
     where = f"{', '.join(lines)}: " if lines else ""
@@ -271,7 +286,7 @@ def write_fused_loop(
     *,
     held: bool = False,
 ) -> None:
-    """Writes the walk here if it has no loops, else as a function that is called here."""
+    """Emits a fused loop: straight-line code if it is one vector, else a function and its call."""
     memories = [s for s in sources.values() if isinstance(s, Memory)] + [m for _, m in sinks.values()]
     assert cluster.axes is not None
     layout = collapsed(cluster.shape, cluster.axes, memories)  # type: ignore[arg-type]
@@ -283,7 +298,7 @@ def write_fused_loop(
     loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
     inline = loops == 0 and layout.inner[-1].size <= 2 * lanes
     if logs.listener("fusion") is not None and cluster.ops:
-        low.told.append(_told("" if inline else f"k{len(low.kernels)}", cluster))
+        low.told.append(_summary("" if inline else f"k{len(low.kernels)}", cluster))
     plain = {x: m for x, (_, m) in sinks.items()}
     low.trace.fused_loop(sources, plain, cluster.shape, passes)  # type: ignore[arg-type]
     together = 1 if held else vectors_together(cluster, layout, lanes, low.machine.few_registers)

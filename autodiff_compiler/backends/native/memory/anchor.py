@@ -1,4 +1,4 @@
-"""Keeps what a function of compiled code owns until nothing can call the function any more."""
+"""Keeps alive what a function of compiled code uses until nothing can call the function any more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Where buffers lie in the frame of a call: those needed at the same time lie apart."""
+"""Assigns buffers to offsets in the frame of a call: buffers whose live ranges overlap do not share bytes.
+
+Buffers that may share bytes are first merged into slots (coalescing): those that may hold the same result of an `if`,
+and those that are written in place over one another.  Slots are then placed first-fit, the largest first.
+"""
 
 from __future__ import annotations
 
@@ -12,47 +16,49 @@ from ..codegen.values import Buffer, with_joins
 __all__ = ["aligned", "place_buffers"]
 
 _ALIGNMENT = 64
-#: With how many slots one is tried in vain, of those that it may share its bytes with; so long programs take no longer.
+#: How many failed merges are tried for a buffer: a limit for the time that long programs take.
 _TRIES = 8
-#: Results of `if`s in a slot from which on it is not looked at whether two slots are needed because of the same one,
-#: and buffers of two slots from which on only the pair that is asked about counts.
+#: Live ranges in a slot from which on `meets` compares only their union, and buffers in two slots from which on a merge
+#: looks only at the hand-overs between the two buffers that it is tried for.
 _MANY = 64
 
 
 def aligned(nbytes: int) -> int:
-    """The bytes that a buffer takes."""
+    """The bytes that a buffer takes in the frame: a multiple of 64."""
     return -(-max(nbytes, 1) // _ALIGNMENT) * _ALIGNMENT
 
 
 class _Slot:
-    """Bytes that buffers have one after the other; some are written over the one before element by element."""
+    """Buffers that share bytes: one is live at a time, but at steps that write one in place over another."""
 
     def __init__(self, buffer: Buffer, spans: dict[Buffer, list[tuple[int, int]]]) -> None:
         self.buffers, self.size, self.offset = [buffer], aligned(buffer.nbytes), 0
-        #: when what is needed: what buffers hold alone, and results of `if`s that may lie in one of them
+        #: live ranges: of the buffers, and of the results of `if`s that may alias them
         self.held = {b: spans[b] for b in (buffer, *buffer.joins)}
-        #: when any of that is, and when more than one is
+        #: when any of them is live, and when more than one is
         self.spans, self.crowded = _union([], self.held.values())
-        #: steps at which one is written over another
+        #: steps at which one buffer is written in place over another
         self.changes: set[int] = set()
         #: steps at which a carry's next version is written over this one, in the same buffer
         self.renewals = {tick for old, tick in buffer.over if old is buffer}
         self.refused = 0
 
     def meets(self, other: _Slot) -> bool:
-        """Whether there is a step at which both are needed."""
+        """Whether both are live at the same step."""
         if not any(_common(self.spans, other.spans)):
             return False
         return len(self.held) > _MANY or any(self._together(other))
 
     def takes(self, other: _Slot, over: Set[int] = frozenset(), under: Set[int] = frozenset()) -> bool:
-        """Takes in the buffers of a slot, if both are needed together never, or only at steps that hand over.
+        """Merges a slot into this one if both are live together at no step but hand-overs; whether it did.
 
-        `over`: steps at which what the other slot holds is written over what this one does; `under`: the other way.
+        `over`: steps at which a buffer of the other slot is written in place over one of this; `under`: the reverse.
         """
-        steps, handed = set(), ((over - self.renewals) | (under - other.renewals)) - self.changes - other.changes
+        steps, handed = set(), (over - self.renewals) | (under - other.renewals)
         for first, last in self._together(other):
             if first != last or first not in handed:
+                return False
+            if (first in self.changes or first in other.changes) and self._needed(other, first) > 2:
                 return False
             steps.add(first)
         more = [spans for b, spans in other.held.items() if b not in self.held]
@@ -64,8 +70,13 @@ class _Slot:
         self.renewals |= other.renewals
         return True
 
+    def _needed(self, other: _Slot, step: int) -> int:
+        """How many live ranges cover a step; a result that may alias buffers of both slots counts once."""
+        point = [(step, step)]
+        return sum(any(_common(point, spans)) for spans in (self.held | other.held).values())
+
     def _together(self, other: _Slot) -> Iterator[tuple[int, int]]:
-        """When both are needed, piece by piece; a result that lies in one of them needs but one."""
+        """The intervals at which both are live; a result that may alias buffers of both is no conflict."""
         its, _ = _union([], [spans for b, spans in other.held.items() if b not in self.held])
         yield from _common(its, self.spans)
         if self.crowded:
@@ -74,7 +85,7 @@ class _Slot:
 
 
 def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, int], int]:
-    """The offset of each buffer that is neither argument nor result, and where the frame ends."""
+    """The offset of each buffer of the frame (no argument, no result), and the end of the frame."""
     mine = [b for b in buffers if b.result is None and b.argument is None and not b.virtual]
     spans = {b: b.spans for b in with_joins(mine)}
     mine = [b for b in mine if b.nbytes and any(map(spans.__getitem__, (b, *b.joins)))]
@@ -94,7 +105,7 @@ def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, i
 
 
 def _share_results(buffers: list[Buffer], holding: dict[Buffer, _Slot]) -> None:
-    """Gives buffers in which the same result of an `if` may lie the same bytes, where nothing else needs both."""
+    """Merges the slots of buffers that the same result of an `if` may alias, where no other live ranges overlap."""
     by_result: dict[Buffer, list[Buffer]] = {}
     for buffer in buffers:
         for joined in buffer.joins:
@@ -115,7 +126,7 @@ def _share_results(buffers: list[Buffer], holding: dict[Buffer, _Slot]) -> None:
 
 
 def _steps_over(new: Buffer) -> dict[Buffer, set[int]]:
-    """By what a buffer may be written over, the steps at which it may."""
+    """By buffer that this one may be written in place over, the steps at which it may."""
     steps: dict[Buffer, set[int]] = {}
     for old, tick in new.over:
         steps.setdefault(old, set()).add(tick)
@@ -123,11 +134,11 @@ def _steps_over(new: Buffer) -> dict[Buffer, set[int]]:
 
 
 def _write_over(new: Buffer, written: dict[Buffer, dict[Buffer, set[int]]], holding: dict[Buffer, _Slot]) -> None:
-    """Gives a buffer the bytes of one that is read for the last time at the steps that write it, one in each arm."""
+    """Merges a buffer with those that die at the steps that write it in place over them (one step in each arm)."""
     spans = holding[new].held[new]
     begins = _begins(new, holding[new])
     tried = {holding[new]}
-    # First those in which the same results of `if`s may lie: others may want the rest.
+    # First those that the same results of `if`s may alias: other buffers may need the rest.
     joins = set(new.joins)
     for old, ticks in sorted(written[new].items(), key=lambda item: -len(joins.intersection(item[0].joins))):
         if old not in holding or holding[old] in tried or old.nbytes != new.nbytes:
@@ -147,7 +158,7 @@ def _write_over(new: Buffer, written: dict[Buffer, dict[Buffer, set[int]]], hold
 def _handed_over(
     old: _Slot, new: _Slot, written: dict[Buffer, dict[Buffer, set[int]]], holding: dict[Buffer, _Slot], known: Set[int]
 ) -> tuple[Set[int], Set[int]]:
-    """The steps at which what one slot holds is written over what the other does, and the other way; some are known."""
+    """The hand-overs between two slots, as `takes` wants them; `known`: those of the pair that is tried."""
     if len(old.buffers) + len(new.buffers) > _MANY:
         return known, frozenset()
     return _steps_between(old, new, written, holding), _steps_between(new, old, written, holding)
@@ -156,7 +167,7 @@ def _handed_over(
 def _steps_between(
     old: _Slot, new: _Slot, written: dict[Buffer, dict[Buffer, set[int]]], holding: dict[Buffer, _Slot]
 ) -> set[int]:
-    """The steps at which a buffer of the new slot is written over one of the old slot, which is read no more."""
+    """The steps at which a buffer of the new slot is written in place over one of the old slot, which dies there."""
     found = set[int]()
     for buffer in new.buffers:
         begins = _begins(buffer, new)
@@ -167,19 +178,19 @@ def _steps_between(
 
 
 def _begins(buffer: Buffer, slot: _Slot) -> set[int]:
-    """The steps that write a buffer that held nothing."""
+    """The steps at which a live range of a buffer begins."""
     return {first for first, _ in slot.held[buffer]} | buffer.fills
 
 
 def _ends(buffer: Buffer, slot: _Slot) -> set[int]:
-    """The last steps at which a buffer, or what may lie there, is needed."""
+    """The steps at which a live range of a buffer, or of a result that may alias it, ends."""
     return {last for b in (buffer, *buffer.joins) for _, last in slot.held[b]}
 
 
 def _union(
     spans: list[tuple[int, int]], more: Iterable[list[tuple[int, int]]]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Spans in order none of which have a step in common, with more of any kind; and where some have one in common."""
+    """The union of disjoint sorted intervals and any others, and the intervals where two or more overlap."""
     added = sorted(chain.from_iterable(more))
     if not added:
         return spans, []
@@ -198,7 +209,7 @@ def _union(
 
 
 def _common(spans: list[tuple[int, int]], others: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The first and the last step of what two lists of spans in order have in common, piece by piece."""
+    """The intersection of two sorted lists of intervals."""
     for first, last in spans:
         begin = bisect_left(others, first, key=lambda span: span[1])
         end = bisect_right(others, last, key=lambda span: span[0])
@@ -207,6 +218,7 @@ def _common(spans: list[tuple[int, int]], others: list[tuple[int, int]]) -> Iter
 
 
 def _lowest(size: int, start: int, taken: list[tuple[int, int]]) -> int:
+    """The lowest offset with so many free bytes (first fit)."""
     offset = start
     for first, end in sorted(taken):
         if offset + size <= first:

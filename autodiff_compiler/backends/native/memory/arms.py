@@ -1,4 +1,7 @@
-"""In which arm of which `if` the steps of a program lie: what only one arm reads need not be there in the other."""
+"""The tree of `if`s and arms of a program, by steps: where a buffer is dead because only the other arm reads it.
+
+In an arm that always raises, whatever the arm itself does not read is dead, too.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ....ir.undefined import always_raises
 from ..codegen.values import Buffer, with_joins
 
 if TYPE_CHECKING:
+    from ....ir.core import Block
     from .buffer_plan import BufferPlan
 
 __all__ = ["Arms"]
@@ -34,21 +39,27 @@ class _If:
 
 
 class Arms:
-    """The arms of a program, while it is written and afterwards."""
+    """The arms of a program: recorded while it is lowered, asked when the plan is made."""
 
     def __init__(self) -> None:
         self._all = _Arm(0)
         self._around = [self._all]
+        #: the arms that always raise, in order, and their first steps
+        self._raising: list[_Arm] = []
+        self._raises: list[int] = []
 
     @contextmanager
-    def arm(self, number: int, low: BufferPlan) -> Iterator[None]:
-        """What is written now is the first or the second arm of an `if`."""
+    def arm(self, number: int, low: BufferPlan, block: Block) -> Iterator[None]:
+        """The steps within are those of a block: of the first (0) or second (1) arm of an `if`."""
         around = self._around[-1]
         if number == 0:
             around.ifs.append(_If(low.regions[-1].start if low.regions else -1))
             around.begins.append(low.tick + 1)
         arm = _Arm(low.tick + 1)
         around.ifs[-1].arms.append(arm)
+        if always_raises(block):
+            self._raising.append(arm)
+            self._raises.append(arm.first)
         self._around.append(arm)
         try:
             yield
@@ -56,19 +67,27 @@ class Arms:
             self._around.pop().last = low.tick
 
     def note_unread(self, buffers: Iterable[Buffer]) -> None:
-        """Finds the steps of arms at which buffers hold what only other arms read, and nobody afterwards."""
+        """Sets `unread` of each buffer: the steps of arms at which it is dead."""
         self._all.last = sys.maxsize
         for buffer in with_joins(buffers):
             if buffer.result is None and buffer.argument is None:
                 steps = sorted({*buffer.touches, buffer.last})
-                buffer.unread = _unread(buffer.first, steps, self._all)
+                buffer.unread = [*_unread(buffer.first, steps, self._all), *self._not_raised(buffer.first, steps)]
+
+    def _not_raised(self, first: int, steps: list[int]) -> Iterator[tuple[int, int]]:
+        """The intervals at the ends of arms that always raise, after the last of `steps` in each."""
+        for arm in self._raising[bisect_right(self._raises, first) : bisect_right(self._raises, steps[-1])]:
+            last = steps[bisect_right(steps, arm.last) - 1]
+            start = max(last + 1, arm.first)
+            if start <= arm.last:
+                yield start, arm.last
 
 
 def _unread(first: int, steps: list[int], arm: _Arm) -> list[tuple[int, int]]:
-    """The pieces of the arms in a stretch of steps at which what is there since `first` is read by other arms alone.
+    """The intervals inside an arm at which a buffer written at `first` and used at `steps` is dead.
 
-    Nobody reads it after the stretch, so a piece follows the last of `steps` in each arm of its last `if`.  What a loop
-    found when it began is there until it ends: a later trip may read it.
+    It is dead in each arm of the `if` with its last use, after the last use in that arm.  What is live into a loop
+    stays live until the loop ends: a later trip may read it.
     """
     found: list[tuple[int, int]] = []
     todo = [arm]

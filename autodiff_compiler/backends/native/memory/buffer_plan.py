@@ -1,4 +1,4 @@
-"""Where the values of a program lie while it is written: what kernels take."""
+"""What kernels are given to emit code with: the operand of each value, and how buffers are allocated and copied."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..jit.machine import Machine
 from ..measuring.instrumentation import Timers
 from ..measuring.kernel_trace import KernelTrace
 from .versions import Versions
-from .wishes import Carried, Place
+from .wishes import Carried, OneBuffer, Place
 
 __all__ = ["BufferPlan", "Region", "Step"]
 
 
 class Step(NamedTuple):
-    """Ops that are written together, as a fused loop or alone, and the first tick of what is written for them."""
+    """A fused loop, or one op, and the first tick of its code."""
 
     tick: int
     ops: Sequence[Op]
@@ -32,9 +32,9 @@ class Step(NamedTuple):
 
 
 class Region:
-    """A loop that is being written: the buffers from before it that it uses, which it needs until it ends.
+    """A loop that is being lowered: `touched` are the buffers from before it that it uses, live until it ends.
 
-    Those of its carries are `moving`: each trip writes them anew.
+    `moving`: the buffers of its carries, which each trip overwrites.  `records`: those of sequences that it collects.
     """
 
     def __init__(self, start: int, records: tuple[Buffer, ...]) -> None:
@@ -44,7 +44,12 @@ class Region:
 
 
 class BufferPlan(Emitter, ABC):
-    """An emitter that knows what each value is; how buffers are found and filled, `Lowering` says."""
+    """An emitter with the state of a lowering that kernels need: which operand stands for each value, and how long.
+
+    It holds, as far as the program is lowered: the operands (`env`), the current step (`tick`), where values are wanted
+    (`wanted`), the loops around (`regions`), and which ops are done (`written`).  Allocating and copying are abstract:
+    `Lowering` implements them, so that kernels need not import it.
+    """
 
     def __init__(self, module: Module, machine: Machine, *, records: bool, timed: bool) -> None:
         super().__init__(module, machine)
@@ -53,28 +58,32 @@ class BufferPlan(Emitter, ABC):
         #: timers between the steps, where they are asked for
         self.timers = Timers(self) if timed else None
         self.trace = KernelTrace(module, self.env, self.ways, self.kernels, self.timers, records=records or timed)
-        #: the number of the step that is being written
+        #: the number of the current step
         self.tick = 0
-        #: how many blocks of ops the next op lies in
+        #: the nesting depth of blocks around the next op
         self.depth = 0
-        #: whether all ops are written: what follows takes results to where they leave
+        #: whether all ops are lowered, and results are copied to where they leave
         self.leaving = False
         self.versions = Versions({})
         #: where values are to be written
         self.wanted: dict[Value, Place] = {}
-        #: carries whose next version was written where it is wanted
+        #: next versions of carries that were written where they are wanted
         self.carried: dict[Value, Carried] = {}
-        #: ops of the loop around that are written already
+        #: by version of a carry: the carry and its next version, which is copied home once this one is dead
+        self.unsettled: dict[Value, tuple[OneBuffer, Value]] = {}
+        #: ops of the innermost loop that are lowered already
         self.written: set[Op] = set()
         #: the loops around
         self.regions: list[Region] = []
-        #: what is to be noted if the op that is being written is left by an exception
+        #: pending `commit`s: run only if the next op that may raise does so
+        self.commits: list[Op] = []
+        #: the `commit`s that run if the current op raises
         self.noting: list[Op] = []
-        #: values that may be there without anybody reading them
+        #: values that may be undefined at run time; nobody reads them then
         self.undefined = undefined_values(module)
-        #: blocks, each with whether there are loops in it
+        #: memo: whether there are loops in a block
         self.looping: dict[Block, bool] = {}
-        #: the results that are tensors; the others leave in another way
+        #: the results that are tensors; sequences leave through `sequence_arguments`
         self.outs = [out for out in module.entry.outs if isinstance(out.type, TensorType)]
         #: the number of the result that a value becomes
         self.results: dict[Value, int] = {}
@@ -89,24 +98,24 @@ class BufferPlan(Emitter, ABC):
         """An array in C order in a buffer of its own."""
 
     def empty_array(self, type: TensorType) -> Array:
-        """An array in a buffer of its own that holds nothing before it is written."""
+        """An array in a new buffer that is dead until it is written."""
         made = self.array(type)
         made.roots[0].idle = self.tick
         return made
 
     @abstractmethod
     def target(self, value: Value, *, over: bool = False) -> Array:
-        """Where a value is to be written: the result that it becomes, if it only becomes that.
+        """The array that a value is to be written to, now its operand: a result, a wanted place, or a new buffer.
 
-        `over`: it may be written over the version now of the carry whose next version it is.
+        `over`: it is the next version of a carry and may be written in place over this version.
         """
 
     @abstractmethod
     def touch(self, operand: Operand) -> None:
-        """The step that is being written reads or writes the operand."""
+        """The current step reads or writes the operand: its buffers are live."""
 
     def may_fail(self) -> None:
-        """The step that is being written may end the program with an exception."""
+        """The current step may raise."""
         self.versions.may_fail(self.tick)
 
     # ------------------------------------------------------------------------------------------- copies
@@ -124,11 +133,11 @@ class BufferPlan(Emitter, ABC):
 
     @abstractmethod
     def copy_array(self, source: Array, to: Array) -> None:
-        """Writes the elements of an array into another one, as its dtype."""
+        """Copies an array into another one, cast to its dtype."""
 
     # ------------------------------------------------------------------------------------------- operands
     def at_pointer(self, type: TensorType, place: Reg, roots: tuple[Buffer, ...]) -> Array:
-        """The array in C order that a pointer points to."""
+        """An array in C order at a pointer."""
         return Array(type, place, row_major(type.shape, type.dtype.itemsize), 0, roots)  # type: ignore[arg-type]
 
     def scalar(self, value: Value) -> Lane:
@@ -149,13 +158,13 @@ class BufferPlan(Emitter, ABC):
         return self.one.iota(place, type.dtype, 0) if operand.is_iota else self.one.load(place, type.dtype)
 
     def may_be_nowhere(self, value: Value, operand: Operand) -> bool:
-        """Whether a value is an array that may be a null pointer, as nobody reads it then."""
+        """Whether a value is an array whose pointer may be null: undefined at run time."""
         if value not in self.undefined or not isinstance(operand, Array):
             return False
         return all(root.base != operand.base for root in operand.roots)
 
     def stand_in(self, type: Type, operand: Operand, like: Value | None = None) -> Value:
-        """A value for an operand that is none of the module; it may be undefined if the one it is `like` may be."""
+        """A value outside the module for an operand; it may be undefined if the value that it is `like` may be."""
         value = Value(type, Block(), 0)
         self.env[value] = operand
         if like in self.undefined:

@@ -1,13 +1,13 @@
-"""Frames: the memory of one call of a compiled module, kept for the next call.
+"""The pool of frames: the memory of one call of a compiled module, reused by the next call.
 
 A frame begins with a header of `HEADER` bytes.  Behind it stands main's table of growable stacks, 16 bytes each: the
-block (of PyMem_RawMalloc) and how many bytes it has; both are 0 at first and stay as a call leaves them.  The rest of
-the frame is main's, with whatever contents.  Frames are aligned to 64 bytes.
+block (of PyMem_RawMalloc) and its size; both are 0 at first and persist between calls.  The rest of the frame is
+main's, uninitialised.  Frames are aligned to 64 bytes.
 
 Small frames lie in a list of their module, linked through their headers.  Large ones are shared by all modules of the
 process: as many stay as were needed at the same time, each as large as the largest module needed, and no larger than
-any living module needs.  The largest lie in `pages`.  Lists are only touched by threads that hold the interpreter's
-lock.
+any living module needs.  The largest are blocks of `large_alloc`.  Lists are only touched by threads that hold the
+interpreter's lock.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from . import large_alloc
 __all__ = ["GUARD", "HEADER", "POOL", "SHARED_FROM", "Release", "frame_size", "functions", "functions_for", "release"]
 
 HEADER = 64
-#: Bytes from which on frames are shared.
+#: Frames of so many bytes or more are shared by all modules.
 SHARED_FROM = 1 << 16
 #: The list of shared frames.
 POOL = ctypes.c_void_p(None)
 
 #: In the header: the next frame of the list, the bytes of the frame, the block it lies in, the entries of its table.
 _SIZE, _BLOCK, _STACKS = 8, 16, 24
-#: How many frames of a list are kept; deeper recursions take and free memory.
+#: The most frames that a list keeps; deeper recursions allocate and free.
 _KEPT = 16
-#: How many bytes behind a poisoned frame must stay as they are.
+#: Bytes of the guard behind a poisoned frame.
 GUARD = 4096
 
 
 def frame_size(frame_bytes: int, shared: bool) -> int:
-    """How many bytes a frame really has, so that shared ones fit more often."""
+    """The allocated size of a frame: that of shared ones is rounded up, so that they fit more modules."""
     unit = 4096 if shared else 64
     return -(-frame_bytes // unit) * unit
 
 
 @cache
 def functions() -> Loaded:
-    """The functions that hand out frames, in machine code; all modules call the same ones.
+    """The functions that allocate and free frames, in machine code; all modules call the same ones.
 
     ``ptr frame_take(ptr list, i64 bytes, i64 stacks)`` gives a frame (null: no memory); ``void frame_give(ptr list,
     ptr frame)`` takes it back; ``void frames_release(ptr list, i64 limit)`` frees those of the list that have more
@@ -60,14 +60,14 @@ def functions() -> Loaded:
 
 
 def functions_for(frame_bytes: int) -> Loaded:
-    """The same, ready for frames of that size; the largest need functions of `pages`."""
+    """The same, linked to `large_alloc` if frames of that size lie in its blocks."""
     if frame_bytes + GUARD >= large_alloc.HUGE:
         functions().fill([large_alloc.functions().address(name) for name in ("pages_take", "pages_give")])
     return functions()
 
 
 def release() -> None:
-    """Gives the shared frames that are not in use, and all free pages, back to the system."""
+    """Frees the shared frames that are not in use, and all free blocks."""
     if functions.cache_info().currsize:
         Release(functions().address("frames_release"))(ctypes.addressof(POOL), 0)
     large_alloc.release()

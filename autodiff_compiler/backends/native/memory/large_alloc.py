@@ -1,22 +1,22 @@
-"""Large blocks of memory whose pages stay with the process: a result that is dropped hands its pages to the next one.
+"""A pooling allocator of large blocks: a result that is freed passes its pages on to the next one.
 
 A page that was never touched costs more than the arithmetic on it: the system fills it with zeros at the first access.
-So blocks from `LARGE` bytes on, for new results, come from lists of free ones, and go back to them.  Those from `HUGE`
-bytes on, which frames may be as well, are backed by huge pages where the system has them, and begin at one.
+So blocks of at least `LARGE` bytes, for new results, come from free lists and go back to them.  Those of at least
+`HUGE` bytes, which may be frames as well, are aligned to huge pages and backed by them where the system has them.
 
 New results are ordinary arrays: they own their memory, by an allocator of NumPy's kind (`PyDataMem_Handler`).  NumPy
 calls it when the last view of an array dies, or when the array is resized, in whatever thread.  Lists are only touched
 by threads that hold the interpreter's lock, so the child of a fork finds them whole, with pages of its own.
 
-There is a list for each quarter of a power of two.  A small block has as much room as any that belongs to its list;
-room that nobody writes to takes no memory.
+There is a free list for each quarter of a power of two.  A small block has the capacity of the largest in its list;
+pages that are never touched take no memory.
 
 At most AC_POOL_SIZE bytes are kept free (an eighth of the machine's memory), and no block is added while all together
 have `_WARM` bytes more than twice those that were ever in use at once: results of many sizes, one after the other, do
 not add up.  The blocks that were free for longest are given up first.
 
-The system is told that free blocks hold nothing: where memory is short it takes their pages by itself.  To say so may
-take as long as to write them, so it is not said of the warm blocks, which became free last: `_WARM` bytes.
+The system is advised (`madvise`) that free blocks hold nothing, so it can reclaim their pages.  The advice may cost as
+much as writing them, so the `_WARM` bytes of blocks that were freed last (the warm ones) are left out.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from .anchor import anchor
 
 __all__ = ["HANDLER", "HUGE", "LARGE", "functions", "kept", "limit_asked_for", "new_array", "release", "set_limit"]
 
-#: From how many bytes on a result lies in pages of its own.
+#: Results of so many bytes or more lie in blocks of the pool.
 LARGE = 1 << 18
-#: From how many bytes on the pages are huge ones; frames of that size lie there, too.
+#: Blocks of so many bytes or more are backed by huge pages; frames of that size are such blocks.
 HUGE = 2 << 20
-#: What NumPy calls our allocator (`np._core.multiarray.get_handler_name`).
+#: The name of the allocator in NumPy (`np._core.multiarray.get_handler_name`).
 HANDLER = b"autodiff_compiler"
-#: What a huge page is aligned to, where there are some.
+#: The alignment of huge pages.
 _HUGE_PAGE = 2 << 20
 #: A block is that many pages of any system, and so is what lies before it: a page with its header.
 _PAGE = 1 << 14
@@ -55,13 +55,13 @@ _MOST = 1 << 46
 #: The size of the blocks of the first list, as a power of two, and how many lists there are: the last is always empty.
 _FIRST = LARGE.bit_length() - 1
 _LISTS = 4 * (_MOST.bit_length() - 1 - _FIRST) + 2
-#: How many bytes of free blocks the system is told nothing of.
+#: Bytes of free blocks that the system is not advised of.
 _WARM = 64 << 20
 
 
 @cache
 def functions() -> Loaded:
-    """What hands out blocks, in machine code; it stays until the very end of the process, as arrays may.
+    """The functions of the allocator, in machine code; they stay until the very end of the process, as arrays may.
 
     ``ptr pages_take(i64 bytes)`` gives a block (null: no memory), ``void pages_give(ptr block)`` takes it back; ``void
     pages_release(i64 limit)`` gives up free blocks until those left have at most so many bytes.  ``ptr array_new(ptr
@@ -91,7 +91,7 @@ def functions() -> Loaded:
 
 
 def release() -> None:
-    """Gives all free blocks back to the system."""
+    """Unmaps all free blocks."""
     if functions.cache_info().currsize:
         _Release(functions().address("pages_release"))(0)
 
@@ -115,7 +115,7 @@ def set_limit(bytes: int) -> int:
 
 
 def new_array(shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
-    """An array with whatever contents, in a block if it is large.  MemoryError: there is no room for it."""
+    """An uninitialised array, in a block if it is large.  Raises MemoryError."""
     bytes = dtype.itemsize
     for n in shape:
         bytes *= n
@@ -129,7 +129,7 @@ def new_array(shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
 
 
 def _rings() -> str:
-    """The lists of free blocks, all empty: rings through the headers and one more pair of links each.
+    """The free lists, all empty: doubly linked rings through the headers, with a pair of links for each list.
 
     The first of a ring, which the first link leads to, became free last.  Every free block is in the ring of its size,
     and in that of its age.
@@ -159,7 +159,7 @@ def limit_asked_for() -> int:
 
 
 def _memory() -> int:
-    """The bytes that this process may use: the machine's, or fewer in a container."""
+    """The bytes of memory of the machine, or of the container."""
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for name in ("memory.max", "memory/memory.limit_in_bytes"):  # of the second and the first version of cgroups
         with suppress(OSError, ValueError), open(f"/sys/fs/cgroup/{name}", encoding="ascii") as file:
@@ -168,7 +168,7 @@ def _memory() -> int:
 
 
 def _advice(name: str) -> str:
-    """A call that gives a system that knows it some advice."""
+    """The code of a call of `madvise`, where the system has that advice."""
     number = getattr(mmap, name, None)
     return "" if number is None else f"call i32 @madvise(ptr %block, i64 %size, i32 {number})"
 

@@ -1,4 +1,4 @@
-"""Which step needs a value for the last time, as far as a program has been written."""
+"""Liveness while a program is lowered: whether a use is the last one of a value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["dies", "last_read", "last_use"]
 
 
 def last_use(low: BufferPlan, arg: Value, ops: Sequence[Op | Block]) -> bool:
-    """Whether nobody reads a carry after these ops, or after what an arm yields."""
+    """Whether the version of a carry in this trip is dead after these ops, or after what an arm yields."""
     body = arg.owner
     assert isinstance(body, Block)
     for user, i in low.uses.get(arg, ()):
@@ -29,9 +29,9 @@ def last_use(low: BufferPlan, arg: Value, ops: Sequence[Op | Block]) -> bool:
 
 
 def _done(low: BufferPlan, user: Op | Block, x: Value, ops: Sequence[Op | Block] = ()) -> bool:
-    """Whether a reader of a value is written, and all that reads the same bytes because of it, or is one of `ops`.
+    """Whether a use of a value is lowered or one of `ops`, and so are all uses of results that alias the value.
 
-    A commit reads later, if an exception comes.
+    A pending `commit` reads later, if an op raises.
     """
     for around, block in _around(user):
         if around in low.written:
@@ -40,7 +40,7 @@ def _done(low: BufferPlan, user: Op | Block, x: Value, ops: Sequence[Op | Block]
             return not _repeats(around, x.block)  # what one arm reads the other does not, in this trip
     else:
         return False
-    if around.defn.name == "commit":
+    if around in low.commits:
         return False
     mine = set(roots_of(low.env.get(x)))
     views = [r for r in around.results if not mine.isdisjoint(roots_of(low.env.get(r)))]
@@ -48,12 +48,12 @@ def _done(low: BufferPlan, user: Op | Block, x: Value, ops: Sequence[Op | Block]
 
 
 def last_read(low: BufferPlan, x: Value, last: tuple[Op | Block, int]) -> bool:
-    """Whether nobody reads a value after that use, which comes now."""
+    """Whether a use, which is being lowered, is the last of a value."""
     return all(use == last or _done(low, use[0], x) for use in low.uses.get(x, ()))
 
 
 def _around(user: Op | Block) -> Iterator[tuple[Op, Block | None]]:
-    """The ops around a use, the innermost first, each with the block of it that the use lies in."""
+    """The ops around a use, innermost first, each with its block that the use lies in."""
     block, op = (user, user.parent) if isinstance(user, Block) else (None, user)
     while op is not None:
         yield op, block
@@ -62,7 +62,7 @@ def _around(user: Op | Block) -> Iterator[tuple[Op, Block | None]]:
 
 
 def _repeats(op: Op, block: Block | None) -> bool:
-    """Whether an op lies in a loop inside a block, so that its other arm may be taken in the next trip."""
+    """Whether an `if` lies in a loop inside a block: the next trip may take its other arm."""
     while op.parent is not block and op.parent is not None and op.parent.parent is not None:
         op = op.parent.parent
         if op.defn.name != "if":
@@ -71,7 +71,7 @@ def _repeats(op: Op, block: Block | None) -> bool:
 
 
 def dies(low: BufferPlan, x: Value, last: tuple[Op | Block, int]) -> Buffer | None:
-    """The buffer of the frame that only an array lies in, if nobody needs it after that use, which comes now."""
+    """The frame's buffer that holds only an array, if that dies at a use, which is being lowered."""
     operand = low.env.get(x)
     if not (isinstance(operand, Array) and operand.contiguous and operand.offset == 0 and len(operand.roots) == 1):
         return None
@@ -88,6 +88,7 @@ def dies(low: BufferPlan, x: Value, last: tuple[Op | Block, int]) -> Buffer | No
 
 
 def _carries(body: Block) -> int:
+    """The number of carries of the loop with that body."""
     loop = body.parent
     assert loop is not None
     return int(loop.attr("carries")) if loop.defn.name == "scan" else len(loop.operands)

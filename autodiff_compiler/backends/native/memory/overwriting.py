@@ -1,4 +1,4 @@
-"""Ops that change some elements of their operand: it is copied, unless it may be overwritten where it lies."""
+"""Ops that update some elements of their operand: in place if the operand dies there, else in a copy."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .buffer_plan import BufferPlan
 from .last_uses import last_use
 from .wishes import Place
 
-__all__ = ["CHANGE", "copy_to_change", "only_changed", "target_to_change", "wish_changes"]
+__all__ = ["CHANGE", "copy_to_change", "note_in_place", "only_changed", "target_to_change", "wish_changes"]
 
-#: Ops that change some elements of their first operand, where it lies if they can.
+#: Ops that update some elements of their first operand, in place if they can.
 CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_max", "scatter_min", "scatter_mul"})
 
 
 def wish_changes(low: BufferPlan, value: Value, block: Block, place: Place) -> None:
-    """Lets a value of a block be written to a place, and so the versions of it that it is made from there."""
+    """Asks for a value of a block to be written to a place, and the versions that it is updated from as well."""
     changed = place.carried is not None and place.carried.changed
     while value.block is block and isinstance(value.owner, Op) and value not in low.wanted:
         low.wanted[value] = place
@@ -29,13 +29,19 @@ def wish_changes(low: BufferPlan, value: Value, block: Block, place: Place) -> N
             return
 
 
+def note_in_place(low: BufferPlan, array: Array, to: Array) -> None:
+    """The current step may write `to` in place over an array, whichever of its buffers that lies in."""
+    for root in array.roots:
+        to.roots[0].over[root, low.tick] = None
+
+
 def only_changed(low: BufferPlan, arg: Value, out: Value, body: Block) -> bool:
-    """Whether the next version of a carry is the old one with some elements changed, and nobody else reads that."""
+    """Whether the next version of a carry is this one with some elements updated, and nothing else reads this one."""
     return out is not arg and _origin(low, out, body) == (arg, len(low.uses.get(arg, ())))
 
 
 def _origin(low: BufferPlan, value: Value, block: Block) -> tuple[Value, int] | None:
-    """What a value of a block is a later version of, made around the block, and how often it is read for that."""
+    """The value from outside a block that a value is an updated version of, and how many reads that takes."""
     reads = 1
     while isinstance(op := value.owner, Op) and op.parent is block:
         before = _before(low, op, value.index) if len(low.uses[value]) == reads else None
@@ -46,7 +52,7 @@ def _origin(low: BufferPlan, value: Value, block: Block) -> tuple[Value, int] | 
 
 
 def _before(low: BufferPlan, op: Op, number: int) -> tuple[Value, int] | None:
-    """The value some elements of which an op changes to make a result, and how often it reads that; None if others."""
+    """The operand whose elements an op updates to make a result, and how often it reads it; None if it is no update."""
     if op.defn.name in CHANGE:
         return op.operands[0], 1
     if op.defn.name == "scan" and number < op.attr("carries"):
@@ -62,7 +68,7 @@ def _before(low: BufferPlan, op: Op, number: int) -> tuple[Value, int] | None:
 
 
 def target_to_change(low: BufferPlan, op: Op) -> Array:
-    """Where the result goes of an op that changes elements of its operand: there, if that is a version of a carry."""
+    """The array for the result of an update: in place if the operand is this version of the carry, and dies."""
     x, (result,) = op.operands[0], op.results
     place = low.wanted.get(result)
     if place is None or place.carried is None or place.carried.arg is not x:
@@ -72,9 +78,9 @@ def target_to_change(low: BufferPlan, op: Op) -> Array:
 
 
 def copy_to_change(low: BufferPlan, op: Op, to: Array) -> None:
-    """Writes the first operand's elements to `to`, where that is not where they are.
+    """Copies the first operand to `to`, unless it lies there: if it dies at the op, the plan may give both one place.
 
-    It is where they are if nobody needs the operand after the op; what else the op reads must lie elsewhere then.
+    Not if another operand may alias it.
     """
     x, result = op.operands[0], op.results[0]
     operand = low.env[x]
@@ -83,7 +89,7 @@ def copy_to_change(low: BufferPlan, op: Op, to: Array) -> None:
     if not (isinstance(operand, Array) and operand.contiguous and (mine or operand.offset == 0)):
         low.copy(x, to)
         return
-    # The first version of a carry may be anybody's: it is only read, and copied.
+    # The first version of a carry may alias any value from before the loop: it is copied.
     if any(_read_elsewhere(low, op, root) for root in (to.roots if mine else operand.roots)):
         low.copy(x, to)
         return
@@ -91,8 +97,7 @@ def copy_to_change(low: BufferPlan, op: Op, to: Array) -> None:
         assert carried is not None
         carried.in_place = True
     else:
-        for root in operand.roots:  # it may be any of them
-            to.roots[0].over[root, low.tick] = None
+        note_in_place(low, operand, to)
     text = low.text
     source, place = text.at(operand.base, operand.offset), text.at(to.base, to.offset)
     elsewhere = text.make("i1", f"icmp ne {source}, {place.text}")
@@ -106,5 +111,5 @@ def copy_to_change(low: BufferPlan, op: Op, to: Array) -> None:
 
 
 def _read_elsewhere(low: BufferPlan, op: Op, root: object) -> bool:
-    """Whether another operand may lie in the same bytes."""
+    """Whether another operand may alias a buffer."""
     return any(isinstance(other := low.env[y], Array) and root in other.roots for y in op.operands[1:])

@@ -1,8 +1,8 @@
-"""A mode that shows reads of memory that nobody wrote, and accesses beside buffers: environment variable AC_POISON=1.
+"""A memory sanitizer, AC_POISON=1: shows reads of uninitialised memory and accesses out of bounds.
 
-Every argument, result and buffer of a call then lies in the frame, apart from all others and with a guard behind it.
-Frames, and what loops collect into, are full of NaN (the bytes 0xff) before a call; so whatever reads too much or too
-early has a wrong result.  A guard that was written over is a SystemError.  Programs are several times as slow.
+Every argument, result and buffer of a call then has bytes of its own in the frame, with a guard behind them.  Frames
+and records of loops are filled with NaN (the bytes 0xff) before a call, so a read of them makes a wrong result.  An
+overwritten guard raises SystemError.  Programs are several times as slow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def poisoned() -> bool:
 
 
 class Given(NamedTuple):
-    """A parameter of main: the bytes of a copy that stands for it, if there is one; whether it is a result."""
+    """A parameter of main: the size of its copy (None: it is passed itself), and whether it is a result."""
 
     name: str
     nbytes: int | None
@@ -34,7 +34,7 @@ class Given(NamedTuple):
 
 
 class Apart:
-    """Places in the frame that nothing shares."""
+    """An allocator of places in the frame that share no bytes, each with a guard behind it."""
 
     def __init__(self, start: int) -> None:
         self.end = start
@@ -42,20 +42,20 @@ class Apart:
         self.guards: list[tuple[int, int]] = []
 
     def place(self, nbytes: int) -> int:
-        """Where so many bytes lie."""
+        """The offset of a new place of so many bytes."""
         found = self.end
         self.end += -(-nbytes // _ALIGNMENT) * _ALIGNMENT + _ALIGNMENT
         self.guards.append((found + nbytes, self.end))
         return found
 
     def buffers(self, buffers: Iterable[Buffer]) -> dict[Buffer, int]:
-        """Places for all buffers of the frame."""
+        """The offsets of all buffers of the frame."""
         mine = [b for b in buffers if b.result is None and b.argument is None and not b.virtual]
         return {b: self.place(b.nbytes) for b in mine}
 
 
 def guarded_main(text: Text, parameters: Sequence[Given], apart: Apart, context: Context) -> Reg:
-    """Calls `program` with copies of what main is given; its code, or 1 with SystemError where a guard is gone."""
+    """Emits the call of `program` with copies; its code, or 1 with SystemError if a guard was overwritten."""
     copies = {p: Reg(f"%{p.name}", "ptr") for p in parameters}
     for p in parameters:
         if p.nbytes is not None:
@@ -85,7 +85,7 @@ def guarded_main(text: Text, parameters: Sequence[Given], apart: Apart, context:
 
 
 def poisoned_room(room: str) -> str:
-    """The functions that hand out what loops collect into, where `; poison: place, bytes` lines fill it with NaN."""
+    """The functions of the room, with code that fills memory with NaN in place of their `; poison` lines."""
     lines = []
     for number, line in enumerate(room.splitlines()):
         place, _, size = line.partition("; poison ")[2].partition(", ")

@@ -1,12 +1,11 @@
-"""One value per trip of a loop: where sequences lie, how they grow, and how their elements are read.
+"""Sequences, one value per trip of a loop: their layout, how they grow, and how their elements are read.
 
-The sequences that a loop fills are records behind each other in the room of the call, a chunk of memory that is handed
-out from below (`@room`) and given back in the opposite order.  A loop whose trips are not known beforehand takes more
-when its records do not fit any more: behind them if nothing else lies there, else elsewhere.  Pointers to its old
-records must move with them; everything else stays where it is until a loop around ends its trip.
+A loop collects sequences as an array of records in the room of the call, a stack allocator (`@room`).  A loop of an
+unknown number of trips reallocates its records when they are full: in place if nothing lies behind them, else
+elsewhere, and pointers into them are moved along.  Everything else stays where it is until a loop around ends its trip.
 
-An element that is a sequence itself is noted in the record as its length and, for every tensor (or sequence) that its
-elements consist of, the place of the first and the distance to the next: 8 + 16 n bytes.
+An element that is a sequence itself is a descriptor in the record: its length and, for every tensor (or sequence) of
+its elements, the address of the first and the stride: 8 + 16 n bytes.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ _ALIGNMENT = 64
 
 # ------------------------------------------------------------------------------------------------ room
 class Room:
-    """Writes the calls that take memory of the call's room and give it back."""
+    """Emits the calls that allocate and free memory of the room."""
 
-    #: bytes of the table entry, at the start of the frame: the chunk, and how many bytes it has
+    #: bytes of its entry at the start of the frame: the newest chunk and its size
     ENTRY = 16
 
     def __init__(self, text: Text, entry: Reg) -> None:
@@ -55,13 +54,13 @@ class Room:
         text.declares |= _DECLARES
 
     def take(self, count: Int, step: int) -> Reg:
-        """A place for `count` records; the program is left if there is no memory."""
+        """Allocates `count` records; raises MemoryError."""
         base = self.text.make("ptr", f"call ptr @room({self.entry}, {self.bytes(count, step)})")
         self._leave_without(base)
         return base
 
     def more(self, base: Reg, used: Int, capacity: Int, wanted: Int, step: int) -> Reg:
-        """Where `used` records lie once there is a place for `wanted` of them, and not only for `capacity`."""
+        """Reallocates `used` records from `capacity` to `wanted`; their new address."""
         text = self.text
         sizes = f"{text.whole(text.mul(used, step))}, {text.whole(text.mul(capacity, step))}"
         moved = text.make("ptr", f"call ptr @room.more({self.entry}, {base}, {sizes}, {self.bytes(wanted, step)})")
@@ -69,21 +68,21 @@ class Room:
         return moved
 
     def trim(self, base: Reg, used: Int, capacity: Int, step: int) -> None:
-        """Gives back what lies behind the records that are used."""
+        """Frees the capacity behind the used records."""
         text = self.text
         sizes = f"{text.whole(text.mul(used, step))}, {text.whole(text.mul(capacity, step))}"
         text.do(f"call void @room.trim({self.entry}, {base}, {sizes})")
 
     def mark(self) -> Reg:
-        """Where the room is free now: to be given back to."""
+        """The top of the room, for `release`."""
         return self.text.make("ptr", f"call ptr @room.mark({self.entry})")
 
     def release(self, mark: Reg) -> None:
-        """Everything that was taken since the mark is free again."""
+        """Frees everything allocated since the mark."""
         self.text.do(f"call void @room.release({self.entry}, {mark})")
 
     def bytes(self, count: Int, step: int) -> Reg:
-        """As many bytes as so many records have; more than there can be if the product does not fit."""
+        """The bytes of so many records, saturated where the product overflows."""
         if isinstance(count, int):
             return i64(min(max(count, 0) * step, MOST_BYTES))
         text = self.text
@@ -353,7 +352,7 @@ done:
 
 # ------------------------------------------------------------------------------------------------ records
 class Record:
-    """What a loop leaves per trip: fields behind each other."""
+    """The layout of what a loop collects in one trip: fields with their offsets."""
 
     def __init__(self) -> None:
         self.nbytes, self._alignment = 0, 1
@@ -364,7 +363,7 @@ class Record:
         return -(-self.nbytes // self._alignment) * self._alignment
 
     def field(self, type: Type) -> int:
-        """A place for a tensor or for where a sequence lies."""
+        """Adds a field for a tensor, or for the descriptor of a sequence; its offset."""
         nbytes, alignment = 8 + 16 * len(leaves(type.elem)) if isinstance(type, Seq) else size_of(type), 8
         if isinstance(type, TensorType):
             alignment = type.dtype.itemsize
@@ -396,7 +395,7 @@ def part_leaves(part: Part, type: Type) -> Iterator[Part]:
 
 
 def of_leaves(type: Type, pairs: Iterator[tuple[Reg, Int]]) -> Part:
-    """The parts of elements of this type, whose leaves lie at these places, in C order."""
+    """The parts of elements of this type, from the address and the stride of each leaf; tensors in C order."""
     if isinstance(type, TupleType):
         return [of_leaves(t, pairs) for t in type.elems]
     base, step = next(pairs)
@@ -432,7 +431,7 @@ def _element(low: BufferPlan, xs: Sequence, part: Part, index: Int) -> Operand:
 
 
 def note_sequence(low: BufferPlan, xs: Operand, type: Seq, place: Reg) -> None:
-    """Writes down where a sequence lies, which stays there."""
+    """Writes the descriptor of a sequence, whose elements stay where they are."""
     text = low.text
     if not isinstance(xs, Sequence):
         text.store(i64(0), place, 8)
@@ -444,7 +443,7 @@ def note_sequence(low: BufferPlan, xs: Operand, type: Seq, place: Reg) -> None:
 
 
 def places(low: BufferPlan, xs: Sequence) -> list[tuple[Reg, Int]]:
-    """Where the leaves of the elements lie, as `of_leaves` takes them."""
+    """The address and the stride of each leaf of the elements, as `of_leaves` takes them."""
     found: list[tuple[Reg, Int]] = []
     for part, type in zip(part_leaves(xs.part, xs.elem), leaves(xs.elem), strict=True):
         if isinstance(part, Rows | Runs):
@@ -467,7 +466,7 @@ def is_ordered(part: Part) -> bool:
 
 # ------------------------------------------------------------------------------------------------ from outside
 def descriptor_type(type: Type) -> TensorType:
-    """What a program is given for a value: a tensor itself, the integers of a sequence."""
+    """The type of the argument for a value: a tensor itself, or the descriptor of a sequence."""
     if isinstance(type, TensorType):
         return type
     row_tensors(type)
@@ -486,7 +485,7 @@ def row_tensors(type: Type) -> list[TensorType]:
 
 
 def enter(low: BufferPlan, arg: Value, descriptor: Array) -> None:
-    """Makes the sequence of its integers."""
+    """Binds a sequence that is an argument, from its descriptor."""
     assert isinstance(arg.type, Seq)
     text, place = low.text, descriptor.base
     pairs = []

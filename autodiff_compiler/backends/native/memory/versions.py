@@ -1,8 +1,8 @@
-"""Which results may be written over the arguments whose next versions they are.
+"""Which next versions of states may be written in place over their arguments.
 
-The driver is a list of steps, some of them in arms of `if` and in loops.  A result may lie where its argument lies if
-no step that may come after one that writes it reads the argument, but for steps that read each element before they
-write it, and if none of them can fail: an exception leaves states as they were.
+The driver is a list of steps, some in arms of `if`s and in loops.  A result may share the memory of its argument if no
+step that may run after one that writes the result reads the argument (the same step may, element by element) or raises:
+an exception leaves states as they were.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..codegen.values import Array, Buffer, size_of
 __all__ = ["Versions"]
 
 
-#: The blocks around a step, the outermost first: an `if` and which of its arms, or a loop and None.
+#: The blocks around a step, outermost first: an `if` with the number of the arm, or a loop with None.
 _Blocks: TypeAlias = tuple[tuple[object, int | None], ...]
 
 
@@ -30,7 +30,7 @@ class _Step(NamedTuple):
         return any(arm is None for _, arm in self.blocks)
 
     def may_follow(self, other: _Step) -> bool:
-        """Whether one run can come here after the other step, or at the same time."""
+        """Whether this step may run after the other one, or is the same."""
         for (mine, arm), (its, its_arm) in zip(self.blocks, other.blocks, strict=False):
             if mine is not its:
                 break
@@ -42,15 +42,15 @@ class _Step(NamedTuple):
 
 
 class Versions:
-    """`next_of`: for results, by number, the arguments that are their versions now, which nothing else becomes."""
+    """The steps that read, write and raise; `next_of`: by result, the argument that is this version of the state."""
 
     def __init__(self, next_of: dict[int, int]) -> None:
         self.next_of = next_of
         self._blocks: _Blocks = ()
-        #: how often each step reads an argument
+        #: by argument, how often each step reads it
         self._reads: dict[int, Counter[_Step]] = {i: Counter() for i in next_of.values()}
         self._writes: dict[int, set[_Step]] = {i: set() for i in next_of}
-        #: by the blocks around them the last steps that may fail
+        #: by the blocks around them, the last steps that may raise
         self._failures: dict[_Blocks, int] = {}
 
     def enter(self, op: object, arm: int | None) -> None:
@@ -73,11 +73,11 @@ class Versions:
             self._writes[root.result].add(step)
 
     def may_fail(self, tick: int) -> None:
-        """A step may end the program with an exception."""
+        """A step may raise."""
         self._failures[self._blocks] = tick
 
     def now_of(self, new: Array, array: Array) -> Buffer | None:
-        """The argument that all of a result may be written over, if all of it may be the array; both in C order."""
+        """The buffer of the argument, if `new` is a whole result and `array` may be all of this version."""
         (root, *more) = new.roots or (None,)
         if root is None or more or new.offset != 0 or new.base != root.base or root.result not in self.next_of:
             return None
@@ -86,7 +86,7 @@ class Versions:
         return found if size_of(new.type) == size_of(array.type) else None
 
     def together(self, new: Buffer, old: Buffer) -> bool:
-        """Whether the result can lie where the argument does."""
+        """Whether a result can share the memory of its argument."""
         assert new.result is not None
         assert old.argument is not None
         reads = self._reads[old.argument]

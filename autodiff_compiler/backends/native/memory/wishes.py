@@ -1,4 +1,4 @@
-"""Where values are wanted before they are written, and how many buffers the versions of a carry have."""
+"""Requests for where values are to be written, and the choice between one buffer and two for a carry."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ..jit.machine import Machine
 
 __all__ = ["Carried", "Keeping", "OneBuffer", "Place", "too_dear"]
 
-#: Bytes that are copied in no time.
+#: Copies of so many bytes are always cheap enough.
 _SMALL = 4096
-#: Copies take at most one part of so many of the time of what is around them, where arrays are larger.
+#: A copy of more may take at most 1/8 of the estimated time of the code around it.
 _SHARE = 8
 
 
 def too_dear(machine: Machine, nbytes: int, cost: int) -> bool:
-    """Whether copying an array takes too much of estimated nanoseconds."""
+    """Whether copying an array takes too large a part of `cost`, estimated nanoseconds."""
     return nbytes > _SMALL and 2 * nbytes // machine.vector_bytes * _SHARE > cost
 
 
 @dataclass
 class Keeping:
-    """What is decided for the whole program about arrays that control flow hands on.
+    """How a whole program keeps the arrays that control flow passes on.
 
-    `one`: carries keep one buffer (see `one_place`), but for `dear` ones, which would be copied for too long.
-    `moves`: what arms of `if`s yield is copied to one buffer for each result (see `moves`).  `turns`: whether there are
-    carries with two buffers that change places.
+    `one`: carries have one buffer (see `one_place`), except `dear` ones, whose copies would take too long.  `moves`:
+    arms of `if`s copy what they yield to one buffer for each result (see `moves`).  `turns` is found while lowering:
+    whether a carry has two buffers, which are swapped.
     """
 
     one: bool = False
@@ -38,21 +38,20 @@ class Keeping:
 
 
 class OneBuffer(Protocol):
-    """A carry that keeps one buffer."""
+    """A carry with one buffer."""
 
     def settle(self, value: Value) -> None:
-        """Copies a next version that was made elsewhere, if nobody needs this one."""
+        """Copies the next version home if it lies elsewhere and this version is dead."""
 
     def needs_copy(self, operand: Operand) -> bool:
-        """Whether a next version lies where it cannot stay, or may."""
+        """Whether the next version lies, or may lie, in memory that the next trip overwrites."""
 
 
 class Carried:
-    """The next version of a carry that is an array: `arg` is the version now, `following` where the next one goes.
+    """The next version of an array carry: `arg` is this version, `following` where the next one is to be written.
 
-    `in_place`: whoever writes it reads the old version element by element or not at all, and nobody reads that later.
-    `changed`: all that a trip does with it is to change some elements, on each of its paths.
-    `one`: the carry, if there is no other place for the next version than that of this one.
+    `in_place`: it is written over this version, element by element or after the last use.  `changed`: on each path a
+    trip only updates elements of it.  `one`: the carry, if it has one buffer for both versions.
     """
 
     def __init__(self, arg: Value, following: Array, one: OneBuffer | None = None) -> None:
@@ -61,7 +60,7 @@ class Carried:
 
 
 class Place(NamedTuple):
-    """Where a value is wanted; `fixed`: if it lies elsewhere it will be copied."""
+    """Where a value is to be written; `fixed`: it is copied there if it was written elsewhere."""
 
     array: Array
     fixed: bool
