@@ -52,7 +52,7 @@ def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value], ho
     sources: _Sources = {}
     cut: list[Value] = []
     _collect(block, sources, cut)
-    integers = _led_by_integers(sources, [v for v in wrt if differentiable(v.type) and not holds_floats(v.type)], cut)
+    integers = _led_by_integers(sources, [v for v in wrt if not holds_floats(v.type)], cut)
     useful: set[Value] = set()
     readers: dict[Value, list[Value]] = {}
     stack = [v for v in seeds if holds_floats(v.type) or v in integers]

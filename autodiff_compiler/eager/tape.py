@@ -152,10 +152,7 @@ class Node:
 
 
 class Source(Node):
-    """A variable of the tape with `bit`, whose cotangents end here; the identity for outer tapes.
-
-    One of bools is on no tape: nothing has a derivative by it.
-    """
+    """A variable of the tape with `bit`, whose cotangents end here; the identity for outer tapes."""
 
     __slots__ = ("bit", "whole")
 
@@ -166,8 +163,7 @@ class Source(Node):
         if parent is not None and not parent.mask & active:
             parent = None
         self.bit, self.arrays, self.parents = bit, (array,), (parent,)
-        kind = array.dtype.kind
-        self.mask = 0 if kind == "b" else bit * PAIR if kind in "iu" else bit
+        self.mask = bit * PAIR if array.dtype.kind in "biu" else bit
         if parent is not None:
             self.mask |= parent.mask & active
         self.order = next_order()
