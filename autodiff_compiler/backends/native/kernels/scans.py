@@ -1,4 +1,4 @@
-"""Scans: running sums, products and extremes along an axis, whose accumulators stay in registers.
+"""Running sums, products and extremes along an axis (not the op `scan`, a loop: `control.loops`), in registers.
 
 Where the axes behind are contiguous, vectors lie along these; else several rows are scanned in one loop.
 """
