@@ -72,8 +72,8 @@ RETURNED = {
 
 def stub(module: types.ModuleType) -> str:
     """The stub of a module: imports of what is written elsewhere, then what is made of rows."""
-    imports, made = [], []
-    for name in sorted(set(module.__all__)):
+    imports, made, names = [], [], sorted(set(module.__all__))
+    for name in names:
         value = getattr(module, name)
         if isinstance(value, types.ModuleType):
             imports.append(f"from . import {name} as {name}")
@@ -81,7 +81,8 @@ def stub(module: types.ModuleType) -> str:
             imports.append(f"from {where[0]} import {where[1]} as {name}")
         else:
             made.append("\n".join(_made(name, value, module)))
-    return HEAD + "\n".join(imports) + "\n\n" + "\n".join(made) + "\n"
+    exported = "\n".join(f"    {name!r}," for name in names)
+    return HEAD + "\n".join(imports) + f"\n\n__all__ = [\n{exported}\n]\n\n" + "\n".join(made) + "\n"
 
 
 def _written_in(name: str, value: Any, here: str) -> tuple[str, str] | None:
