@@ -120,6 +120,7 @@ def _handed_on(op: Op, module: Module) -> Iterator[_Way]:
 
 def _through_loop(op: Op) -> Iterator[_Way]:
     loop, runs = Loop(op), _surely_runs(op)
+    yield from ((sequence, element, loop.body) for sequence, element in loop.elements)
     for carry in loop.carries:
         for source, place in ((carry.init, op.parent), (carry.next, loop.body)):
             *later, first = carry.args  # first: in the block that a trip begins with

@@ -212,7 +212,11 @@ class _Loop(LoopWriter):
             if var.nbytes >= low.code.reuse_bytes:
                 low.show(var, low.env[x])
             low.env[arg] = var
-            low.run(assign(store(var), _element(low, low.tree(x), arg.type, self.index)))
+            tree = _element(low, low.tree(x), arg.type, self.index)
+            if x in low.undefined:  # a condition in the loop tells whether an element is there
+                test = ast.Compare(left=low.tree(x), ops=[ast.Is()], comparators=[none()])
+                tree = ast.IfExp(test=test, body=none(), orelse=tree)
+            low.run(assign(store(var), tree))
         if self.first:
             self._grow()
 

@@ -132,7 +132,9 @@ class _Loop:
             if low.uses.get(arg):
                 operand = low.env[x]
                 low.touch(operand)
-                low.env[arg] = element(low, operand, index) if isinstance(operand, Sequence) else Undefined()
+                low.env[arg] = Undefined()
+                if isinstance(operand, Sequence):
+                    low.env[arg] = element(low, operand, index, undefined=x in low.undefined)
         self.collected.plan(self.body, index)
         for carried in self.carries:
             carried.carry.wish(carried.out, self.body)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from ....dtypes import int64
 from ....errors import InternalCompilerError
 from ....ir.core import Value
@@ -406,18 +408,20 @@ def of_leaves(type: Type, pairs: Iterator[tuple[Reg, Int]]) -> Part:
 
 
 # ------------------------------------------------------------------------------------------------ elements
-def element(low: BufferPlan, xs: Sequence, index: Int) -> Operand:
-    """The element of a trip."""
-    return _element(low, xs, xs.part, index)
+def element(low: BufferPlan, xs: Sequence, index: Int, *, undefined: bool = False) -> Operand:
+    """The element of a trip.  `undefined`: the sequence may be at run time, and its element is then, too."""
+    return _element(low, xs, xs.part, index, undefined)
 
 
-def _element(low: BufferPlan, xs: Sequence, part: Part, index: Int) -> Operand:
+def _element(low: BufferPlan, xs: Sequence, part: Part, index: Int, undefined: bool) -> Operand:
     text = low.text
     if isinstance(part, list):
-        return Pack([_element(low, xs, p, index) for p in part])
+        return Pack([_element(low, xs, p, index, undefined) for p in part])
     if isinstance(part, Spread | Undefined):
         return part
     place = text.at(part.base, text.mul(index, part.step))
+    if undefined:
+        place = _defined(low, part, place)
     if isinstance(part, Rows):
         if part.type.shape == ():
             return Spread(part.type, low.one.load(place, part.type.dtype))
@@ -428,6 +432,17 @@ def _element(low: BufferPlan, xs: Sequence, part: Part, index: Int) -> Operand:
         for k in range(len(leaves(part.elem)))
     ]
     return Sequence(part.elem, length, of_leaves(part.elem, iter(pairs)), xs.roots)
+
+
+def _defined(low: BufferPlan, part: Rows | Runs, place: Reg) -> Reg:
+    """Where an element lies: null if the sequence is undefined, zeros if that is loaded before a condition tells."""
+    text, nowhere = low.text, NULL
+    if isinstance(part, Runs):
+        nowhere = low.constant(np.zeros(8 + 16 * len(leaves(part.elem)), np.uint8))
+    elif part.type.shape == ():
+        nowhere = low.constant(np.zeros(16, np.uint8))
+    none = text.let("i1", f"icmp eq {part.base}, null")
+    return text.let("ptr", f"select {none}, {nowhere}, {place}")
 
 
 def note_sequence(low: BufferPlan, xs: Operand, type: Seq, place: Reg) -> None:
