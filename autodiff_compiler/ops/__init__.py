@@ -16,10 +16,7 @@ __lacking__ = operations.lacking  # also in compiled code
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__all__":
-        return vocabulary.names()
-    found = globals()[name] = vocabulary.named(name)
-    return found
+    return vocabulary.attribute(globals(), name)
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ from . import vocabulary
 
 
 def __getattr__(name: str) -> Any:
-    return vocabulary.names() if name == "__all__" else vocabulary.named(name)
+    return vocabulary.attribute(globals(), name)
 
 
 def __dir__() -> list[str]:

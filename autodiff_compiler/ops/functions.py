@@ -34,10 +34,12 @@ NAMES = ROWS.keys() | _WHERE.keys()
 
 
 class _Functions:
-    """`functions.name` is a function of `ops`; AttributeError: there is none."""
+    """`functions.name` is a function of `ops`, looked up at the first access; AttributeError: there is none."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(_WHERE.get(name, public), name)
+        found = getattr(_WHERE.get(name, public), name)
+        setattr(self, name, found)
+        return found
 
 
 functions = _Functions()

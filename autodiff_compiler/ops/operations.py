@@ -73,12 +73,10 @@ __lacking__ = lacking  # also in compiled code
 def __getattr__(name: str) -> Any:
     if name == "__all__":
         return sorted(names())
-    if name in ROWS:
-        found = globals()[name] = _made(name)
-        return found
-    if name in _CLASSES:
-        return _CLASSES[name]
-    raise missing(__name__, name)
+    if name not in ROWS and name not in _CLASSES:
+        raise missing(__name__, name)
+    found = globals()[name] = _made(name) if name in ROWS else _CLASSES[name]
+    return found
 
 
 def __dir__() -> list[str]:

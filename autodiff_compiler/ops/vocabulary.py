@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.primitive import INTERNAL, REGISTRY, call
-from ..transforms.custom import HookBackward, InsertGradientOf, custom_vjp
+from ..transforms.custom import custom_vjp
 from ..transforms.grad import GradOperation, get_grad, grad, value_and_grad
 from ..transforms.host import constexpr
 from ..transforms.jacobian import jacfwd, jacrev, linearize
@@ -16,25 +16,24 @@ from ..transforms.vmap import vmap
 from . import operations
 from .functions import NAMES, functions
 
-__all__ = ["named", "names"]
+__all__ = ["attribute", "names"]
 
-_TRANSFORMS = {
-    f.__name__: f
-    for f in (
-        *(
-            GradOperation,
-            HookBackward,
-            InsertGradientOf,
-            constexpr,
-            custom_vjp,
-            derivative,
-            get_grad,
-            grad,
-            jacfwd,
-            jacrev,
-        ),
-        *(jet, jvp, linearize, value_and_grad, vjp, vmap),
-    )
+#: `operations` has `HookBackward` and `InsertGradientOf`.
+_TRANSFORMS: dict[str, Any] = {
+    "GradOperation": GradOperation,
+    "constexpr": constexpr,
+    "custom_vjp": custom_vjp,
+    "derivative": derivative,
+    "get_grad": get_grad,
+    "grad": grad,
+    "jacfwd": jacfwd,
+    "jacrev": jacrev,
+    "jet": jet,
+    "jvp": jvp,
+    "linearize": linearize,
+    "value_and_grad": value_and_grad,
+    "vjp": vjp,
+    "vmap": vmap,
 }
 
 
@@ -43,7 +42,15 @@ def names() -> list[str]:
     return sorted({*_TRANSFORMS, *NAMES, *operations.names()} | {*REGISTRY, *vars(call)} - INTERNAL)
 
 
-def named(name: str) -> Any:
+def attribute(space: dict[str, Any], name: str) -> Any:
+    """What a module with these globals has under a name, noted there: it is looked up once."""
+    if name == "__all__":
+        return names()
+    found = space[name] = _named(name)
+    return found
+
+
+def _named(name: str) -> Any:
     """What a name stands for; AttributeError: there is none."""
     if name in NAMES:
         return getattr(functions, name)

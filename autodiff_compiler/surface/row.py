@@ -69,10 +69,8 @@ def maker(row: Operator, ops: Any) -> Callable[..., Callable[..., Any]]:
     head, _, operands = row.signature.partition(")(")
     inner = f"    def {row.name}({operands}:\n        return {row.calls}\n    return {row.name}\n"
     text = f"def {head}):\n{inner}" if operands else f"def {row.name}():\n    return {row.calls}\n"
-    made: dict[str, Any] = {}
     space = _spaces.setdefault("operators", {**_GLOBALS, "__name__": "autodiff_compiler.ops.operations", "ops": ops})
-    exec(compile(text, in_library(f"surface/{row.name}"), "exec", dont_inherit=True), space, made)
-    return made[row.name]  # type: ignore[no-any-return]
+    return _defined(row.name, text, space)
 
 
 def documented(row: Operator, ops: Any) -> str:
@@ -98,9 +96,13 @@ def names_of(row: Row) -> list[str]:
     return [row.name, *row.also.split()]
 
 
+def _head(signature: str) -> str:
+    """A signature without what it returns."""
+    return signature.partition(" -> ")[0]
+
+
 def _arguments(signature: str) -> ast.arguments:
-    head = signature.partition(" -> ")[0]
-    return ast.parse(f"def {head}: pass").body[0].args  # type: ignore[attr-defined, no-any-return]
+    return ast.parse(f"def {_head(signature)}: pass").body[0].args  # type: ignore[attr-defined, no-any-return]
 
 
 def _parameters(signature: str) -> list[str]:
@@ -141,16 +143,18 @@ _OF_TENSORS = """\
 def function(row: Row, module: str) -> Callable[..., Any]:
     """The function of a row, as if it were written in a module of this name."""
     space = _spaces.setdefault(module, {**_GLOBALS, "__name__": module})
-    text = f"def {row.signature.partition(' -> ')[0]}:\n{_fast_path(row, space)}    return {row.expression}\n"
-    made: dict[str, Any] = {}
-    exec(
-        compile(text, in_library(f"surface/{row.name}"), "exec", __future__.annotations.compiler_flag, True),
-        space,
-        made,
-    )
-    result: Callable[..., Any] = made[row.name]
+    text = f"def {_head(row.signature)}:\n{_fast_path(row, space)}    return {row.expression}\n"
+    result = _defined(row.name, text, space)
     result.__doc__ = _docstring(row.doc) if row.doc else getattr(call, _target(row)).__doc__
     return result
+
+
+def _defined(name: str, text: str, space: dict[str, Any]) -> Callable[..., Any]:
+    """The function of this name that a text of the package's own defines."""
+    made: dict[str, Any] = {}
+    code = compile(text, in_library(f"surface/{name}"), "exec", __future__.annotations.compiler_flag, dont_inherit=True)
+    exec(code, space, made)
+    return made[name]  # type: ignore[no-any-return]
 
 
 def _docstring(doc: str) -> str:
