@@ -1,4 +1,4 @@
-# make demo | test | check | docs | bench | bench-peers | fuzz MINUTES=30 INPUTS=100000 | test-all-pythons | dev | format | clean
+# make demo | test | test-quick | test-long | check | docs | bench | bench-peers | fuzz MINUTES=30 INPUTS=100000 | test-all-pythons | dev | format | clean
 # PYTHON=... chooses the interpreter a new environment is made from, VENV=... where it lies.
 
 VENV ?= .venv
@@ -17,7 +17,7 @@ BENCHMARKS ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test check docs bench bench-peers fuzz test-all-pythons dev format clean
+.PHONY: demo test test-quick test-long check docs bench bench-peers fuzz test-all-pythons dev format clean
 .DELETE_ON_ERROR:
 # The suite starts some hundred interpreters, and each of its workers reads all tests: bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
@@ -28,6 +28,15 @@ demo: $(VENV)/.installed-examples
 test: $(VENV)/.installed-test,examples $(VENV)/.programs
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 	@AC_BACKEND=numpy $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ON_NUMPY)
+
+# The inner loop: tests of what changed since main, and a few of all others, for a minute and a half.
+test-quick: $(VENV)/.installed-test,examples $(VENV)/.programs
+	@$(BIN)/python -m pytest -q -n $(JOBS) --quick
+
+# Before a release: all cases of all tests, on either backend.
+test-long: $(VENV)/.installed-test,examples $(VENV)/.programs
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --long
+	@AC_BACKEND=numpy $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --long $(ON_NUMPY)
 
 check: dev
 	$(BIN)/ruff format --check .

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import selection
+
 _FOLDER = pytest.StashKey[str]()
 #: Tests of what programs mean: machine code is made for them at LLVM's level 0, as for very large programs, which takes
 #: a quarter of the time.  All others, which are of the machine code (every op in tests/backends, random programs in
@@ -28,6 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     (not to the user's cache), and reports of compilations that fail.
 
     A shell starts what it runs in the background without Ctrl-C, which tests send to themselves."""
+    selection.configure(config)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
@@ -42,6 +45,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(config.stash[_FOLDER], ignore_errors=True)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    selection.select(config, items)
+
+
 def pytest_collection_finish() -> None:
     """What is there when tests start stays: collections of garbage, which tests ask for, need not look at it."""
     gc.collect()
@@ -54,6 +62,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     from autodiff_compiler.backends.native.jit import engine
     from autodiff_compiler.runtime.random import generator
 
+    if selection.out_of_time(item.config):
+        return True  # it is neither passed nor skipped; the summary tells how many ran
     generator.restore(None, 0, {})
     np.random.seed(0)
     usual, here = engine.LARGE, Path(__file__).parent
@@ -66,6 +76,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    selection.add_options(parser)
     parser.addoption("--update-golden", action="store_true", help="write the expected parts of text-in/text-out tests")
 
 

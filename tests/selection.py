@@ -1,0 +1,150 @@
+"""Which of the collected tests run: all with ``--long``; without it a part of large families, and on the NumPy backend
+what differs there.
+
+Markers say it where the tests are:
+
+- `long`: only with ``--long``, before a release.
+- `some(n)`: one case in n of each parametrised test, each value of each parameter as often as the others.
+- `both_backends`: whole on the NumPy backend, too, as its lowering of control flow, effects and states is its own; of
+  other tests one in ten runs there.
+
+``--quick`` is the inner loop: first tests of the rooms that changed, then one test in thirty of the others, until
+`QUICK_SECONDS` are over.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+#: Of tests that are not for `both_backends`, one in so many runs on the NumPy backend.
+ON_NUMPY = 10
+#: Of tests of rooms that did not change, ``--quick`` runs one in so many.
+UNCHANGED = 30
+#: When ``--quick`` starts no test any more, counted from the start of the process; collecting takes some of it.
+QUICK_SECONDS = 75
+#: Folders of tests for rooms of the package whose tests have another name.
+TESTS_OF = {
+    "frontend": ("frontend", "programs"),
+    "interpreter": ("programs",),
+    "ops": ("api", "primitives"),
+    "surface": ("api",),
+    "mint": ("api",),
+    "runtime": ("eager", "api"),
+    "transforms": ("autodiff", "programs"),
+    "common": ("api",),
+    "experimental": ("optim",),
+    "testing": ("api",),
+}
+_STARTED = time.monotonic()
+_LONG = False
+
+
+def is_long() -> bool:
+    """Whether everything runs: tests that choose cases themselves ask here."""
+    return _LONG
+
+
+def one_in(n: int, text: str) -> bool:
+    """Whether a case with this text is one of those that run without ``--long``; the same ones in every run."""
+    return _LONG or zlib.crc32(text.encode()) % n == 0
+
+
+def add_options(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run all cases of all tests, on either backend")
+    parser.addoption("--quick", action="store_true", help="run tests of changed rooms, and a few others, for 90 s")
+
+
+def configure(config: pytest.Config) -> None:
+    global _LONG
+    _LONG = bool(config.getoption("--long"))
+    config.addinivalue_line("markers", "long: runs only with --long")
+    config.addinivalue_line("markers", "some(n): without --long, one case in n of each parametrised test runs")
+    config.addinivalue_line("markers", "both_backends: all cases run on the NumPy backend, too")
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keeps of the items what this run is for, and tells pytest of the others.
+
+    A file or test that the command line names runs whole."""
+    if _LONG or any("::" in a or a.endswith(".py") for a in config.args):
+        return
+    kept = _parts_of_families([i for i in items if i.get_closest_marker("long") is None])
+    if os.environ.get("AC_BACKEND") == "numpy":
+        kept = [i for i in kept if i.get_closest_marker("both_backends") or one_in(ON_NUMPY, i.nodeid)]
+    if config.getoption("--quick"):
+        changed = _changed_folders()
+        first = [i for i in kept if i.nodeid.startswith(changed)]
+        kept = first + [i for i in kept if not i.nodeid.startswith(changed) and one_in(UNCHANGED, i.nodeid)]
+    chosen = set(map(id, kept))
+    config.hook.pytest_deselected(items=[i for i in items if id(i) not in chosen])
+    items[:] = kept
+
+
+def _parts_of_families(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    families: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        families[item.nodeid.partition("[")[0]].append(item)
+    kept: list[pytest.Item] = []
+    for family in families.values():
+        marker = family[0].get_closest_marker("some")
+        kept += family if marker is None else covering(family, marker.args[0])
+    return kept
+
+
+def covering(family: list[pytest.Item], n: int) -> list[pytest.Item]:
+    """One item in n, in their order: always one whose parameters have values that were chosen least so far."""
+    values = [_values(item) for item in family]
+    left = [i for start in range(n) for i in range(start, len(family), n)]
+    seen: Counter[tuple[str, int]] = Counter()
+    chosen: list[int] = []
+    for _ in range(-(-len(family) // n)):
+        best = min(left, key=lambda i: sum(seen[v] for v in values[i]))
+        left.remove(best)
+        chosen.append(best)
+        seen.update(values[best])
+    return [family[i] for i in sorted(chosen)]
+
+
+def _values(item: pytest.Item) -> list[tuple[str, int]]:
+    """The values of the parameters of a test, by the parameter's name and the place of the value."""
+    return list(item.callspec.indices.items()) if hasattr(item, "callspec") else []
+
+
+# ------------------------------------------------------------------------------------------------ the inner loop
+def out_of_time(config: pytest.Config) -> bool:
+    """Whether ``--quick`` starts no further test."""
+    return bool(config.getoption("--quick")) and time.monotonic() - _STARTED > QUICK_SECONDS
+
+
+def _changed_folders() -> tuple[str, ...]:
+    """Where the tests of what changed are: since the branch left main, or on main in the last commit, and since then."""
+    changed = [*_git("diff", "--name-only", _base()), *_git("ls-files", "--others", "--exclude-standard")]
+    return tuple(dict.fromkeys(folder for path in changed for folder in _tests_of(Path(path))))
+
+
+def _base() -> str:
+    """The commit that changes are counted from."""
+    head, common = _git("rev-parse", "HEAD"), _git("merge-base", "HEAD", "main")
+    return common[0] if common and common != head else "HEAD~1"
+
+
+def _tests_of(path: Path) -> Iterator[str]:
+    if path.parts[0] == "tests":
+        yield path.as_posix()
+    elif path.parts[0] == "autodiff_compiler" and len(path.parts) > 2:
+        yield path.as_posix()  # the examples in its docstrings
+        yield from (f"tests/{folder}/" for folder in TESTS_OF.get(path.parts[1], (path.parts[1],)))
+
+
+def _git(*command: str) -> list[str]:
+    done = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.split()
