@@ -126,7 +126,7 @@ def out_of_time(config: pytest.Config) -> bool:
 
 
 def _changed_folders() -> tuple[str, ...]:
-    """Where the tests of what changed are: since the branch left main, or on main in the last commit, and since then."""
+    """Where the tests of what changed are: since the branch left main, or on main since the commit before the last."""
     changed = [*_git("diff", "--name-only", _base()), *_git("ls-files", "--others", "--exclude-standard")]
     return tuple(dict.fromkeys(folder for path in changed for folder in _tests_of(Path(path))))
 
