@@ -242,6 +242,7 @@ def check(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-12 if expected.dtype == np.float64 else 1e-6)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("place", ["eager", "object", "outside", "inside"])
 @pytest.mark.parametrize(("name", "constants", "operands", "expected"), CASES, ids=[c[0] for c in CASES])
 def test_objects_agree_with_numpy(
@@ -314,6 +315,7 @@ def test_every_class_to_differentiate_has_a_case_in_double() -> None:
     assert {name for name, *_ in DIFFERENTIATED} == set(GRADIENTS)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("name", "constants", "operands"), DIFFERENTIATED, ids=[c[0] for c in DIFFERENTIATED])
 def test_gradients_agree_with_differences(mode: str, name: str, constants: Any, operands: tuple[Any, ...]) -> None:
     operation = made(name, constants)

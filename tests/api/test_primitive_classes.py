@@ -418,6 +418,7 @@ def differentiable(case: Case) -> bool:
 SMOOTH = [next(group) for _, group in itertools.groupby(filter(differentiable, CASES), key=lambda c: c[0])]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("name", "constants", "operands", "expected"), SMOOTH, ids=[c[0] for c in SMOOTH])
 def test_classes_are_differentiated(name: str, constants: Any, operands: tuple[Any, ...], expected: Any) -> None:
     if name in ("Cholesky", "CholeskyInverse"):  # of a symmetric matrix

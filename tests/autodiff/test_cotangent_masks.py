@@ -149,6 +149,7 @@ USERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("f", USERS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("x", [0.0, INF])
 def test_the_derivative_of_an_unused_value_is_not_computed(jit, f, x):
@@ -159,6 +160,7 @@ def test_the_derivative_of_an_unused_value_is_not_computed(jit, f, x):
     assert float(found) == expected
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("f", USERS, ids=lambda f: f.__name__)
 def test_nor_in_the_second_derivative(jit, f):
     found = jit(ms.grad(lambda x, c: ms.grad(f)(x, c)))(f64(0.0), f64(0.0))
@@ -171,6 +173,7 @@ def test_nor_in_the_third(jit, f):
     assert float(jit(third)(f64(0.0), f64(0.0))) == 0
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("f", USERS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("order", ["forward", "reverse of forward", "forward of reverse"])
 def test_nor_in_forward_mode(jit, f, order):
@@ -186,6 +189,7 @@ def test_nor_in_forward_mode(jit, f, order):
     assert float(jit(asked)(f64(0.0), f64(0.0))) == (0 if order == "forward" else 2) - by_z
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("f", "x", "c", "first", "second"),
     [

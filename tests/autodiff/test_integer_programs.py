@@ -57,6 +57,7 @@ class Program:
                 lines.append(f"{deeper}{name} = {name} + 1")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("seed", range(40))
 def test_gradients_in_integers_are_those_in_floats(tmp_path, monkeypatch, seed):
     """While the floats are whole numbers that float64 holds; beyond, integers wrap around."""

@@ -144,6 +144,7 @@ def _of_states(n):
     return g
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 5])
 @pytest.mark.parametrize(("f", "expected"), PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
 def test_a_rule_is_asked_where_a_cotangent_is_given(slope, f, expected, n):

@@ -139,11 +139,13 @@ def tangent(f):
     return lambda x, c: ms.jvp(lambda x: f(x, c), (x,), (x * 0 + 1,))[1]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("f", USERS, ids=lambda f: f.__name__)
 def test_what_no_tangent_reaches_gives_none(jit, f):
     assert float(jit(tangent(f))(f64(0.0), f64(0.0))) == 3
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("f", USERS, ids=lambda f: f.__name__)
 def test_nor_in_a_jacobian(jit, f):
     x = f64([0.0, 0.0])
@@ -152,6 +154,7 @@ def test_nor_in_a_jacobian(jit, f):
     assert found[0] == 3
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("f", USERS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("order", ["forward", "reverse of forward", "forward of reverse"])
 def test_nor_in_the_second_derivative(jit, f, order):

@@ -267,6 +267,7 @@ def in_another_function(x, n):
     return last_only(x, n) * 1
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("unroll", [None, 0])
 @pytest.mark.parametrize("f", [last_only, last_only_in_a_while, last_of_each, last_behind_an_arm, in_another_function])
 def test_trips_whose_values_are_not_used_are_not_asked_by_the_second_derivative(mode, f, unroll):

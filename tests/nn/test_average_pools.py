@@ -12,6 +12,7 @@ from autodiff_compiler import Tensor, nn
 RECORDED = json.loads((Path(__file__).parent / "data" / "recorded_average_pools.json").read_text())
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("name", "options", "shape", "out", "values"), RECORDED)
 def test_options_in_all_pad_modes(
     mode: str, name: str, options: dict[str, Any], shape: list[int], out: list[int] | None, values: Any

@@ -112,6 +112,7 @@ def test_dtypes_and_shapes_are_those_of_mindspore(call: Call) -> None:
 PRINTED = {"array_str"}
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("call", [c for c in CALLS if c.name not in EAGER_ONLY | PRINTED], ids=lambda c: c.key)
 def test_compiled_code_gives_what_eager_code_gives(call: Call) -> None:
     function = getattr(mnp, call.name)
@@ -181,6 +182,7 @@ def takes_floats(call: Call) -> bool:
 DIFFERENTIABLE = [c for c in CALLS if c.key not in STEPS and takes_floats(c)]
 
 
+@pytest.mark.some(3)
 @pytest.mark.filterwarnings("ignore:.*AC2003")  # ones_like, to the power of 0
 @pytest.mark.parametrize("call", DIFFERENTIABLE, ids=lambda c: c.key)
 def test_gradients_are_central_differences(call: Call) -> None:

@@ -32,6 +32,7 @@ def diagonals(matrix, low, high, padding, align):
 RANGES = [(0, 0), (1, 1), (-2, -2), (-1, 1), (0, 2), (1, 3), (-2, -1), (-2, 3)]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("k", "align"), list(itertools.product(RANGES, ALIGNMENTS)))
 def test_diagonals_out_and_in(modes, k, align):
     parts = np.stack([diagonals(m, *k, 9.0, align) for m in X])

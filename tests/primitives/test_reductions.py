@@ -47,6 +47,7 @@ REDUCTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("keep", [False, True])
 def test_every_choice_of_axes(name, keep):

@@ -10,6 +10,8 @@ from autodiff_compiler import nn
 
 from .compare import assert_close, check, define
 
+pytestmark = pytest.mark.both_backends
+
 X = np.array([0.5, -1.25, 2.0])
 Y = np.array([1.5, 0.75, -0.5])
 
@@ -109,6 +111,7 @@ return a * 1.0, b * y, l[1] * x""",
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("body", GIVES.values(), ids=GIVES)
 def test_values_and_derivatives(body):
     check(define(HEAD + "".join(f"    {line}\n" for line in body.splitlines())), X, Y)
@@ -190,6 +193,7 @@ def with_head(body, head):
     return define(HEAD + "".join(f"    {line}\n" for line in body.format(head=head).splitlines()))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("body", "head"), CASES, ids=IDS)
 def test_a_write_that_may_reach_another_name(body, head):
     f = with_head(body, head)

@@ -22,6 +22,8 @@ from autodiff_compiler.runtime.random import get_rng_state, set_rng_state
 from tests.agreement import same_text
 from tests.programs.compare import define
 
+pytestmark = pytest.mark.both_backends
+
 
 class Net(nn.Cell):
     def __init__(self):
@@ -153,6 +155,7 @@ ORDERS = [
 ]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("order", range(len(ORDERS)))
 def test_interleaved_effects(shape, order):
@@ -286,6 +289,7 @@ RAISES = [
 ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("text", RAISES)
 @pytest.mark.parametrize("where", ["certain", "branch", "loop"])
 def test_exceptions(text, where):

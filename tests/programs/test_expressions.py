@@ -284,6 +284,7 @@ def f(m):
 
 
 # ------------------------------------------------------------------------------------------------ dtypes
+@pytest.mark.some(2)
 @pytest.mark.parametrize("left", ["bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64"])
 @pytest.mark.parametrize("right", ["bool", "int32", "uint8", "float16", "float32", "3", "2.5", "True", "a", "u"])
 def test_dtypes_of_results(left, right):

@@ -101,8 +101,13 @@ def test_returns_one_after_the_other_compile_in_linear_time():
 
 @pytest.mark.parametrize(
     "fn",
-    [early_returns(500), early_returns(110, "    x = x + 0.01\n"), elif_chain(150)],
-    ids=["returns", "grown", "elifs"],
+    [
+        pytest.param(early_returns(500), marks=pytest.mark.long),
+        early_returns(120),
+        early_returns(60, "    x = x + 0.01\n"),
+        elif_chain(100),
+    ],
+    ids=["very many returns", "returns", "grown", "elifs"],
 )
 def test_deep_programs_run_right(fn):
     limit = sys.getrecursionlimit()
@@ -152,6 +157,7 @@ TRANSFORMED = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", TRANSFORMED)
 def test_transforms_keep_no_closure_alive(name, mode):
     def step(batch):

@@ -10,6 +10,8 @@ from autodiff_compiler import Tensor, nn, ops
 from autodiff_compiler.errors import LoopError
 from tests.programs.compare import assert_same, define
 
+pytestmark = pytest.mark.both_backends
+
 #: What stands before the loop, its head, and what every trip begins with.
 HEADS = {
     "unrolled": ("y = x * 1.0", "for i in range(5):", "pass"),
@@ -51,6 +53,7 @@ class Net(nn.Cell):
 CASES = [(head, n) for head in HEADS for n in ((0, 3, 13) if "dynamic" in head else (0,))]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize(("head", "n"), CASES)
 def test_loop(head, body, n):

@@ -141,6 +141,7 @@ BODIES = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("head", ["for i{} in range(9):", "for i{} in range(int(x.sum())):", "while x.sum() > {}:"])
 def test_nests_of_kept_loops_take_few_traces(head, body):

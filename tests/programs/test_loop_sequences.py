@@ -10,6 +10,8 @@ from autodiff_compiler import Tensor, nn, ops
 from autodiff_compiler.ir.text import parse_module
 from tests.programs.compare import check, define
 
+pytestmark = pytest.mark.both_backends
+
 SEQUENCES = {
     "tuple": "def f(x, *ws):\n    for w in ws:\n        x = x * w + 0.1\n    return x",
     "list": "def f(x, *ws):\n    l = [w * 1.5 for w in ws]\n    for w in l:\n        x = x * w + 0.1\n    return x",
@@ -76,6 +78,7 @@ def kept(fn, *args):
     return text.count(" = scan ") + text.count(" = while ")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("program", SEQUENCES)
 def test_kept(program):
     f = define(SEQUENCES[program])

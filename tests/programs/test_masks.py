@@ -9,6 +9,8 @@ import autodiff_compiler as ms
 
 from .compare import assert_same, check, define
 
+pytestmark = pytest.mark.both_backends
+
 X = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.25]])
 Y = np.array([1.5, 0.75, -0.5])
 
@@ -44,6 +46,7 @@ def test_values_and_derivatives(name):
     check(function(PROGRAMS[name]), X, Y)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("op", ["+=", "-=", "*=", "/=", "//=", "%=", "**=", "|="])
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "float32"])
 @pytest.mark.parametrize("value", ["2", "n", "v", "0", "2.5"])

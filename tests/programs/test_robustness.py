@@ -152,6 +152,7 @@ DEEP = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("kilobytes", [None, 256, 1024])
 @pytest.mark.parametrize("program", DEEP)
 def test_deep_programs_in_threads_with_small_stacks(program, kilobytes):

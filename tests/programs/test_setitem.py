@@ -11,6 +11,8 @@ from tests import agreement
 
 from .compare import assert_close, assert_same, check, define, plain, tensors
 
+pytestmark = pytest.mark.both_backends
+
 X = np.array([0.5, -1.25, 2.0])
 Y = np.array([1.5, 0.75, -0.5])
 

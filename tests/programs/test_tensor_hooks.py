@@ -444,6 +444,7 @@ def program(steps, ways, cells, seen, factors):
     return f
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_hooks_in_random_programs(mode, seed):
     rng = np.random.default_rng(seed)

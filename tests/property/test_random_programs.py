@@ -19,10 +19,11 @@ from tests.property.found import FOUND
 from tests.property.grammar import Program, program
 from tests.property.modes import CHECKS, Difference, Judge
 from tests.property.shrink import shrunk
+from tests.selection import is_long
 
 #: On the NumPy backend half of them: in the run on the default one a third of all programs is compared with it, too.
-PARTS = 4 if ms.get_context("backend") == "numpy" else 8
-EACH = 25
+PARTS = (4 if ms.get_context("backend") == "numpy" else 8) if is_long() else 2
+EACH = 25 if is_long() else 12
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +35,7 @@ def verified():
     ms.set_rng_state(before[1])
 
 
+@pytest.mark.both_backends
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_programs(part, monkeypatch):
     """Half of them by machine code of level 2, as users have it, half of level 0, which is made much faster."""
@@ -47,6 +49,7 @@ def test_random_programs(part, monkeypatch):
     assert tally["refused"] <= EACH // 5, f"too many programs are refused: {tally}"
 
 
+@pytest.mark.both_backends
 @pytest.mark.parametrize("name", FOUND)
 def test_programs_that_were_found(name):
     p = FOUND[name]
