@@ -47,6 +47,7 @@ check: dev
 	$(BIN)/python tools/duplicates.py
 	$(BIN)/python tools/foreign_text.py
 	$(BIN)/python tools/check_docs.py
+	$(BIN)/python tools/checks_page.py --check
 	$(MAKE) --no-print-directory docs
 
 # The documentation as a site, in site/; nothing is fetched, and a link that leads nowhere is an error.

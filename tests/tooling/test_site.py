@@ -35,7 +35,16 @@ def test_links_lead_to_files(path: Path) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("tool", ["benchmarks_page.py", "dump_picture.py", "rooms_picture.py", "stubs.py"])
+@pytest.mark.parametrize(
+    "tool",
+    [
+        "benchmarks_page.py",
+        "dump_picture.py",
+        "rooms_picture.py",
+        "stubs.py",
+        pytest.param("checks_page.py", marks=pytest.mark.long),  # `make check` does it, too
+    ],
+)
 def test_generated_files_are_current(tool: str) -> None:
     command = [sys.executable, str(ROOT / "tools" / tool), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
