@@ -9,6 +9,7 @@ import signal
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,14 +57,18 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True, specname="pytest_runtest_protocol")
+def pytest_leave_out(item: pytest.Item) -> bool | None:
+    """A test that there is no time for is neither passed nor skipped; the summary tells their number."""
+    return True if selection.out_of_time(item.config) else None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Chooses the level of machine code, see `_PLAIN_CODE`; each test draws its random numbers from the start."""
     from autodiff_compiler.backends.native.jit import engine
     from autodiff_compiler.runtime.random import generator
 
-    if selection.out_of_time(item.config):
-        return True  # it is neither passed nor skipped; the summary tells how many ran
     generator.restore(None, 0, {})
     np.random.seed(0)
     usual, here = engine.LARGE, Path(__file__).parent
@@ -73,6 +78,21 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     finally:
         engine.LARGE = usual
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = selection.left_out
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    selection.left_out += getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if selection.left_out:
+        terminalreporter.write_line(f"{selection.left_out} more were not started: the time of --quick is over")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
