@@ -1,4 +1,4 @@
-"""What compilation costs: milliseconds of each step for functions of growing size, and import time.
+"""What compilation costs: milliseconds of each step for functions of growing size.
 
     python benchmarks/compile_time.py
 
@@ -7,9 +7,6 @@ The targets are those of the project for 5,000 ops on one core; `per op` must no
 
 from __future__ import annotations
 
-import pathlib
-import subprocess
-import sys
 import time
 from typing import Any
 
@@ -123,32 +120,6 @@ def half_returning_rows() -> list[tuple[int, int, int, float]]:
     return rows
 
 
-_IMPORT = """
-import sys, time
-before = set(sys.modules)
-start = time.process_time()
-import {module}
-print(time.process_time() - start, "llvmlite" in sys.modules)
-"""
-
-
-def import_seconds(module: str, rounds: int = 5) -> tuple[float, bool]:
-    """The best processor time of an import in a fresh interpreter, and whether llvmlite came with it."""
-    best, llvmlite = float("inf"), False
-    for _ in range(rounds):
-        code = _IMPORT.format(module=module)
-        found = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=pathlib.Path(__file__).parents[1],
-        )
-        seconds, loaded = found.stdout.split()
-        best, llvmlite = min(best, float(seconds)), llvmlite or loaded == "True"
-    return best, llvmlite
-
-
 def main() -> None:
     print(machine())
     found = {n: steps(n) for n in SIZES}
@@ -164,10 +135,6 @@ def main() -> None:
         ["ifs", "ops lowered", "ops at the end (target for 12: < 500)", "ms to compile"],
         half_returning_rows(),
     )
-    ours, llvmlite = import_seconds("autodiff_compiler")
-    numpy, _ = import_seconds("numpy")
-    rows = [["autodiff_compiler", ours, "0.25", "yes" if llvmlite else "no"], ["numpy alone", numpy, "", ""]]
-    table("Import", ["module", "s", "target", "imports llvmlite"], rows)
 
 
 if __name__ == "__main__":
