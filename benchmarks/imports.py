@@ -39,7 +39,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def step(code: str, rounds: int = 7) -> list[float | str]:
-    """The best milliseconds of processor time of a piece of code, how many modules are loaded after it, and which large ones."""
+    """The best milliseconds of processor time of code, how many modules are loaded after it, and which large ones."""
     found = [run("-c", _MEASURED.format(code=code)).stdout.split() for _ in range(rounds)]
     ms = min(1e3 * float(words[0]) for words in found)
     _, modules, *large = found[-1]
