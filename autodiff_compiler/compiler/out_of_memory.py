@@ -74,7 +74,7 @@ def _collected(module: Module) -> Iterator[tuple[Op, int]]:
 
 
 def _bytes(type: TensorType) -> int:
-    return math.prod(type.shape) * type.dtype.itemsize  # type: ignore[arg-type]
+    return math.prod(type.shape) * type.dtype.itemsize  # type: ignore[return-value]
 
 
 def _in_users_code(error: BaseException) -> bool:

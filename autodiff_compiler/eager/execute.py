@@ -185,7 +185,7 @@ def _too_large(plan: Plan, arrays: list[Array], attrs: Attrs, error: Exception) 
     asked = getattr(error, "shape", None)
     loc = calling_expression() if trace.builder is None else None
     for t in plan.defn.infer_types(tuple(types), attrs):
-        if isinstance(t, TensorType) and (asked is None or math.prod(asked) == math.prod(t.shape)):  # type: ignore[arg-type]
+        if isinstance(t, TensorType) and (asked is None or math.prod(asked) == math.prod(t.shape)):
             return no_memory_for(t.dtype.numpy, t.shape, loc)
     return error if asked is None else no_memory_for(getattr(error, "dtype", None), asked, loc)
 

@@ -16,12 +16,13 @@ import numpy as np
 from .. import escape
 from ..depth import deep
 from ..dtypes import BY_SHORT
-from ..errors import did_you_mean
+from ..errors import ShapeError, did_you_mean
 from ..source import Loc, in_library
 from .core import Attrs, Block, Function, Module, Op, StateInfo, Value
 from .primitive import REGISTRY
 from .printer import RESERVED, SIZE_NAME, WORDS, Unbound, implied_type
-from .types import Dim, Seq, TensorType, Type, link, scan_types, seq, tensor, tuple_of
+from .sizes import Dim, Size, parse, symbol
+from .types import Seq, TensorType, Type, link, scan_types, seq, tensor, tuple_of
 
 __all__ = ["ParseError", "parse_function", "parse_module"]
 
@@ -30,8 +31,8 @@ T = TypeVar("T")
 _TOKEN = re.compile(
     r"""\s*(?://[^\n]*\s*)*(
       %\w+
-    | (?:bool|[uif]\d+|bf16)\[[^\]\n]*\]
-    | [A-Za-z_][\w*]*
+    | (?:bool|[uif]\d+|bf16)\[[^\]\n]*\] | `[^`\n]*`
+    | [A-Za-z_]\w*
     | -> | [(){}\[\]=,;:<>]
     | @[ \t]+(?:"(?:[^"\\\n]|\\.)*"|[\w.<>+-]+):\d+:\d+
        (?:[ \t]+in[ \t]+(?:"(?:[^"\\\n]|\\.)*"|[\w.<>+-]+):\d+:\d+)?(?:[ \t]+(?:[A-Za-z_]\w*|"(?:[^"\\\n]|\\.)*"))?
@@ -44,7 +45,7 @@ _TOKEN = re.compile(
 _PLACE = r'("(?:[^"\\]|\\.)*"|[\w.<>+-]+):(\d+):(\d+)'
 _LOCATION = re.compile(rf"@[ \t]+{_PLACE}(?:[ \t]+in[ \t]+{_PLACE})?(?:[ \t]+(.+))?", re.ASCII | re.DOTALL)
 _LOOPS = ("while", "scan")
-_OPENERS = {"state", "constant", "callable", "func"}
+_OPENERS = {"size", "state", "constant", "callable", "func"}
 #: How deep types and literals may be nested, and how deep blocks: far deeper than any program has them.
 _MOST_BRACKETS, _MOST_BLOCKS = 200, 1000
 
@@ -94,6 +95,8 @@ class _Parser:
         self.scope: dict[str, Value] = {}
         self.defined: list[str] = []
         self.types: dict[str, Type] = {}
+        #: The symbols by name.
+        self.sizes: dict[str, Size] = {}
         #: The tokens that name the ops.
         self.places: dict[Op, int] = {}
         #: How many types or literals, and how many blocks, are open.
@@ -197,16 +200,22 @@ class _Parser:
         short, _, sizes = token[:-1].partition("[")
         if short not in BY_SHORT:
             raise self.error(f"there is no dtype {short}; there are {', '.join(BY_SHORT)}")
-        shape: list[int | Dim] = []
-        for size in sizes.split(",") if sizes.strip() else []:
-            size = size.strip()
-            if size.isdecimal():
-                shape.append(self.integer(size))
-            elif SIZE_NAME.fullmatch(size) and size not in RESERVED:
-                shape.append(Dim(size))
-            else:
-                raise self.error(f"{size!r} is no size of a dimension")
-        return tensor(BY_SHORT[short], tuple(shape))
+        shape = self.size_list(sizes) if sizes.strip() else []
+        try:
+            return tensor(BY_SHORT[short], tuple(shape))
+        except ShapeError as error:
+            raise self.error(error.message) from None
+
+    def size_list(self, text: str) -> list[Size]:
+        try:
+            return parse(text, self.named_size)
+        except ValueError as error:
+            raise self.error(f"{text!r} is no size of a dimension: {error}") from None
+
+    def named_size(self, name: str) -> Size:
+        if name in RESERVED or not SIZE_NAME.fullmatch(name):
+            raise ValueError(f"no size can be called {name}")
+        return self.sizes.setdefault(name, symbol(name))
 
     def literal(self) -> Any:
         token = self.tokens[self.i]
@@ -223,8 +232,10 @@ class _Parser:
             self.i += 1
             with self.bracket():
                 value = tuple(self.commas(self.literal, "]"))
-        elif SIZE_NAME.fullmatch(token) and token not in ("seq", "link"):
-            value = Dim(token)
+        elif token[:1] == "`" and len(token) > 1:
+            (value,) = self.size_list(token[1:-1])
+        elif SIZE_NAME.fullmatch(token) and token not in RESERVED:
+            value = self.named_size(token)
         else:
             return self.type()
         self.i += 1
@@ -297,18 +308,21 @@ class _Parser:
         while (opener := self.tokens[self.i]) in _OPENERS:
             start = self.i
             if opener == "func":
-                function = self.function()
+                found: Any = self.function()
                 table: dict[str, Any] = module.functions
-                name, found = function.name, function
+                name = found.name
             else:
                 self.i += 1
                 name = self.globl()
-                table, found = self.declaration(opener, name, module, places)
+                if opener == "size":
+                    table, found = self.sizes, self.declared_size(name)
+                else:
+                    table, found = self.declaration(opener, name, module, places)
             if name in table:
                 raise self.error(f"@{name} is declared twice", start)
             table[name] = found
             self.accept(";")
-        self.expect("", "func, state, constant or callable")
+        self.expect("", "func, size, state, constant or callable")
         if any(places.values()):
             entry = module.entry if module.functions else Function("", Block())
             module.inputs = self.lifted("argument", places["argument"], len(entry.args))
@@ -322,6 +336,22 @@ class _Parser:
             if place != expected:
                 raise self.error(f"states are the last {word}s of the first function: {word}={expected} is missing", at)
         return tuple([name for _, name, _ in found])
+
+    def declared_size(self, name: str) -> Size:
+        """``{low=1, high=64}``: what is known of a symbol."""
+        known: dict[str, Any] = {}
+        self.expect("{")
+        while not self.accept("}"):
+            at, word = self.i, self.tokens[self.i]
+            if word not in ("low", "high") or word in known:
+                raise self.error(f"a size has one low and one high, but not {word or 'the end'}")
+            self.i += 1
+            self.expect("=")
+            known[word] = self.literal()
+            if type(known[word]) is not int and (word == "low" or type(known[word]) is not Dim):
+                raise self.error(f"{word} is a number", at + 2)
+            self.accept(",")
+        return symbol(name, **known)
 
     def declaration(
         self, opener: str, name: str, module: Module, places: dict[str, list[tuple[int, str, int]]]

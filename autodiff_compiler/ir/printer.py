@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
@@ -16,7 +16,9 @@ from ..dtypes import BY_SHORT, DType, from_numpy
 from ..source import Loc
 from .core import Block, Function, Module, Op, Value
 from .naming import Namer, carries_of, definitions
-from .types import Dim, Link, Seq, TensorType, TupleType, Type, tensor, tuple_of
+from .sizes import Dim, Size, Symbol, symbols_of
+from .types import Link, Seq, TensorType, TupleType, Type, tensor, tuple_of
+from .walk import ops_of
 
 __all__ = [
     "RESERVED",
@@ -44,10 +46,10 @@ _PLAIN_GLOBAL = re.compile(r"[A-Za-z_<][\w.<>-]*", re.ASCII)
 _PLAIN_FILE = re.compile(r"[\w.<>+-]+", re.ASCII)
 _PLAIN_TAG = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 #: What a symbolic size may be called.
-SIZE_NAME = re.compile(r"[A-Za-z_][\w*]*", re.ASCII)
+SIZE_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 #: Literals that are words; a symbolic size cannot have their names.
 WORDS = {"True": True, "False": False, "None": None, "nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
-RESERVED = frozenset([*WORDS, *BY_SHORT, "seq", "link"])
+RESERVED = frozenset([*WORDS, *BY_SHORT, "seq", "link", "max", "min"])
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,11 @@ def print_module(module: Module, notes: Notes | None = None, *, places: bool = T
 
 
 def print_declarations(module: Module) -> str:
-    """The lines of a module's text in front of its functions: states, constants and callables, without a last newline.
+    """The lines of a module's text in front of its functions: what is known of sizes, states, constants and callables.
 
     Of a state that was lifted they say which argument of the entry it is, and which result its next version.
     """
-    lines = []
+    lines = [_symbol_text(symbol) for symbol in _bounded(module)]
     for state in module.states.values():
         shown = {} if state.kind == "parameter" else {"kind": json.dumps(state.kind)}
         for word, names, values in (("argument", module.inputs, "args"), ("result", module.outputs, "outs")):
@@ -128,16 +130,57 @@ def literal_text(value: Any) -> str:
     if kind is DType:
         return str(value.short)
     if kind is Dim:
-        return _size_text(value)
+        text = _size_text(value)
+        return text if SIZE_NAME.fullmatch(text) else f"`{text}`"
     if isinstance(value, Type):
         return _type_text(value)
     raise ValueError(f"{value!r} of type {kind.__name__} is no literal of the IR")
 
 
-def _size_text(size: int | Dim) -> str:
-    if type(size) is Dim and (not SIZE_NAME.fullmatch(size.name) or size.name in RESERVED):
-        raise ValueError(f"a symbolic size cannot be called {size.name!r}")
+def _size_text(size: Size) -> str:
+    for symbol in symbols_of(size):
+        if not SIZE_NAME.fullmatch(symbol.name) or symbol.name in RESERVED:
+            raise ValueError(f"a symbolic size cannot be called {symbol.name!r}")
     return str(size)
+
+
+def _symbol_text(symbol: Symbol) -> str:
+    """The line that says what is known of a symbol."""
+    high = [] if symbol.high is None else [f"high={literal_text(symbol.high)}"]
+    return f"size @{symbol.name} {{{', '.join([f'low={symbol.low}', *high])}}}"
+
+
+def _bounded(module: Module) -> list[Symbol]:
+    """The symbols in the types of a module of which more is known than that they are sizes, those of bounds first."""
+    found: dict[Symbol, None] = {}
+
+    def add(size: Size) -> None:
+        for symbol in symbols_of(size):
+            if symbol.high is not None:
+                add(symbol.high)
+            if symbol.low or symbol.high is not None:
+                found[symbol] = None
+
+    types = {x.type: None for f in module for x in f.body.args}
+    for op in (op for f in module for op in ops_of(f.body)):
+        types.update({x.type: None for x in op.results})
+        types.update({x.type: None for block in op.blocks for x in block.args})
+    for t in types:
+        for size in _sizes_in(t):
+            add(size)
+    return list(found)
+
+
+def _sizes_in(t: Type) -> Iterator[Size]:
+    """The sizes of a type, and of those that it is made of."""
+    if isinstance(t, TensorType):
+        yield from t.shape
+    elif isinstance(t, Seq):
+        yield from _sizes_in(t.elem)
+    else:
+        assert isinstance(t, TupleType | Link)
+        for part in t.elems if isinstance(t, TupleType) else (*t.ins, *t.outs):
+            yield from _sizes_in(part)
 
 
 def _type_text(t: Type) -> str:

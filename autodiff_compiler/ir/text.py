@@ -27,7 +27,9 @@ Of a state that has become a value ``state @w: f32[4,2] {argument=1, result=2}``
 function it is, and which result is its next version.  An attribute that has its default is left out, as are `type`
 and `types` where they repeat the types of the results (or, without results, of the operand).  Literals: ``1``,
 ``-0.5``, ``nan``, ``True``, ``None``, ``"text"``, ``f32``, ``f32[B,4]``, ``seq<f32[]>``, ``(f32[], i64[])`` (the type
-of a tuple), ``[1,[2]]`` (a Python tuple) and ``B`` (a symbolic size).
+of a tuple), ``[1,[2]]`` (a Python tuple) and ``B`` or, in backquotes, ```3*B+1``` (a symbolic size).
+
+What is known of a symbol stands in front: ``size @n {low=1, high=64}``; without it any number from 0 on may be meant.
 
 A name is its value's hint, made unique within the function; a value without one gets a number (see `ir.naming`).
 Reading text back, `;` may stand for a line break, and ``//`` starts a comment.  ``@ file:line:col tag`` ends the first

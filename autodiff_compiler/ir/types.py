@@ -1,17 +1,18 @@
 """Types of the IR: tensors, tuples, the per-trip sequences that loops leave behind, and the links of derivatives.
 
 Types are interned, so `a is b` decides equality and a type is a cheap dictionary key.  A dimension is an `int` or a
-`Dim` (a size known only at run time); rules compare sizes with `same_dim` and multiply them with `dim_product`.
+`Dim` (a size that only a call knows, see `ir.sizes`); rules compare sizes with `same_dim`, and calculate with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from ..dtypes import DType
 from ..errors import ShapeError
+from .sizes import Dim, Size, bounds
 
 __all__ = [
     "MOST_BYTES",
@@ -34,29 +35,6 @@ __all__ = [
 ]
 
 
-class Dim:
-    """A symbolic size, equal only to the same name."""
-
-    __slots__ = ("name",)
-    _interned: ClassVar[dict[str, Dim]] = {}
-    name: str
-
-    def __new__(cls, name: str) -> Dim:
-        found = cls._interned.get(name)
-        if found is None:
-            found = object.__new__(cls)
-            found.name = name
-            found = cls._interned.setdefault(name, found)
-        return found
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __reduce__(self) -> tuple[type, tuple[str]]:
-        return Dim, (self.name,)
-
-
-Size: TypeAlias = int | Dim
 Shape: TypeAlias = tuple[Size, ...]
 
 
@@ -147,7 +125,7 @@ def tensor(dtype: DType, shape: Shape) -> TensorType:
     if found is None:
         # NumPy integers and bools would print differently and compare equal: keep plain ints only.
         shape = tuple(d if type(d) is Dim else int(d) for d in shape)  # type: ignore[arg-type]
-        if any(type(d) is int and d < 0 for d in shape):
+        if any((d if type(d) is int else bounds(d)[1]) < 0 for d in shape):
             raise ShapeError(f"a size must not be negative: {list(shape)}")
         found = TensorType()
         found.dtype, found.shape = dtype, shape
@@ -192,22 +170,8 @@ def same_shape(a: Shape, b: Shape) -> bool:
 
 
 def dim_product(shape: Shape) -> Size:
-    """The number of elements; a symbolic size survives only as `k * 1`, else the product is a new name."""
-    known, names = 1, []
-    for d in shape:
-        if not isinstance(d, Dim):
-            known *= d
-        else:
-            for factor in d.name.split("*"):  # d may be a product itself
-                if factor.isdecimal():
-                    known *= int(factor)
-                else:
-                    names.append(factor)
-    if not names or known == 0:
-        return known
-    if known == 1 and len(names) == 1:
-        return Dim(names[0])
-    return Dim("*".join(sorted(names) + ([str(known)] if known != 1 else [])))
+    """The number of elements."""
+    return prod(shape)
 
 
 def scan_types(types: Sequence[Type], carries: int) -> list[Type]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ..dtypes import int64
@@ -37,27 +39,18 @@ def _reshape(x, *shape):
 
 
 def _completed(shape, source):
-    """The shape with its one -1 replaced by the size that fits; equal symbolic sizes cancel."""
+    """The shape with its one -1 replaced by the size that fits."""
     if -1 not in shape:
         return shape
     require(shape.count(-1) == 1, f"shape {list(shape)} leaves more than one size open")
-    rest, names = 1, [d for d in source if type(d) is Dim]
-    for d in shape:
-        if type(d) is not Dim:
-            rest *= d if d != -1 else 1
-        elif d in names:
-            names.remove(d)
-        else:
+    total, rest = prod(source), prod([d for d in shape if d != -1])
+    missing = total // rest if rest != 0 else 0
+    if type(total) is Dim or type(rest) is Dim:
+        if not same_dim(missing * rest, total):
             raise DynamicShapeError(f"the size that -1 stands for in {list(shape)} cannot be found from {list(source)}")
-    total = dim_product(tuple([d for d in source if type(d) is not Dim]))
-    if names:
-        if len(names) > 1 or total != rest:
-            raise DynamicShapeError(f"the size that -1 stands for in {list(shape)} cannot be found from {list(source)}")
-        missing = names[0]
     else:
-        fits = rest != 0 and total % rest == 0
+        fits = rest != 0 and missing * rest == total
         require(fits, f"a tensor of shape {list(source)} cannot be reshaped to {list(shape)}")
-        missing = total // rest
     return tuple([missing if d == -1 else d for d in shape])
 
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from autodiff_compiler.dtypes import bfloat16, bool_, float32, float64, int64
 from autodiff_compiler.ir.build import Builder, scalar_key
 from autodiff_compiler.ir.core import Block, Function, Module, StateInfo, Value
+from autodiff_compiler.ir.sizes import symbol
 from autodiff_compiler.ir.text import (
     ParseError,
     Unbound,
@@ -22,7 +23,7 @@ from autodiff_compiler.ir.text import (
     print_function,
     print_module,
 )
-from autodiff_compiler.ir.types import Dim, seq, tensor, tuple_of
+from autodiff_compiler.ir.types import seq, tensor, tuple_of
 from autodiff_compiler.ir.verify import verify
 from autodiff_compiler.primitives import REGISTRY, F
 from autodiff_compiler.source import Loc
@@ -270,7 +271,7 @@ def test_notes_are_comments_behind_ops_and_ends_of_blocks() -> None:
         (1, "1"), (True, "True"), (1.0, "1.0"), (-0.0, "-0.0"), (1e16, "1e+16"), (None, "None"), ("%x", '"%x"'),
         (float32, "f32"), (bool_, "bool"), (F4, "f32[4]"), (tensor(float32, ()), "f32[]"), (seq(F4), "seq<f32[4]>"),
         (tuple_of((F4,)), "(f32[4])"), (tuple_of(()), "()"), ((), "[]"), ((1, (2.0, None)), "[1,[2.0,None]]"),
-        (Dim("B"), "B"), ((Dim("B"), 4), "[B,4]"),
+        (symbol("B"), "B"), ((symbol("B"), 4), "[B,4]"),
     ],
 )  # fmt: skip
 def test_literals(value: Any, text: str) -> None:
@@ -281,7 +282,7 @@ def test_literals(value: Any, text: str) -> None:
     assert scalar_key(found) == scalar_key(value)
 
 
-@pytest.mark.parametrize("value", [np.int64(1), 1j, b"x", [1], {"a": 1}, Dim("f32"), Dim("a b"), np.float64(0.5)])
+@pytest.mark.parametrize("value", [np.int64(1), 1j, b"x", [1], {"a": 1}, symbol("f32"), symbol("a b"), np.float64(0.5)])
 def test_what_is_no_literal_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"literal|symbolic size"):
         literal_text((value,))

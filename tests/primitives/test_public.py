@@ -12,6 +12,7 @@ from autodiff_compiler import dtypes as dt
 from autodiff_compiler import eager
 from autodiff_compiler.errors import CompileError, DTypeError, GradientWarning, ShapeError, StaticValueError
 from autodiff_compiler.ir.primitive import METHODS, PROPERTIES, REGISTRY, call
+from autodiff_compiler.ir.sizes import symbol
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.primitives.family import SymScalar
 from autodiff_compiler.primitives.in_place import IN_PLACE
@@ -432,9 +433,8 @@ def test_every_method_belongs_to_a_function_and_the_properties_are_methods():
 def test_symbolic_sizes_in_public_functions():
     from autodiff_compiler.ir.build import Builder
     from autodiff_compiler.ir.core import Block
-    from autodiff_compiler.ir.types import Dim
 
-    batch = Dim("B")
+    batch = symbol("B")
     with Builder(Block([tensor(dt.float32, (batch, 3, 4)), tensor(dt.float32, (4, 2))])) as b:
         x, w = b.block.args
         assert call.matmul(x, w).shape == (batch, 3, 2)

@@ -13,6 +13,7 @@ from autodiff_compiler.dtypes import bfloat16, bool_, dtype_of, float16, float32
 from autodiff_compiler.errors import CompileError
 from autodiff_compiler.ir.build import current
 from autodiff_compiler.ir.primitive import METHODS, REGISTRY, F, kernel_of
+from autodiff_compiler.ir.sizes import symbol
 from autodiff_compiler.ir.types import Dim, tensor
 from autodiff_compiler.primitives.samples import Draw
 from autodiff_compiler.runtime.tensor import Tensor
@@ -166,7 +167,7 @@ def test_attributes_are_not_rounded():
 
 
 def test_a_leading_symbolic_dimension_passes_through():
-    batch = Dim("B")
+    batch = symbol("B")
     x, w = tensor(float32, (batch, 3)), tensor(float32, (batch, 3, 2))
     kept = {"tanh": {}, "relu": {}, "sign": {}, "softmax": {"axis": -1}, "log_softmax": {"axis": -1}}
     for name, attrs in kept.items():
@@ -191,7 +192,7 @@ def test_a_leading_symbolic_dimension_passes_through():
     assert shape("gather", x, tensor(int64, (4,)), axis=-1) == (batch, 4)
     assert shape("shape_of", x, axis=-2) == ()
     with pytest.raises(CompileError, match="shapes differ"):
-        REGISTRY["add"].infer_types((x, tensor(float32, (Dim("C"), 3))), ())
+        REGISTRY["add"].infer_types((x, tensor(float32, (symbol("C"), 3))), ())
 
 
 # ------------------------------------------------------------------------------------------------ derivatives

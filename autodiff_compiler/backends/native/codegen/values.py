@@ -41,7 +41,7 @@ NATIVE, FUSED, HOST = "native", "inside walks", "NumPy kernel"
 def size_of(type: Type) -> int:
     """The bytes of a tensor whose sizes are known."""
     assert isinstance(type, TensorType)
-    return prod(type.shape) * type.dtype.itemsize  # type: ignore[arg-type]
+    return prod(type.shape) * type.dtype.itemsize  # type: ignore[return-value]
 
 
 def row_major(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:

@@ -195,7 +195,7 @@ def _priority(op: Op) -> int:
     """The rank of a ready op: the least goes first."""
     if op.defn.name in FREE or (_is_pure(op) and op.results[0].shape == ()):
         return 0
-    small = is_fusible(op) and op.defn.name not in REDUCTIONS and prod(op.results[0].shape) <= _FEW  # type: ignore[arg-type]
+    small = is_fusible(op) and op.defn.name not in REDUCTIONS and prod(op.results[0].shape) <= _FEW  # type: ignore[operator]
     return 1 if small else 2
 
 
@@ -214,7 +214,7 @@ def _broadcasts(block: Block, readers: dict[Op, list[Op]]) -> dict[Op, frozenset
             continue
         if is_scalar(op):
             scalars[op] = found[op] = shapes
-        elif (op.defn.name in SHAPES or is_fusible(op)) and prod(op.results[0].shape) == 1:  # type: ignore[arg-type]
+        elif (op.defn.name in SHAPES or is_fusible(op)) and prod(op.results[0].shape) == 1:
             found[op] = shapes
     return scalars
 
@@ -239,7 +239,7 @@ def _flat(cluster: Cluster) -> bool:
     """Whether a fused loop has one pass, in long rows."""
     if any(op.defn.name == "broadcast_to" and op.operands[0] in cluster.rows for op in cluster.ops):
         return False
-    return cluster.axes is None or prod(cluster.shape[a] for a in cluster.axes.inner) >= _LONG  # type: ignore[misc]
+    return cluster.axes is None or prod(cluster.shape[a] for a in cluster.axes.inner) >= _LONG  # type: ignore[operator]
 
 
 # ------------------------------------------------------------------------------------------------ deferral
@@ -287,7 +287,7 @@ def _bytes(x: Value) -> int:
     constant = isinstance(x.owner, Op) and x.owner.defn.name == "const"
     if constant or not isinstance(x.type, TensorType) or x.type.shape == ():
         return 0
-    return prod(x.type.shape) * x.type.dtype.itemsize  # type: ignore[arg-type]
+    return prod(x.type.shape) * x.type.dtype.itemsize  # type: ignore[return-value]
 
 
 def _last_reader(order: Order, x: Value, now: int, late: dict[Op, None]) -> int:

@@ -180,7 +180,7 @@ def row_bytes(cluster: Cluster, x: Value) -> int:
     """Bytes of one row of a value."""
     assert cluster.axes is not None
     assert isinstance(x.type, TensorType)
-    return prod(cluster.shape[a] for a in cluster.axes.inner) * x.type.dtype.itemsize  # type: ignore[misc]
+    return prod(cluster.shape[a] for a in cluster.axes.inner) * x.type.dtype.itemsize  # type: ignore[return-value]
 
 
 #: What a fused loop reads: an array, one number in a register, or a constant.

@@ -114,9 +114,9 @@ class View:
     def __init__(self, type: TensorType, strides: tuple[int, ...]) -> None:
         self.shape, self.strides, self.dtype = type.shape, strides, type.dtype.numpy
         # With negative strides the pointer is not the lowest byte.
-        spans = [(d - 1) * s for d, s in zip(type.shape, strides, strict=True)]  # type: ignore[operator]
-        self.below = sum(min(s, 0) for s in spans)
-        self._memory = ctypes.c_char * (sum(map(abs, spans)) + type.dtype.itemsize)
+        spans = [(d - 1) * s for d, s in zip(type.shape, strides, strict=True)]
+        self.below = sum(min(s, 0) for s in spans)  # type: ignore[misc, type-var]
+        self._memory = ctypes.c_char * (sum(map(abs, spans)) + type.dtype.itemsize)  # type: ignore[arg-type]
 
     def at(self, pointer: int | None) -> np.ndarray[Any, Any]:
         if 0 in self.shape:

@@ -33,20 +33,20 @@ def _matmul(low: BufferPlan, op: Op) -> None:
     a, b = op.operands
     out = op.results[0]
     assert isinstance(out.type, TensorType)
-    if prod(out.shape) == 0 or a.shape[-1] == 0:  # type: ignore[arg-type]
+    if prod(out.shape) == 0 or a.shape[-1] == 0:
         raise NotNativeError("an empty product")
     dtype = out.dtype
-    work = prod(out.shape) * a.shape[-1]  # type: ignore[arg-type, operator]
+    work = prod(out.shape) * a.shape[-1]
     vector = 1 in out.shape[-2:]  # every element is used once: memory bandwidth is the limit
     if (
         not vector
-        and work > SMALL_PRODUCT
+        and work > SMALL_PRODUCT  # type: ignore[operator]
         and dtype in (float32, float64)
         and gemm("s" if dtype is float32 else "d") is not None
     ):
         _by_library(low, op)
         return
-    if not vector and work > SMALL_PRODUCT:
+    if not vector and work > SMALL_PRODUCT:  # type: ignore[operator]
         raise NotNativeError("a large product")
     wide = float32 if dtype in (float16, bfloat16) else dtype
     left, right = _as(low, a, wide), _as(low, b, wide)
@@ -81,7 +81,7 @@ def packs(low: BufferPlan, op: Op) -> bool:
     return all(
         u.operands[0].shape[-2] >= _FEW_ROWS  # type: ignore[operator]
         and u.results[0].shape[-1] != 1
-        and prod(u.results[0].shape) * u.operands[0].shape[-1] <= SMALL_PRODUCT  # type: ignore[arg-type, operator]
+        and prod(u.results[0].shape) * u.operands[0].shape[-1] <= SMALL_PRODUCT  # type: ignore[operator]
         for u in products
     )
 

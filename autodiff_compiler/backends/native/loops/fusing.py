@@ -191,7 +191,7 @@ def _row_strides(cluster: Cluster, step: int) -> tuple[int, ...]:
     strides = [0] * len(cluster.shape)
     for a in reversed(cluster.axes.inner):
         strides[a] = step
-        step *= cluster.shape[a]  # type: ignore[operator]
+        step *= cluster.shape[a]  # type: ignore[assignment]
     return tuple(strides)
 
 

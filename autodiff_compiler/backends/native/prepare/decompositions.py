@@ -71,7 +71,7 @@ def _is_pointwise(c: Any, kernel: tuple[int, ...]) -> bool:
 def _matrices(x: Value, groups: int) -> Value:
     """[samples, channels, ...] as [samples, groups, channels of a group, elements]."""
     samples, channels, *sizes = x.shape
-    return F.reshape(x, shape=(samples, groups, channels // groups, prod(sizes)))  # type: ignore[no-any-return, operator, arg-type]
+    return F.reshape(x, shape=(samples, groups, channels // groups, prod(sizes)))  # type: ignore[no-any-return]
 
 
 def _turned(x: Value) -> Value:
@@ -80,7 +80,7 @@ def _turned(x: Value) -> Value:
 
 def _filters(w: Value, groups: int, samples: Any) -> Value:
     """[samples, groups, filters of a group, channels of a group]"""
-    shape = (groups, w.shape[0] // groups, w.shape[1])  # type: ignore[operator]
+    shape = (groups, w.shape[0] // groups, w.shape[1])
     return F.broadcast_to(F.reshape(w, shape=shape), shape=(samples, *shape))  # type: ignore[no-any-return]
 
 
@@ -102,7 +102,7 @@ def _conv_filter(c: Any, x: Value, g: Value) -> Value | None:
     """The sum of a matrix product for each sample; None if the products would be larger than their operands."""
     channels, filters = x.shape[1] // c.groups, g.shape[1]
     sizes: Any = x.shape[2:]
-    if not _is_pointwise(c, c.kernel) or channels * filters > prod(sizes) * (x.shape[1] + filters):  # type: ignore[operator]
+    if not _is_pointwise(c, c.kernel) or channels * filters > prod(sizes) * (x.shape[1] + filters):
         return None
     found = F.sum(F.matmul(_matrices(g, c.groups), _turned(_matrices(x, c.groups))), axes=(-4,))
     return F.reshape(found, shape=(filters, channels, *c.kernel))  # type: ignore[no-any-return]

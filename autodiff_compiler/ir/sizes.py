@@ -1,0 +1,422 @@
+"""Sizes that only a call knows: integer polynomials over symbols, in a normal form, and what is known of their values.
+
+A size is an `int` or a `Dim`.  Sums, differences and products of sizes are polynomials; quotients, maxima and minima
+are atoms of these where they cannot be worked out.  Dims are interned: two that are equal as polynomials are the same
+object, so ``a is b`` decides.  Whether ``a <= b`` for all values of the symbols is decided by intervals, or not at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import gcd, inf, prod
+from typing import ClassVar, TypeAlias
+
+
+class Symbol:
+    """A name for a size, with what is known of it: at least `low`, at most `high`.  Made by `symbol`."""
+
+    __slots__ = ("high", "low", "name")
+    name: str
+    low: int
+    high: Size | None
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return _symbol, (self.name, self.low, self.high)
+
+
+class Atom:
+    """A function of two sizes that is no polynomial: ``left // right``, or ``max`` or ``min`` of them."""
+
+    __slots__ = ("left", "op", "right")
+    op: str
+    left: Size
+    right: Size
+
+    def __repr__(self) -> str:
+        if self.op == "//":
+            return f"{_factor(self.left)}//{_factor(self.right)}"
+        return f"{self.op}({self.left},{self.right})"
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return _atom, (self.op, self.left, self.right)
+
+
+#: Atoms with their powers, as many times as the power says, in the order of their texts.
+Monomial: TypeAlias = tuple[Symbol | Atom, ...]
+Terms: TypeAlias = tuple[tuple[Monomial, int], ...]
+
+
+class Dim:
+    """A size that only a call knows: the sum of `terms`, products of atoms with integer coefficients."""
+
+    __slots__ = ("terms",)
+    _interned: ClassVar[dict[Terms, Dim]] = {}
+    terms: Terms
+
+    def __repr__(self) -> str:
+        if len(self.terms) == 1 and len(self.terms[0][0]) == 1 and self.terms[0][1] == 1:
+            return repr(self.terms[0][0][0])
+        text = ""
+        for monomial, factor in self.terms:
+            product = "*".join(_in_product(a) for a in monomial)
+            number = str(abs(factor)) if not monomial else f"{abs(factor)}*" if abs(factor) != 1 else ""
+            text += ("-" if factor < 0 else "+" if text else "") + number + product
+        return text
+
+    def __add__(self, other: Size) -> Size:
+        return _summed([*self.terms, *_terms(other)])
+
+    def __sub__(self, other: Size) -> Size:
+        return _summed([*self.terms, *((m, -k) for m, k in _terms(other))])
+
+    def __mul__(self, other: Size) -> Size:
+        return _product(self, other)
+
+    def __neg__(self) -> Size:
+        return _summed([(m, -k) for m, k in self.terms])
+
+    def __rsub__(self, other: int) -> Size:
+        return -self + other
+
+    def __floordiv__(self, other: Size) -> Size:
+        return _quotient(self, other)
+
+    def __rfloordiv__(self, other: int) -> Size:
+        return _quotient(other, self)
+
+    def __mod__(self, other: Size) -> Size:
+        return self - _quotient(self, other) * other
+
+    def __rmod__(self, other: int) -> Size:
+        return other - _quotient(other, self) * self
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __reduce__(self) -> tuple[object, tuple[object]]:
+        return _summed, (self.terms,)
+
+
+Size: TypeAlias = int | Dim
+
+#: Sums of so many products are no sizes of arrays.
+_MOST_TERMS = 1000
+#: The least and the largest value; infinite where nothing is known.
+Interval: TypeAlias = tuple[float, float]
+
+
+def symbol(name: str, low: int = 0, high: Size | None = None) -> Dim:
+    """The size of this name: any number from `low` on, up to `high` if that is given."""
+    return _dim((((_symbol(name, low, high),), 1),))
+
+
+def largest(a: Size, b: Size) -> Size:
+    """The larger of two sizes."""
+    known = is_at_most(a, b)
+    return _chosen("max", a, b) if known is None else b if known else a
+
+
+def smallest(a: Size, b: Size) -> Size:
+    """The smaller of two sizes."""
+    known = is_at_most(a, b)
+    return _chosen("min", a, b) if known is None else a if known else b
+
+
+def is_at_most(a: Size, b: Size) -> bool | None:
+    """Whether a <= b for all values of the symbols; None where that differs or is not seen."""
+    low, high = bounds(b - a)
+    return True if low >= 0 else False if high < 0 else None
+
+
+def symbols_of(size: Size) -> Iterator[Symbol]:
+    """The symbols in a size, each as often as it stands there."""
+    for monomial, _ in _terms(size):
+        for atom in monomial:
+            if isinstance(atom, Symbol):
+                yield atom
+            else:
+                yield from symbols_of(atom.left)
+                yield from symbols_of(atom.right)
+
+
+def evaluate(size: Size, values: Mapping[str, int]) -> int:
+    """The number that a size is when its symbols have these values."""
+    numbers = [
+        factor * prod(values[a.name] if isinstance(a, Symbol) else _evaluate(a, values) for a in monomial)
+        for monomial, factor in _terms(size)
+    ]
+    return sum(numbers)
+
+
+def _evaluate(atom: Atom, values: Mapping[str, int]) -> int:
+    left, right = evaluate(atom.left, values), evaluate(atom.right, values)
+    return left // right if atom.op == "//" else max(left, right) if atom.op == "max" else min(left, right)
+
+
+# ------------------------------------------------------------------------------------------------ the normal form
+def _terms(size: Size) -> Terms:
+    return size.terms if isinstance(size, Dim) else (((), size),) if size else ()
+
+
+def _summed(terms: Iterable[tuple[Monomial, int]]) -> Size:
+    """The size with these terms, of which several may be of one monomial."""
+    factors: Counter[Monomial] = Counter()
+    for monomial, factor in terms:
+        factors[monomial] += factor
+    kept = tuple(sorted(((m, k) for m, k in factors.items() if k), key=_order))
+    if not kept:
+        return 0
+    return kept[0][1] if not kept[0][0] else _dim(kept)
+
+
+def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
+    """High powers stand in front, the number at the end."""
+    return -len(term[0]), repr(term[0])
+
+
+def _dim(terms: Terms) -> Dim:
+    found = Dim._interned.get(terms)
+    if found is None:
+        found = object.__new__(Dim)
+        found.terms = terms
+        found = Dim._interned.setdefault(terms, found)
+    return found
+
+
+def _product(a: Size, b: Size) -> Size:
+    left, right = _terms(a), _terms(b)
+    if len(left) * len(right) > _MOST_TERMS:
+        raise ValueError(f"a size is a sum of more than {_MOST_TERMS} products")
+    return _summed([(tuple(sorted(m + n, key=repr)), j * k) for m, j in left for n, k in right])
+
+
+def _quotient(a: Size, b: Size) -> Size:
+    """a // b, rounded down; a divisor that is a Dim is taken to be at least 1, which whoever divides has to check."""
+    if isinstance(b, int):
+        return _by_number(a, b) if b > 0 else _by_number(-a, -b)
+    exact = _exact(a, b)
+    if exact is not None:
+        return exact
+    low, high = bounds(a)
+    if low >= 0 and high < bounds(b)[0]:
+        return 0
+    return _chosen("//", a, b)
+
+
+def _by_number(a: Size, n: int) -> Size:
+    """a // n: what n divides stands outside, and the rest is as small as it can be."""
+    if n == 0:
+        raise ZeroDivisionError("a size is divided by 0")
+    whole = _summed([(m, k // n) for m, k in _terms(a)])
+    rest = _summed([(m, k % n) for m, k in _terms(a)])
+    common = gcd(n, *(k for m, k in _terms(rest) if m))
+    if common > 1:
+        rest, n = _summed([(m, k // common) for m, k in _terms(rest)]), n // common
+    low, high = bounds(rest)
+    if low >= 0 and high < n:
+        return whole
+    inner = rest.terms[0][0] if isinstance(rest, Dim) and len(rest.terms) == 1 and rest.terms[0][1] == 1 else ()
+    if len(inner) == 1 and isinstance(inner[0], Atom) and inner[0].op == "//" and isinstance(inner[0].right, int):
+        return whole + _by_number(inner[0].left, inner[0].right * n)
+    return whole + _chosen("//", rest, n)
+
+
+def _exact(a: Size, b: Dim) -> Size | None:
+    """The polynomial q with q * b = a, if there is one that long division finds."""
+    quotient: Size = 0
+    leading, factor = b.terms[0]
+    for _ in range(len(_terms(a)) + 1):
+        if not isinstance(a, Dim):
+            return quotient if a == 0 else None
+        monomial, number = a.terms[0]
+        left = Counter(monomial)
+        left.subtract(leading)
+        if number % factor or min(left.values()) < 0:
+            return None
+        part = _summed([(tuple(sorted(left.elements(), key=repr)), number // factor)])
+        quotient, a = quotient + part, a - part * b
+    return None
+
+
+_SYMBOLS: dict[tuple[str, int, Size | None], Symbol] = {}
+_ATOMS: dict[tuple[str, Size, Size], Atom] = {}
+
+
+def _symbol(name: str, low: int, high: Size | None) -> Symbol:
+    found = _SYMBOLS.get((name, low, high))
+    if found is None:
+        found = Symbol()
+        found.name, found.low, found.high = name, low, high
+        found = _SYMBOLS.setdefault((name, low, high), found)
+    return found
+
+
+def _atom(op: str, left: Size, right: Size) -> Atom:
+    found = _ATOMS.get((op, left, right))
+    if found is None:
+        found = Atom()
+        found.op, found.left, found.right = op, left, right
+        found = _ATOMS.setdefault((op, left, right), found)
+    return found
+
+
+def _chosen(op: str, left: Size, right: Size) -> Size:
+    if op != "//" and repr(right) < repr(left):
+        left, right = right, left  # which of them comes first makes no difference
+    return _dim((((_atom(op, left, right),), 1),))
+
+
+# ------------------------------------------------------------------------------------------------ what values may be
+@functools.lru_cache(maxsize=4096)
+def bounds(size: Size, depth: int = 4) -> Interval:
+    """The least and the largest value that a size may have, as far as intervals tell.
+
+    An atom is related to others: ``n // k`` is at least (n - k + 1) / k and at most n / k, a symbol is at most its
+    `high`, a maximum at least either operand.  Each is put in its place in turn, `depth` of them one after the other.
+    """
+    low = high = 0.0
+    for monomial, factor in _terms(size):
+        product: Interval = factor, factor
+        for atom in monomial:
+            product = _times(product, _interval(atom, depth))
+        low, high = low + product[0], high + product[1]
+    if depth and isinstance(size, Dim):
+        for monomial, factor in size.terms:
+            if len(monomial) == 1 and (len(size.terms) > 1 or factor != 1):
+                rest = size - _summed([(monomial, factor)])
+                for least, most in _related(monomial[0], factor, rest, depth - 1):
+                    low, high = max(low, least), min(high, most)
+    return low, high
+
+
+def _related(atom: Symbol | Atom, factor: int, rest: Size, depth: int) -> Iterator[Interval]:
+    """Bounds of ``rest + factor * atom`` by what the atom is related to."""
+    if isinstance(atom, Symbol):
+        if isinstance(atom.high, Dim):
+            yield _half(rest + factor * atom.high, factor > 0, depth)
+    elif atom.op != "//":
+        for operand in (atom.left, atom.right):
+            yield _half(rest + factor * operand, (factor > 0) == (atom.op == "min"), depth)
+    elif isinstance(atom.right, int):
+        n = atom.right  # n * (left // n) = left - t, with t from 0 to n - 1
+        low, high = bounds(n * rest + factor * atom.left, depth)
+        slack = -factor * (n - 1)
+        yield -(-(low + min(slack, 0)) // n), (high + max(slack, 0)) // n
+
+
+def _half(size: Size, upper: bool, depth: int) -> Interval:
+    """Of the bounds of a size that is at least or at most the one in question, that which holds of it."""
+    low, high = bounds(size, depth)
+    return (-inf, high) if upper else (low, inf)
+
+
+def _interval(atom: Symbol | Atom, depth: int) -> Interval:
+    if isinstance(atom, Symbol):
+        high = atom.high
+        return atom.low, inf if high is None else bounds(high, max(depth - 1, 0))[1]
+    (a, b), (c, d) = bounds(atom.left, max(depth - 1, 0)), bounds(atom.right, max(depth - 1, 0))
+    if atom.op == "//":
+        ends = [x // y if abs(x) != inf else x for x in (a, b) for y in (max(c, 1), d)]
+        return min(ends), max(ends)
+    choose = max if atom.op == "max" else min
+    return choose(a, c), choose(b, d)
+
+
+def _times(x: Interval, y: Interval) -> Interval:
+    ends = [a * b if a and b else 0 for a in x for b in y]
+    return min(ends), max(ends)
+
+
+# ------------------------------------------------------------------------------------------------ text
+def _factor(size: Size) -> str:
+    """A size as an operand of ``//``."""
+    text = repr(size)
+    return text if text.isalnum() else f"({text})"
+
+
+def _in_product(atom: Symbol | Atom) -> str:
+    text = repr(atom)
+    return f"({text})" if isinstance(atom, Atom) and atom.op == "//" else text
+
+
+def parse(text: str, named: Callable[[str], Size]) -> list[Size]:
+    """The sizes of a text, as `repr` writes them, with commas between; `named` gives those of names.
+
+    ValueError for other texts.
+    """
+    reader = _Reader(_TOKEN.findall(text), named)
+    sizes = [reader.sum()]
+    while reader.next(","):
+        sizes.append(reader.sum())
+    if reader.i != len(reader.tokens):
+        raise ValueError(f"a size cannot go on with {reader.tokens[reader.i]!r}")
+    return sizes
+
+
+_TOKEN = re.compile(r"\d+|[A-Za-z_]\w*|//|\S", re.ASCII)
+#: How deep brackets may stand in each other.
+_MOST_BRACKETS = 50
+
+
+class _Reader:
+    """Reads the sums, products, quotients and brackets of a size."""
+
+    def __init__(self, tokens: list[str], named: Callable[[str], Size]) -> None:
+        self.tokens, self.named = tokens, named
+        self.i = self.depth = 0
+
+    def next(self, *among: str) -> str:
+        """The next token, which is taken if it is one of these."""
+        token = self.tokens[self.i] if self.i < len(self.tokens) else ""
+        self.i += token in among
+        return token if token in among else ""
+
+    def sum(self) -> Size:
+        sign = self.next("-")
+        size = -self.product() if sign else self.product()
+        while sign := self.next("+", "-"):
+            size = size + self.product() if sign == "+" else size - self.product()
+        return size
+
+    def product(self) -> Size:
+        size = self.factor()
+        while op := self.next("*", "//"):
+            right = self.factor()
+            if op == "//" and right == 0:
+                raise ValueError("a size is divided by 0")
+            size = size * right if op == "*" else size // right
+        return size
+
+    def factor(self) -> Size:
+        token = self.tokens[self.i] if self.i < len(self.tokens) else ""
+        self.i += 1
+        if token.isdecimal():
+            return int(token)
+        if token == "(":
+            return self.inside(self.sum)
+        if token in ("max", "min") and self.next("("):
+            return self.inside(lambda: self.pair(largest if token == "max" else smallest))
+        if token.isidentifier():
+            return self.named(token)
+        raise ValueError(f"a size cannot go on with {token!r}" if token else "a size ends too early")
+
+    def inside(self, read: Callable[[], Size]) -> Size:
+        self.depth += 1
+        if self.depth > _MOST_BRACKETS:
+            raise ValueError(f"a size has more than {_MOST_BRACKETS} brackets in each other")
+        size = read()
+        if not self.next(")"):
+            raise ValueError("a bracket of a size is not closed")
+        self.depth -= 1
+        return size
+
+    def pair(self, choose: Callable[[Size, Size], Size]) -> Size:
+        left = self.sum()
+        if not self.next(","):
+            raise ValueError("max and min are of two sizes")
+        return choose(left, self.sum())
