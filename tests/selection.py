@@ -55,6 +55,11 @@ def is_long() -> bool:
     return _LONG
 
 
+def part(number: int) -> int:
+    """How many random cases run of so many: all with ``--long``, else a third."""
+    return number if _LONG else -(-number // 3)
+
+
 def one_in(n: int, text: str) -> bool:
     """Whether a case with this text is one of those that run without ``--long``; the same ones in every run."""
     return _LONG or _hash(text) % n == 0

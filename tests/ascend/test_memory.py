@@ -151,6 +151,7 @@ def test_garbage_in_cycles_is_collected_before_memory_runs_out(device: Simulator
             gc.enable()
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("mode", MODES)
 def test_running_out_of_memory_again_and_again(device: Simulator, mode: str) -> None:
     """Each time what is asked for fits or is refused, and what is there stays right."""

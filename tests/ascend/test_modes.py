@@ -151,6 +151,7 @@ def test_shapes_that_change(mode: str, device: Any) -> None:
             right(f, array(2 + i % 5, 4, seed=i))
 
 
+@pytest.mark.some(2)
 @simulated
 @pytest.mark.parametrize("mode", KEEPING)
 def test_a_program_that_is_gone_keeps_nothing(mode: str, device: Any) -> None:
@@ -283,6 +284,7 @@ def test_what_was_made_without_determinism_is_not_used_with_it(mode: str, watch:
 
 
 # ------------------------------------------------------------------------------------------------ failures
+@pytest.mark.some(2)
 @simulated
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("operator", ["Mm", "Tanh", "Sort", "Exp"])

@@ -38,6 +38,7 @@ def test_a_primitive_is_what_its_numpy_kernel_is(name: str, device: Simulator) -
     assert ("forward", float32) in ran, "every primitive with a rule runs at float32"
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("mode", ["cached", "captured"])
 @pytest.mark.parametrize("name", ON_DEVICE)
 def test_a_repeated_run_gives_the_same(name: str, mode: str, device: Simulator) -> None:
@@ -85,6 +86,7 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 3e4, -3e
 ELEMENTWISE = [n for n in ON_DEVICE if REGISTRY[n].scalar and not REGISTRY[n].schema]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", [float32, float16, bfloat16], ids=lambda d: d.short)
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_special_numbers(name: str, dtype, device: Simulator) -> None:

@@ -22,6 +22,7 @@ from autodiff_compiler.primitives.samples import Draw
 from tests.autodiff.derivatives import parsed
 from tests.autodiff.interpreter import Interpreter
 from tests.autodiff.test_random_programs import programs
+from tests.selection import part
 
 N = 3
 
@@ -292,7 +293,7 @@ def _gradient_of_sum(module):
     return builder.module.like({"main": Function("main", builder.block)})
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs(), st.tuples(st.booleans(), st.booleans(), st.booleans()).filter(any))
 def test_random_programs_for_many_examples_are_those_for_each(module, which):
     columns = [np.array([0.3, -0.7, 1.1]), np.array([0.9, 0.2, -0.4]), np.array([2, 0, 3])]

@@ -27,6 +27,7 @@ from autodiff_compiler.runtime.tensor import Tensor
 from tests.autodiff.derivatives import expanded, parsed
 from tests.autodiff.interpreter import Interpreter, run
 from tests.autodiff.test_random_programs import programs
+from tests.selection import part
 
 
 def _differentiable_samples():
@@ -292,7 +293,7 @@ def test_tangents_that_do_not_fit_are_refused():
 
 
 # ------------------------------------------------------------------------------------------------ random programs
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_tangents_of_random_programs_match_complex_steps_and_their_own_reverse_mode(module):
     """Forward, and reverse over forward, against complex steps of the program and of its tangent."""

@@ -13,6 +13,7 @@ from autodiff_compiler.ir.primitive import F
 from autodiff_compiler.ir.types import Seq, tensor
 from autodiff_compiler.primitives.control import If, Scan, While
 from tests.autodiff.derivatives import check_orders
+from tests.selection import part
 
 REAL, INT = tensor(float64, ()), tensor(int64, ())
 
@@ -147,14 +148,14 @@ def programs(draw):
     return builder.module.like({"f": Function("f", builder.block)})
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs(), st.sampled_from([(0.3, 0.8, 2), (-0.5, 0.15, 3), (0.9, -0.2, 0)]))
 def test_random_programs(module, args):
     with np.errstate(all="ignore"):
         check_orders(module, args, orders=2, rtol=1e-6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs(), st.sampled_from([(0.3, 0.8, 2), (-0.5, 0.15, 3), (0.9, -0.2, 0)]))
 def test_random_programs_pulled_later(module, args):
     with np.errstate(all="ignore"):

@@ -30,6 +30,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("change", ["shifted", "other", "empty", "broken"])
 def test_a_kernel_whose_file_was_changed(tmp_path: Path, change: str) -> None:
     shutil.copytree(Path(autodiff_compiler.__file__).parent, tmp_path / "autodiff_compiler")

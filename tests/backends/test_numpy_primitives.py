@@ -40,6 +40,7 @@ def module_of(build, arrays):
     return Module({"f": Function("f", b.block)}, b.module.constants, {}, b.module.callables)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", [float32, float64, float16, bfloat16], ids=lambda d: d.short)
 @pytest.mark.parametrize("name", WITH_SAMPLES)
 def test_a_primitive_alone(name, dtype):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from autodiff_compiler.backends.numpy import NumpyBackend
 from tests.backends.reference import ProgramMaker, assert_same, interpret
+from tests.selection import part
 
 
 def arguments():
@@ -16,7 +17,7 @@ def arguments():
     return [*(np.asarray(a) for a in small), np.array(2)]
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(120), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False), st.integers(1, 14), st.integers(0, 3), st.sampled_from([1, 4096]))
 def test_random_programs(random, size, depth, reuse_bytes):
     module = ProgramMaker(random, size, depth).make()

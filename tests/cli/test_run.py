@@ -155,6 +155,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("arguments", [("children.py",), ("-m", "children")], ids=["script", "module"])
 def test_processes_of_a_program_have_the_names_too(folder: Path, arguments: tuple[str, ...]) -> None:
     (folder / "children.py").write_text(CHILDREN)

@@ -454,6 +454,7 @@ def test_a_change_while_compiling_poisons_no_note(world, monkeypatch, case, when
         np.testing.assert_array_equal(numbers(ms.jit(m.f)(Tensor(X))), X * factor)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("case", MEANWHILE)
 @pytest.mark.parametrize("nth", range(12))
 def test_a_change_while_a_note_is_taken(world, monkeypatch, case, nth):

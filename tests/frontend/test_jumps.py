@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from autodiff_compiler.frontend.syntax import jumps
 from autodiff_compiler.frontend.syntax.jumps import remove_jumps
 from tests.counted import calls_in
+from tests.selection import part
 
 
 def parse(source):
@@ -141,7 +142,7 @@ def programs(draw):
 ANSWERS = st.lists(st.lists(st.booleans(), min_size=4, max_size=40), min_size=6, max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=part(300), deadline=None)
 @given(programs(), ANSWERS, st.sampled_from([0, 1, 20]))
 def test_random_programs_behave_as_written(source, answers, nesting):
     """`nesting` is where guards begin to stand one after the other instead of inside each other."""

@@ -19,6 +19,7 @@ from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.source import Loc
 from tests.ir.programs import modules
 from tests.programs.compare import define
+from tests.selection import part
 
 F4 = tensor(float32, (4,))
 
@@ -38,7 +39,7 @@ def test_fresh_numbers_begin_behind_those_that_values_have():
     assert Namer(values, first=20).number(None) == 20
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_named_values_are_printed_as_they_were(module: Module):
     before = print_module(module)

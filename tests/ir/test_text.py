@@ -28,6 +28,7 @@ from autodiff_compiler.ir.verify import verify
 from autodiff_compiler.primitives import REGISTRY, F
 from autodiff_compiler.source import Loc
 from tests.ir.programs import modules
+from tests.selection import part
 
 F4 = tensor(float32, (4,))
 
@@ -432,7 +433,9 @@ def short(loc: Loc | None) -> Loc | None:
     return loc and Loc(os.path.basename(loc.file), loc.line, loc.col, tag=loc.tag)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=part(100), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(modules())
 def test_random_modules_round_trip_exactly_and_verify(module: Module) -> None:
     verify(module)

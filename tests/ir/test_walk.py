@@ -24,6 +24,7 @@ from autodiff_compiler.ir.walk import (
 from autodiff_compiler.primitives import F
 from autodiff_compiler.source import Loc
 from tests.ir.programs import modules
+from tests.selection import part
 
 NESTED = """
 func @f(%x: f32[4], %p: bool[], %n: i64[]) -> (f32[4]) {
@@ -220,7 +221,7 @@ def test_a_wrong_number_of_arguments_is_an_error() -> None:
         inline(Builder(Block()), function.body, function.args[:1])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_copies_of_random_modules_and_their_free_values(module: Module) -> None:
     """Copies verify and print alike; a value is free exactly if it is used inside and defined outside.

@@ -17,6 +17,7 @@ from autodiff_compiler.ir.verify import verify
 from autodiff_compiler.passes import PASSES, state_plan
 from autodiff_compiler.passes.manager import has_grad
 from tests.passes.programs import ARGS, StateInterpreter, programs
+from tests.selection import part
 
 HEAD = """
 func @d({args}) -> (f32[3], f32[3], f32[3], f32[]) {{
@@ -60,7 +61,7 @@ def arguments(seed: int) -> list[Any]:
 
 
 @given(module=programs(everything=False), seed=st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=part(60), deadline=None)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_simplified_first_the_derivative_is_the_same(module: Module, seed: int) -> None:
     module, args = wrapped(module), arguments(seed)
@@ -77,7 +78,7 @@ def test_simplified_first_the_derivative_is_the_same(module: Module, seed: int) 
 
 
 @given(module=programs(states=True, everything=False), seed=st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=part(60), deadline=None)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_pulled_later_the_derivative_is_the_same(module: Module, seed: int) -> None:
     """`linearize` and one `pull` in a loop are a `grad`, states read and written included, whatever runs before."""

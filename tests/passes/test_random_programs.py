@@ -14,6 +14,7 @@ from autodiff_compiler.ir.text import parse_module, print_module
 from autodiff_compiler.ir.verify import verify
 from autodiff_compiler.passes import PASSES, state_plan
 from tests.passes.programs import arguments, outcome, programs
+from tests.selection import part
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -33,7 +34,7 @@ def check(module: Module, names: list[str], seed: int) -> None:
 
 @pytest.mark.parametrize("name", ["simplify", "dce", "inline", "licm", "fuse"])
 @given(module=programs(), seed=st.integers(0, 1000))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=part(100), deadline=None)
 def test_a_pass_keeps_what_a_program_does(name: str, module: Module, seed: int) -> None:
     before = print_module(module)
     check(module, [name], seed)
@@ -41,13 +42,13 @@ def test_a_pass_keeps_what_a_program_does(name: str, module: Module, seed: int) 
 
 
 @given(module=programs(), seed=st.integers(0, 1000))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=part(100), deadline=None)
 def test_passes_after_each_other_keep_what_a_program_does(module: Module, seed: int) -> None:
     check(module, ["simplify", "inline", "simplify", "licm", "simplify", "fuse", "plan_memory", "dce"], seed)
 
 
 @given(module=programs(states=True), seed=st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=part(60), deadline=None)
 def test_lifted_states_end_as_the_cells_did(module: Module, seed: int) -> None:
     args = arguments(seed)
     cells: dict[str, Any] = {"a": np.float32([1, -0.0, 3]), "b": np.float32([0.5, np.inf, -2])}

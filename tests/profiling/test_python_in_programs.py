@@ -142,6 +142,7 @@ def check(rows, naps, runs):
     assert sum(others.values()) < 0.5 * NAP * runs, others
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("optimize", [None, 0])
 @pytest.mark.parametrize("program", NAPS, ids=lambda f: f.__name__)
 def test_the_line_that_runs_python_gets_its_time(backend, program, optimize, monkeypatch):

@@ -12,10 +12,11 @@ import pytest
 from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.ir.text import parse_module
 from tests.property.mutations import examined, found_in, mutated, ran, texts
+from tests.selection import part
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
 
-INPUTS = 400
+INPUTS = part(400)
 
 
 def test_no_mutated_program_reaches_memory_that_is_not_its_own():

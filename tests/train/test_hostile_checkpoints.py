@@ -20,6 +20,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Parameter, nn
 from autodiff_compiler.train import CheckpointError
 from autodiff_compiler.train.ckpt_format import _bytes_field, _number_field, decode
+from tests.selection import part
 
 DATA = Path(__file__).parent / "data"
 
@@ -57,7 +58,7 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
     return bytes(out)
 
 
-@pytest.mark.parametrize(("form", "files"), [("ckpt", 5000), ("npz", 2500), ("safetensors", 2500)])
+@pytest.mark.parametrize(("form", "files"), [("ckpt", part(5000)), ("npz", part(2500)), ("safetensors", part(2500))])
 def test_ten_thousand_damaged_files(form: str, files: int, tmp_path: Path) -> None:
     if form == "safetensors":
         pytest.importorskip("safetensors", reason="the extra `safetensors` is not installed")

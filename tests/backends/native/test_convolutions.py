@@ -62,6 +62,7 @@ def _geometry(draw, n):
     return {"stride": stride, "padding": tuple(padding), "dilation": tuple(dilation)}, kernel, sizes
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_any_geometry(n: int, dtype: str) -> None:
@@ -82,6 +83,7 @@ def test_more_positions_than_are_summed_at_a_time() -> None:
     _check(x, w, {"stride": (1, 1), "padding": (1, 1, 1, 1), "dilation": (1, 1), "groups": 1}, 2e-5)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("shape", [(3, 4, 5, 6), (2, 12, 3), (1, 6, 1, 1), (2, 6, 3, 2, 4)])
 @pytest.mark.parametrize("groups", [1, 2])

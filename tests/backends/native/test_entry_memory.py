@@ -137,6 +137,7 @@ def test_stacks_of_a_frame_begin_empty_and_stay(kind, size):
         assert five().tolist() == [4096] * 3 + [0] * 2
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 @pytest.mark.parametrize("stacks", [0, 4])
 def test_modules_that_are_dropped_free_their_frames(kind, size, stacks, traced):
@@ -277,6 +278,7 @@ def rss():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("tensors", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_calls_leave_nothing_behind(name, tensors):
@@ -370,6 +372,7 @@ def test_functions_and_their_python_parts_are_collected_together(kind):
     assert gone() is None
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("older", [False, True])
 def test_a_finalizer_may_call_a_function_that_is_garbage_as_well(kind, older):
     found = []

@@ -16,6 +16,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, nn, ops
 from tests.backends.native.short_calls import NEEDS_MACHINE_CODE, SHORT, A, Net, native, of, short, warm
+from tests.selection import part
 
 pytestmark = NEEDS_MACHINE_CODE
 __all__ = ["native"]
@@ -452,7 +453,7 @@ def test_exceptions_out_of_compiled_code_show_the_users_frames_only():
 
 # ------------------------------------------------------------------------------------------------ all together
 @pytest.mark.filterwarnings("ignore::autodiff_compiler.errors.RecompileWarning")
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(part(2)))
 def test_changes_in_any_order(seed):
     draw = random.Random(seed)
 

@@ -58,6 +58,7 @@ def rss():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
+@pytest.mark.some(2)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it reads /proc")
 @pytest.mark.parametrize("make", [executable, function, cell, counting, step])
 def test_memory_and_counts_of_references_stay(make):

@@ -109,6 +109,7 @@ print("status", status)
 """
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("backend", "module"),
     [

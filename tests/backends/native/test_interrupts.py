@@ -119,6 +119,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_a_loop_can_be_interrupted_and_leaves_states_as_they_were(name, tmp_path):
     path = tmp_path / "endless.py"
@@ -186,6 +187,7 @@ print(late, p.asnumpy()[0], f(x, w) is not None)
 """
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", LONG)
 def test_a_long_product_or_convolution_is_interrupted_before_its_end_and_leaves_states(name, tmp_path):
     """The bound is generous: the machine may be busy, and one of the two calls may be late."""

@@ -25,6 +25,7 @@ from tests.programs.test_effects import ORDERS, SHAPES, Net, X, body, host
 from tests.programs.test_effects import program as effects
 from tests.property.grammar import program
 from tests.property.modes import Judge, arguments
+from tests.selection import part
 
 pytestmark = [
     pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}"),
@@ -134,6 +135,7 @@ def fits(found: MemoryUse, most: float) -> None:
     assert found.alive <= found.arena <= most * found.alive, f"{found.arena} bytes where {found.alive} are alive"
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_plans_of_networks_take_what_is_alive(name: str) -> None:
     make, shape = NETWORKS[name]
@@ -180,6 +182,7 @@ def both_ways(head: str, body: str) -> Iterator[float]:
     yield ratio(ms.grad(total(function)), *args)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("head", HEADS)
 def test_control_flow_takes_what_is_alive(head: str, body: str) -> None:
@@ -195,6 +198,7 @@ LOOPS = [
 ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("outer", "inner", "jump"), LOOPS)
 def test_loops_in_loops_take_what_is_alive(outer: str, inner: str, jump: str) -> None:
     """With gradients.  What a return hands on may lie in one array more."""
@@ -207,6 +211,7 @@ def test_loops_in_loops_take_what_is_alive(outer: str, inner: str, jump: str) ->
     assert ratio(ms.grad(total(function)), *args) <= most
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("order", range(len(ORDERS)))
 def test_states_and_effects_take_what_is_alive(order: int, shape: str) -> None:
@@ -230,7 +235,7 @@ def test_early_returns_keep_no_array_each(returns: int) -> None:
 def test_random_programs_are_near_the_bound() -> None:
     """All but one in ten within 1.05, value and gradients, and none above 1.25."""
     found = []
-    for seed in range(2000, 2020):
+    for seed in range(2000, 2000 + part(20)):
         p = program(seed)
         net = Judge(p).made()
         args = arguments(p, 0)

@@ -464,6 +464,7 @@ def agree(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.some(2)
 @pytest.mark.usefixtures("memory")
 @pytest.mark.parametrize("program", STRAIGHT, ids=lambda p: p.function.__name__)
 def test_nothing_is_written_over_too_early(program: Program) -> None:
@@ -480,6 +481,7 @@ def test_no_trip_writes_over_what_is_read_later(program: Program) -> None:
         agree(run(Tensor(X), Tensor(W), Tensor(n)), program.expected(X, W, n))
 
 
+@pytest.mark.some(2)
 @pytest.mark.usefixtures("memory")
 @pytest.mark.parametrize("program", [*STRAIGHT, *LOOPS], ids=lambda p: p.function.__name__)
 def test_what_is_kept_for_the_way_back_stays(program: Program) -> None:

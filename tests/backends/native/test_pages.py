@@ -123,6 +123,7 @@ def test_what_arrays_made_of_it_own_is_numpys(fill):
         assert get_handler_name(other) != MINE
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("n", [1, N // 3, N - 1, N, N + 1, 5 * N])
 def test_it_can_be_resized(fill, n):
     result = fill(3)
@@ -185,6 +186,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_last_view_keeps_it(fill, seed):
     result = fill(7)

@@ -233,6 +233,7 @@ print(*sorted(outcomes))
 """
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("what", "backend"), [("compiled", "native"), ("compiled", "numpy"), ("eager", "native")])
 def test_another_thread_may_change_positions_between_check_and_use(what, backend, tmp_path):
     script = tmp_path / "race.py"

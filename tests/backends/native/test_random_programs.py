@@ -31,6 +31,7 @@ def backend():
     ms.set_context(backend=before[0], mode=before[1], verify=before[2])
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("number", range(COUNT))
 def test_a_random_program_is_the_same_everywhere(number, backend):
     seed = START + number

@@ -11,6 +11,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor
 from autodiff_compiler.backends.native.jit.machine import why_not
+from tests.selection import part
 
 pytestmark = [
     pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}"),
@@ -87,7 +88,7 @@ class States:
             setattr(self, name, Parameter(Tensor(rng.standard_normal((8, 8))), name=name))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(part(4)))
 def test_random_programs_leave_states_as_eager_code_does(seed, tmp_path):
     writer = Writer(random.Random(seed))
     path = tmp_path / f"states_{seed}.py"

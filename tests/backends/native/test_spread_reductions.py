@@ -82,6 +82,7 @@ def results(f, *xs):
     return native(optimised(f, *xs))(*xs)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("nbytes", [32, 64])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("f", "with_ones", "by_numpy"), FORMS)
@@ -107,6 +108,7 @@ def test_one_walk(f, with_ones, by_numpy, dtype):
     assert (len(walks), alone) == (1, []), "the derivative, too"
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("length", [1, 5, 16, 37, 300])
 @pytest.mark.parametrize(("f", "with_ones", "by_numpy"), FORMS)

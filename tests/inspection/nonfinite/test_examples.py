@@ -46,6 +46,7 @@ def test_all_of_them_are_here() -> None:
     assert {path.stem for path in FOLDER.glob("*.py")} == {*ARGUMENTS, "digits"}
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("mode", ["eager", "graph"])
 @pytest.mark.parametrize("name", ARGUMENTS)
 @pytest.mark.usefixtures("settings")
