@@ -60,11 +60,10 @@ class Dim:
     terms: Terms
 
     def __repr__(self) -> str:
-        if len(self.terms) == 1 and len(self.terms[0][0]) == 1 and self.terms[0][1] == 1:
-            return repr(self.terms[0][0][0])
         text = ""
         for monomial, factor in self.terms:
-            product = "*".join(_in_product(a) for a in monomial)
+            alone = len(monomial) == 1 and abs(factor) == 1
+            product = repr(monomial[0]) if alone else "*".join(_in_product(a) for a in monomial)
             number = str(abs(factor)) if not monomial else f"{abs(factor)}*" if abs(factor) != 1 else ""
             text += ("-" if factor < 0 else "+" if text else "") + number + product
         return text
@@ -117,14 +116,12 @@ def symbol(name: str, low: int = 0, high: Size | None = None) -> Dim:
 
 def largest(a: Size, b: Size) -> Size:
     """The larger of two sizes."""
-    known = is_at_most(a, b)
-    return _chosen("max", a, b) if known is None else b if known else a
+    return b if is_at_most(a, b) else a if is_at_most(b, a) else _chosen("max", a, b)
 
 
 def smallest(a: Size, b: Size) -> Size:
     """The smaller of two sizes."""
-    known = is_at_most(a, b)
-    return _chosen("min", a, b) if known is None else a if known else b
+    return a if is_at_most(a, b) else b if is_at_most(b, a) else _chosen("min", a, b)
 
 
 def is_at_most(a: Size, b: Size) -> bool | None:
@@ -335,8 +332,9 @@ def _times(x: Interval, y: Interval) -> Interval:
 # ------------------------------------------------------------------------------------------------ text
 def _factor(size: Size) -> str:
     """A size as an operand of ``//``."""
-    text = repr(size)
-    return text if text.isalnum() else f"({text})"
+    if isinstance(size, Dim) and (len(size.terms) > 1 or len(size.terms[0][0]) > 1 or size.terms[0][1] != 1):
+        return f"({size})"
+    return str(size) if isinstance(size, int) else _in_product(size.terms[0][0][0])
 
 
 def _in_product(atom: Symbol | Atom) -> str:

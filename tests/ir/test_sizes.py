@@ -82,19 +82,21 @@ def test_a_size_is_read_back_as_the_same_object(formula):
     ("size", "text"),
     [
         (3 * M + 1, "3*m+1"), (N - M, "-m+n"), (N * M * 2 - N, "2*m*n-n"), (N // 2, "n//2"), ((N + 1) // 2, "(n+1)//2"),
-        ((6 * N + 4) // 4, "n+n//2+1"), ((N // 2) // 3, "n//6"), (N * M // M, "n"), ((N * N - M * M) // (N + M), "-m+n"),
+        ((6 * N + 4) // 4, "n+n//2+1"), ((N // 2) // 3, "n//6"), (N * M // M, "n"),
+        ((N * N - M * M) // (N + M), "-m+n"),
         (N % 4, "n-4*(n//4)"), (largest(N, M), "max(m,n)"), (largest(N, N + M), "m+n"), (smallest(S, N), "s"),
         (N - N, "0"), (2 * N // 2 - N + 5, "5"),
     ],
 )  # fmt: skip
 def test_normal_forms(size, text):
-    assert repr(size).replace("(n//2)", "n//2") == text
+    assert repr(size) == text
 
 
 @pytest.mark.parametrize(
     ("a", "b", "known"),
     [
-        (N, N + 1, True), (N + 1, N, False), (S, N, True), (N, S, None), (S + 1, N, None), (N // 2, N, True), (N, M, None),
+        (N, N + 1, True), (N + 1, N, False), (S, N, True), (N, S, None), (S + 1, N, None), (N // 2, N, True),
+        (N, M, None),
         (2 * (N // 2), N, True), (N, 2 * (N // 2), None), (N - 3 * (N // 3), 2, True), (0, M - 1, True), (M, 0, False),
         (smallest(N, 7), 7, True), (N, largest(N, M), True), (N * M, 0, None), (0, N * M, True),
     ],
@@ -147,8 +149,10 @@ def test_types_with_formulas_are_printed_and_read():
 @pytest.mark.parametrize(
     ("size", "told"),
     [
-        ("n+", "ends too early"), ("n//0", "divided by 0"), ("(n", "not closed"), ("max(n)", "two sizes"), ("n m", "cannot go on with 'm'"),
-        ("f32", "no size can be called f32"), ("(" * 60 + "n" + ")" * 60, "50 brackets"), ("n.5", "cannot go on"), ("-3", "negative"),
+        ("n+", "ends too early"), ("n//0", "divided by 0"), ("(n", "not closed"), ("max(n)", "two sizes"),
+        ("n m", "cannot go on with 'm'"),
+        ("f32", "no size can be called f32"), ("(" * 60 + "n" + ")" * 60, "50 brackets"),
+        ("n.5", "cannot go on"), ("-3", "negative"),
         ("__import__", None), ("a@b", "cannot go on"),
     ],
 )  # fmt: skip
@@ -166,7 +170,8 @@ def test_what_is_no_size_is_refused_where_it_stands(size, told):
     ("line", "told"),
     [
         ("size @n {low=1, low=2}", "one low and one high"), ("size @n {big=1}", "one low and one high"),
-        ("size @n {low=1.5}", "low is a number"), ("size @n {low=n}", "low is a number"), ("size @n {} ; size @n {}", "twice"),
+        ("size @n {low=1.5}", "low is a number"), ("size @n {low=n}", "low is a number"),
+        ("size @n {} ; size @n {}", "twice"),
     ],
 )  # fmt: skip
 def test_what_is_no_declaration_of_a_size_is_refused(line, told):
