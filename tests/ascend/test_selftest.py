@@ -111,6 +111,7 @@ def _python(lib: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.long
 @simulated
 def test_an_older_release_lists_what_it_lacks(tmp_path: Path) -> None:
     lacking = ("aclnnTanh", "aclnnTanhGetWorkspaceSize", "aclmdlRICaptureBegin")

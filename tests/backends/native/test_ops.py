@@ -59,6 +59,7 @@ def test_a_primitive_is_what_its_numpy_kernel_is(name: str, vectors: int) -> Non
     assert ("forward", float32) in ran
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", [n for n in WITH_SAMPLES if REGISTRY[n].operand_names or REGISTRY[n].variadic])
 def test_operands_may_be_views(name: str) -> None:
     for dtype in (float32, int64):

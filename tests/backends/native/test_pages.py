@@ -340,6 +340,7 @@ def test_a_limit_that_says_nothing_is_refused():
     assert run(code)[0].startswith("the_environment_variable_AC_POOL_SIZE_is_'lots'")
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", ["AC_POOL_SIZE", "AC_CACHE_SIZE"])
 @pytest.mark.parametrize("text", ["17179869184G", "8589934592G", "9223372036854775808"])
 def test_a_limit_that_64_bits_do_not_hold_is_refused(monkeypatch, name, text):
@@ -380,6 +381,7 @@ def test_results_of_many_sizes_do_not_add_up():
     assert 55 < int(kept) <= 64 + 2 * 1.25 * sizes[-1]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_come_and_go_in_any_order(seed):
     """Blocks of all sizes, each full of its number, with a limit that is often reached."""
@@ -413,6 +415,7 @@ def test_blocks_come_and_go_in_any_order(seed):
     assert large_alloc.kept() == 0
 
 
+@pytest.mark.some(2)
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the pages of the process")
 @pytest.mark.parametrize("bytes", [LARGE, LARGE + 8, HUGE // 2 + 8, HUGE + 8, 5 * HUGE // 2 + 8])
 def test_a_block_takes_the_memory_of_its_result(bytes):
