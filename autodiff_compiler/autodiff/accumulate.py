@@ -21,8 +21,6 @@ from ..ir.walk import ops_of
 from ..primitives.control import COUNT, Scan
 from .activity import differentiable
 
-__all__ = ["ReadsOfMade", "added_into", "filled", "readers", "summed", "zeros_like"]
-
 
 def readers(block: Block, more: Iterable[Value] = ()) -> Counter[Value]:
     """How often each value is read in a block, by its outs, and by `more`."""

@@ -18,8 +18,6 @@ from ..ir.core import Block, Op, Value
 from ..ir.primitive import Context
 from ..ir.types import Seq, TensorType, TupleType, Type
 
-__all__ = ["active_values", "differentiable", "holds_floats"]
-
 _Sources = dict[Value, Sequence[Value]]
 
 

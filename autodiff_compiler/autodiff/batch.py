@@ -19,8 +19,6 @@ from ..ir.walk import Cloner, callee_of, free_values, inline, late_ops, unpack
 from ..primitives.autodiff import OF_USERS, with_leading
 from ..primitives.control import COUNT, Scan
 
-__all__ = ["batched", "changes_something", "one_by_one"]
-
 #: Ops with an effect that run once for all examples: they stop the program or read a status; no order matters.
 _CHECKS = frozenset({"check_exponent", "check_index", "check_solved", "without_overflow"})
 

@@ -23,8 +23,6 @@ from .masks import MASK, Masks, any_of, either, finest, masks_of_arms, one_mask,
 from .remat import choose, prune, residual_name, take_over
 from .reverse import STRUCTURED, Cotangents, Rule, Shares, Sweep, adjoint
 
-__all__ = ["Loop", "refuse_missing"]
-
 
 def _rule(name: str) -> Callable[[Rule], Rule]:
     def register(fn: Rule) -> Rule:

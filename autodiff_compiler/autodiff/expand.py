@@ -21,8 +21,6 @@ from .remat import prune
 from .reverse import Cotangents, Sweep, adjoint
 from .vjp_functions import VjpFunctions, drop_unreachable
 
-__all__ = ["expand_grads"]
-
 
 def expand_grads(module: Module, rules: Rules | None = None) -> Module:
     """The module with its `grad` ops expanded, innermost first; the module given stays as it is.

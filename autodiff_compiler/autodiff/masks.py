@@ -27,20 +27,6 @@ from ..primitives.control import COUNT, If, Scan
 from .accumulate import zeros_like
 from .activity import holds_floats
 
-__all__ = [
-    "MASK",
-    "MaskedRuns",
-    "Masks",
-    "any_of",
-    "either",
-    "finest",
-    "joined",
-    "masks_of_arms",
-    "one_mask",
-    "or_zeros",
-    "spread",
-]
-
 MASK = tensor(bool_, ())
 #: The masks of several cotangents.
 Masks: TypeAlias = Sequence[Value | None]

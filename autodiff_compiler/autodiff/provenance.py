@@ -15,8 +15,6 @@ from ..ir.core import Block, Op, Value
 from ..ir.walk import ops_of
 from ..source import Loc
 
-__all__ = ["Provenance", "Uses", "hint", "order_of"]
-
 _ORDER = re.compile(r"d(\d*)_")
 _Line = tuple[str, int]
 

@@ -23,8 +23,6 @@ from .accumulate import ReadsOfMade, added_into, summed, zeros_like
 from .masks import MaskedRuns, Masks, either, joined
 from .provenance import Provenance, Uses
 
-__all__ = ["STRUCTURED", "Cotangents", "Rule", "Shares", "Sweep", "adjoint"]
-
 #: What a rule gives the cotangents of the operands: a value, its share, and the mask of that.
 Shares: TypeAlias = Iterable[tuple[Value, Value | None, Value | None]]
 #: The rule of an op that owns blocks, or calls: `(sweep, builder, op, cotangents of its results, masks of these)`.

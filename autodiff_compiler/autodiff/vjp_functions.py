@@ -20,8 +20,6 @@ from .provenance import Provenance, order_of
 from .remat import choose, prune, take_over
 from .reverse import Cotangents, Shares, Sweep, adjoint
 
-__all__ = ["Pushed", "Residual", "Split", "VjpFunctions", "drop_unreachable", "split", "zeros_will_do"]
-
 
 class Residual(NamedTuple):
     """A value that the backward function takes from the forward one.

@@ -9,8 +9,6 @@ from typing import Any, Protocol, runtime_checkable
 from ..ir.core import Module, Op
 from .stacks import Bytes
 
-__all__ = ["Backend", "Coverage", "Executable", "HostBackend", "Move", "Piece", "SilentExecutable", "Storage", "Work"]
-
 
 @runtime_checkable
 class Executable(Protocol):

@@ -8,8 +8,6 @@ from ..ir.core import Block, Op, Value
 from ..ir.loops import Carry, Loop
 from ..ir.walk import Use
 
-__all__ = ["LoopPlan"]
-
 
 class LoopPlan(Loop):
     """A loop as far as it is read.

@@ -8,8 +8,6 @@ from ..ir.walk import callee_of
 from ..primitives.flops import bytes_of_type, functions_of
 from .base import Move, Piece
 
-__all__ = ["nbytes", "peak", "piece_of", "pieces_of"]
-
 #: Ops that take no time: constants, tuples, and what their users do.
 _FREE = frozenset({"const", "undef", "broadcast_to", "tuple_make", "tuple_get", "stop_gradient", "seq_len"})
 

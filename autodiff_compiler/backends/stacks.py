@@ -11,8 +11,6 @@ from ..ir.types import Seq
 from ..ir.walk import callee_of
 from ..primitives.flops import bytes_of_type
 
-__all__ = ["Bytes", "Stacks"]
-
 
 @dataclass(frozen=True)
 class Bytes:

@@ -14,20 +14,6 @@ from ..ir.primitive import Effect
 from ..ir.walk import ops_of
 from .base import Executable, Piece
 
-__all__ = [
-    "Counted",
-    "Span",
-    "Table",
-    "TimedExecutable",
-    "Times",
-    "Waiting",
-    "alone",
-    "counted",
-    "may_leave",
-    "runs_python",
-    "spent",
-]
-
 #: A row for each number of a span: how often it ran, and its nanoseconds.
 Table: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 

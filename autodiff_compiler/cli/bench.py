@@ -10,8 +10,6 @@ from .saved import writing
 from .targets import LOADED, MAKE, TARGET, function_of
 from .values import ARGS, RANDOM, positive, random_values
 
-__all__ = ["COMMAND"]
-
 
 def _measured(options: Namespace) -> Result:
     path = options.plot

@@ -7,8 +7,6 @@ from argparse import Namespace
 from .command import Argument, Command, Result
 from .report import lines
 
-__all__ = ["COMMAND"]
-
 
 def _cache(options: Namespace) -> Result:
     from ..backends.native.jit import cache  # not for --help: it loads the native backend

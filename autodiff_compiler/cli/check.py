@@ -13,8 +13,6 @@ from .report import count
 from .targets import LOADED, MAKE, artifact_of, nested_too_deeply
 from .values import ARGS
 
-__all__ = ["COMMAND"]
-
 
 def _checked(options: Namespace) -> Result:
     from ..inspection.check import check_file  # not for --help: it loads the frontend

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["comparison", "dump", "error", "verdict"]
-
 _BOLD, _FAINT, _RED, _GREEN, _YELLOW, _BLUE, _CYAN = "1", "2", "31", "32", "33", "34", "36"
 
 

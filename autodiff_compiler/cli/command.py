@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 from ..errors import nearest
 
-__all__ = ["Argument", "Command", "Result", "Usage", "advice", "no_file"]
-
 
 class Usage(Exception):
     """The command line is wrong, or names something that does not exist: exit status 2."""

@@ -13,8 +13,6 @@ from .dump import asked_stages
 from .targets import BACKEND, GRAD, LOADED, MAKE, Files, artifact_of, asked_backend
 from .values import ARGS
 
-__all__ = ["COMMAND"]
-
 
 def _diff(options: Namespace) -> Result:
     stages = asked_stages(options.stage or ("opt" if options.second else "front,opt"))

@@ -14,8 +14,6 @@ from .saved import write_report, write_text, write_with_arrays
 from .targets import BACKEND, GRAD, LOADED, MAKE, TARGET, artifact_of, asked_backend, function_of, name_in
 from .values import ARGS, read_values
 
-__all__ = ["COMMAND", "asked_stages"]
-
 
 def _dump(options: Namespace) -> Result:
     stages = asked_stages(options.stage or "opt")

@@ -21,8 +21,6 @@ from ..version import __version__
 from . import bench, cache, check, colour, diff, dump, env, explain, gradcheck, run, selftest, view
 from .command import Command, Result, Usage, advice
 
-__all__ = ["COMMANDS", "main"]
-
 COMMANDS: tuple[Command, ...] = (
     run.COMMAND,
     dump.COMMAND,

@@ -7,8 +7,6 @@ from argparse import Namespace
 from .command import Argument, Command, Result
 from .report import lines
 
-__all__ = ["COMMAND"]
-
 
 def _environment(options: Namespace) -> Result:
     # Not for --help: they load the compiler.

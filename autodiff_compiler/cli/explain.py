@@ -10,8 +10,6 @@ from .command import Argument, Command, Result, Usage, advice
 from .targets import BACKEND, GRAD, LOADED, MAKE, artifact_of, asked_backend
 from .values import ARGS
 
-__all__ = ["COMMAND"]
-
 
 def _explained(options: Namespace) -> Result:
     what = options.what

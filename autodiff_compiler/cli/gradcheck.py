@@ -8,8 +8,6 @@ from .command import Argument, Command, Result
 from .targets import BACKEND, LOADED, MAKE, TARGET
 from .values import ARGS, RANDOM, positive, tolerance
 
-__all__ = ["COMMAND"]
-
 
 def _checked(options: Namespace) -> Result:
     from .gradients import check_gradients  # not for --help: it loads the compiler

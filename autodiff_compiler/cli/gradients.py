@@ -24,8 +24,6 @@ from .command import Result, Usage
 from .targets import asked_backend, function_of, name_in, trainable_of
 from .values import random_values
 
-__all__ = ["check_gradients"]
-
 
 def check_gradients(options: Namespace) -> Result:
     """What the command `gradcheck` finds."""

@@ -17,8 +17,6 @@ from ..ir.core import Module
 from ..ir.parser import ParseError
 from .command import Usage, no_file
 
-__all__ = ["read_program", "read_text"]
-
 _HEAD = re.compile(r"// stage (\w+) of (.+)")
 
 

@@ -6,8 +6,6 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["count", "lines"]
-
 _WIDTH = 120
 #: Amounts of memory in reports, by their names.
 _BYTES = ("bytes", "limit", "removed bytes")

@@ -15,8 +15,6 @@ from .values import ARGS, RANDOM, random_values
 if TYPE_CHECKING:
     from ..ir.types import Type
 
-__all__ = ["COMMAND"]
-
 
 def _program(words: Sequence[str]) -> int | None:
     """Runs a script or module; what it prints and raises is its own."""

@@ -13,8 +13,6 @@ from .. import whole_files
 from .command import Usage
 from .values import array_files
 
-__all__ = ["write_report", "write_text", "write_with_arrays", "writing"]
-
 
 @contextmanager
 def writing(options: Namespace, path: str) -> Iterator[None]:

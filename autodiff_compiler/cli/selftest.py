@@ -10,8 +10,6 @@ from .command import Argument, Command, Result
 from .report import lines
 from .saved import write_text, writing
 
-__all__ = ["COMMAND"]
-
 
 def _self_tested(options: Namespace) -> Result:
     from ..testing.ascend import self_test  # not for --help: it loads the compiler

@@ -19,21 +19,6 @@ from ..source import Loc, look_at
 from .command import Argument, Usage, advice, no_file
 from .values import random_values, read_values
 
-__all__ = [
-    "BACKEND",
-    "GRAD",
-    "LOADED",
-    "MAKE",
-    "TARGET",
-    "Files",
-    "artifact_of",
-    "asked_backend",
-    "function_of",
-    "name_in",
-    "nested_too_deeply",
-    "trainable_of",
-]
-
 
 def _position(text: str) -> int | str:
     if text == "weights":

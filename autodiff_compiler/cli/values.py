@@ -18,8 +18,6 @@ from ..runtime.host import TensorSpec
 from ..runtime.tensor import Tensor
 from .command import Argument, Usage, advice, no_file
 
-__all__ = ["ARGS", "RANDOM", "array_files", "positive", "random_values", "read_values", "tolerance"]
-
 
 def positive(text: str) -> float:
     """A number above 0."""

@@ -12,8 +12,6 @@ from .saved import write_report
 from .targets import BACKEND, GRAD, LOADED, MAKE, TARGET, artifact_of, asked_backend, name_in
 from .values import ARGS
 
-__all__ = ["COMMAND"]
-
 
 def _view(options: Namespace) -> Result:
     import webbrowser

@@ -22,8 +22,6 @@ from ..runtime.records import held_besides, is_named_tuple, record_fields, with_
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import parts, with_parts
 
-__all__ = ["Identity", "Key", "call_text", "fixed_key", "signature", "specification", "stand_ins"]
-
 Key = tuple[Any, ...]
 
 

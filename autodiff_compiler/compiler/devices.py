@@ -20,8 +20,6 @@ from ..runtime.random import generator
 from ..runtime.tensor import Tensor
 from .program import Program
 
-__all__ = ["use_ascend"]
-
 _lock = Lock()
 _attending = False
 

@@ -17,8 +17,6 @@ from ..ir.walk import ops_of
 from ..no_memory import is_refusal, no_memory_for, on_the_way, refusal, told_bytes
 from ..source import is_users
 
-__all__ = ["explained"]
-
 _NUMPY = os.path.dirname(np.__file__)
 
 

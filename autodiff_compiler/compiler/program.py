@@ -36,8 +36,6 @@ from .out_of_memory import explained
 from .pipeline import Stages, built, optimise, text
 from .recorder import compiling, waited
 
-__all__ = ["Program"]
-
 _NOTHING = nullcontext()
 
 

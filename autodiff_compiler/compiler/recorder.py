@@ -18,24 +18,6 @@ import numpy as np
 from ..backends.timed import Table, Times, spent
 from ..depth import along
 
-__all__ = [
-    "Called",
-    "Calls",
-    "Event",
-    "Ran",
-    "Recording",
-    "called",
-    "compiling",
-    "inside",
-    "observed",
-    "record_runs",
-    "recording",
-    "start",
-    "stop",
-    "this_thread",
-    "waited",
-]
-
 #: How many events are kept for a trace.
 _EVENTS = 20_000
 

@@ -19,8 +19,6 @@ from ..ir.failure import leave
 from ..ir.graphs_folder import graphs_folder, writing_graphs
 from ..passes.manager import PLANNING, dump, run
 
-__all__ = ["dump_folder", "pictures", "save_late", "save_picture"]
-
 #: Functions that draw a module as text for Graphviz; layers above add them.
 pictures: list[Callable[[Module], str]] = []
 

@@ -14,8 +14,6 @@ from .custom import constant_of, own
 from .hooks import place_of_value
 from .tape import Node, Opaque, Rule, element, record, thread
 
-__all__ = ["with_backward_hooks"]
-
 #: dtype and shape
 _Type = tuple[Any, tuple[int, ...]]
 

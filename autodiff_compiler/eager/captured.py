@@ -15,8 +15,6 @@ from ..dtypes import DType
 from ..runtime.device_array import DeviceArray
 from ..runtime.tensor import Array, Tensor
 
-__all__ = ["checksum", "content", "reached", "snapshot"]
-
 _PACKAGE = __name__.partition(".")[0]
 _LIBRARIES = frozenset({_PACKAGE, "numpy", "scipy", "ml_dtypes", "builtins"}) | sys.stdlib_module_names
 #: Attributes in which a Cell caches.

@@ -24,8 +24,6 @@ from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import containers, exchanged, leaves, parts, replaced
 from .tape import Custom, Rule, record, thread, tracked
 
-__all__ = ["alias_of", "constant_of", "custom", "edited", "edited_together", "own"]
-
 
 def custom(
     run: Callable[[], Any],

@@ -25,8 +25,6 @@ from ..source import warned_place
 from .hooks import passed, place_of_value, variable_hooks
 from .tape import Applied, Element, Node, Source, next_order, quietly, thread
 
-__all__ = ["Tape", "backward", "differentiate", "leading_to", "vjp"]
-
 
 # ------------------------------------------------------------------------------------------------ backward
 def _backward(

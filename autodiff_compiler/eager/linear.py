@@ -14,8 +14,6 @@ from ..source import calling_place
 from .grad import Tape, leading_to, vjp
 from .tape import Applied, Element, Rule, Selective, thread
 
-__all__ = ["has_rules", "transposed"]
-
 
 def has_rules(pullback: Any) -> bool:
     """Whether users' rules are part of a pullback."""

@@ -25,8 +25,6 @@ from .execute import CONVERSIONS, FAST_KERNELS
 from .grad import Tape
 from .tape import Applied, Node, Watcher, thread
 
-__all__ = ["defn_of", "looking"]
-
 #: The most steps back to the origin of an operand, and calls around a place, that are recorded.
 _STEPS, _CALLS = 6, 8
 _PULL = Applied.pull.__code__

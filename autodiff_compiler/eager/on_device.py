@@ -28,8 +28,6 @@ from .execute import Plan, alias, check_types, fill_numbers, plan_of
 from .operators import use_fast_paths
 from .tape import place, thread
 
-__all__ = ["settle"]
-
 _REMEMBERED, _NUMBERS = 4096, 1024
 _programs: dict[Any, AscendProgram] = {}
 _lock = Lock()

@@ -20,8 +20,6 @@ from .custom import alias_of
 from .grad import backward
 from .tape import Element, Node, Opaque, element, next_order, thread
 
-__all__ = ["recomputed"]
-
 
 def recomputed(
     block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], parameters: Sequence[Parameter] = ()

@@ -16,8 +16,6 @@ from .captured import content, snapshot
 from .grad import Tape
 from .tape import thread
 
-__all__ = ["RecordedCall", "taken"]
-
 
 class RecordedCall:
     """One recorded call: arguments, results and tape; it can be used while nothing that it read has changed."""

@@ -11,8 +11,6 @@ from ..source import Loc, calling_place
 from .nonfinite import defn_of
 from .tape import thread, unwatch, watch
 
-__all__ = ["timing"]
-
 
 @contextmanager
 def timing(note: Callable[[str, Loc | None, int, int, int], None]) -> Iterator[None]:

@@ -11,8 +11,6 @@ from ..ir.core import Module
 from ..ir.walk import ops_of
 from ..source import Loc, line_of
 
-__all__ = ["with_assembly_comments", "with_lines"]
-
 _COMMENT = re.compile(r"^(\s*); (.*)$")
 _PLACE = re.compile(r"([^\s:,]+\.\w+|<[^>]+>):(\d+):\d+")
 #: What begins a comment in assembly; the text behind it is escaped already, in the LLVM text.

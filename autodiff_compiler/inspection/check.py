@@ -18,8 +18,6 @@ from .refusals import Reader
 from .scopes import Scopes, given_to_jit, is_jit
 from .straight import always_raised
 
-__all__ = ["Checked", "check_file"]
-
 
 @dataclass
 class Checked:

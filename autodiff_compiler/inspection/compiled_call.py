@@ -23,8 +23,6 @@ from .irtext import Bindings, IRText
 from .machine_limits import machine_limits
 from .memory_use import MemoryUse
 
-__all__ = ["STAGES", "CompiledCall"]
-
 #: source: the user's text; front: as lowered; adjoint: derivatives expanded; opt: after all passes; plan: what
 #: can share loops and bytes; code: the generated program.
 STAGES = ("source", "front", "adjoint", "opt", "plan", "code")

@@ -18,8 +18,6 @@ from .machine_limits import MachineLimits
 from .tabular import Cells, Tables, shortened
 from .user_lines import ELSEWHERE, LEAVING, UserLine, named, user_line
 
-__all__ = ["CALL_ITSELF", "Cost", "Line", "cost_of"]
-
 #: The name of the last row of a table with times: entering and leaving the program.
 CALL_ITSELF = "the call itself"
 #: Columns that begin at the left edge.

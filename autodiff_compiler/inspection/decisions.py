@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ..compiler.specialised import Specialised
     from ..frontend.report.reasons import Reasons
 
-__all__ = ["explained"]
-
 #: How many lines a list has at most.
 _MOST = 30
 #: The suffix that makes the name of a value unique.

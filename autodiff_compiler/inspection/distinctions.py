@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from ..ir.core import Op, Value
 from ..ir.types import TensorType
 
-__all__ = ["distinctions"]
-
 #: The limit of the search from an op back to a named argument.
 _FOLLOWED = 200
 _ARRANGING = frozenset({"transpose", "reshape", "expand_dims", "squeeze", "broadcast_to"})

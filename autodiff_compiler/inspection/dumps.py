@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ..frontend.lower import Lowered
     from ..frontend.report.reasons import Reasons
 
-__all__ = ["stage_text"]
-
 _WHAT = {
     "front": "your function as it was read: one line an operation, `grad` where a derivative is asked for",
     "adjoint": 'derivatives are operations now: %d_h is the derivative by %h ("adjoint" marks what computes it)',

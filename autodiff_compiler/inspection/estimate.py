@@ -14,8 +14,6 @@ from ..primitives.flops import flops_of, functions_of, size_of_type
 from .kernel_speeds import kernel_seconds
 from .machine_limits import MachineLimits
 
-__all__ = ["Model", "Seconds", "model_of"]
-
 #: Matrix products, which run at `MachineLimits.product`.
 _PRODUCTS = frozenset({"matmul", "conv", "conv_input", "conv_filter"})
 #: The share of the peak that small products reach.

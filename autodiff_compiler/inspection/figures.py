@@ -7,8 +7,6 @@ from decimal import Decimal
 
 import numpy as np
 
-__all__ = ["amount", "duration", "quartiles", "size", "times"]
-
 
 def amount(n: int) -> str:
     """A count with three digits.

@@ -12,8 +12,6 @@ from ..ir.core import Module
 from ..primitives.flops import bytes_of_type
 from .figures import size
 
-__all__ = ["guards_by_kind", "names_guard", "state_summary"]
-
 #: How many of a kind are named.
 _NAMED = 10
 _NUMBERS = re.compile(r"\d+")

@@ -6,8 +6,6 @@ import re
 
 from .. import escape
 
-__all__ = ["difference_html", "ir_html", "plain_html"]
-
 #: Colours that can be read on white and on black; where a notebook has its own for code, those.
 _COLOURS = {
     "comment": "var(--jp-mirror-editor-comment-color, #7a7a7a)",

@@ -10,8 +10,6 @@ import numpy as np
 from ..ir.types import Seq, TensorType, Type
 from ..runtime.tensor import Tensor
 
-__all__ = ["argument", "array", "check_open_sizes"]
-
 
 def _rank(number: Any) -> int:
     """The least kind of dtype that holds a number: 0 bool, 1 integer, 2 float; 3 if it is no number."""

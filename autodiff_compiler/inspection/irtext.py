@@ -30,8 +30,6 @@ from .ir_arguments import argument, array, check_open_sizes
 from .results import purposes_in
 from .textdiff import Text, difference
 
-__all__ = ["Bindings", "IRText", "ParsedIR", "parse_ir"]
-
 _PYTHON = re.compile(r'def |class |import |from |@\w|"""|lambda |# ')
 
 

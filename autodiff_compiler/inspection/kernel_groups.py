@@ -15,8 +15,6 @@ from ..source import Loc
 if TYPE_CHECKING:
     from ..backends.native.prepare.unfused import Grouped
 
-__all__ = ["WIDTH", "counted", "marked", "place", "shared_kernels", "unfused", "working", "wrapped"]
-
 #: Ops without work: constants and views.
 _NO_WORK = frozenset({"const", "undef", "reshape", "expand_dims", "squeeze", "broadcast_to", "transpose", "slice"})
 #: How many reasons are given why ops have kernels of their own.

@@ -20,8 +20,6 @@ from ..ir.primitive import REGISTRY, kernel_of
 from ..ir.types import TensorType, tensor
 from ..primitives.flops import flops_of, size_of_type
 
-__all__ = ["kernel_seconds", "measured_kernels", "times_unknown"]
-
 #: The classes, each with the op that is measured for it.
 _CLASSES: dict[str, frozenset[str]] = {
     "msort": frozenset({"msort", "histc", "searchsorted", "topk"}),

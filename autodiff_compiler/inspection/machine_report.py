@@ -12,8 +12,6 @@ from ..config import context
 from ..environment import environment_set
 from .machine_limits import known_limits, machine_limits
 
-__all__ = ["limits", "native", "settings"]
-
 _TELLING = ("avx2", "fma", "f16c", "avx512f", "avx512bf16", "avx512fp16", "neon", "fullfp16", "sve")
 
 

@@ -21,8 +21,6 @@ from .machine_limits import machine_limits
 from .tabular import Cells, listed, shortened
 from .user_lines import ELSEWHERE, HANDED_OUT, LEAVING, NOWHERE, UserLine, named, user_line
 
-__all__ = ["LEFT", "Row", "Tally", "notes_of", "seconds_of", "slowest_first", "table_of"]
-
 
 @dataclass
 class Row:

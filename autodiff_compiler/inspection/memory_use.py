@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from .. import escape
 from .figures import size
 
-__all__ = ["MemoryUse"]
-
 
 @dataclass(frozen=True)
 class MemoryUse:

@@ -17,8 +17,6 @@ from .links import STAGES_OF_OPS, Place, chain_of, links_of, located, part_of, t
 from .results import purposes
 from .where import shown
 
-__all__ = ["Origin", "ValueAt", "origin"]
-
 #: The number of names given as examples for a misspelt one.
 _EXAMPLES = 8
 #: The order in which stages are searched.

@@ -12,8 +12,6 @@ import gast
 from .classes import Attributes
 from .scopes import FAR, UNKNOWN, Scopes, Value
 
-__all__ = ["ends", "ruled_out", "truth"]
-
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     gast.Eq: operator.eq, gast.NotEq: operator.ne, gast.Lt: operator.lt, gast.LtE: operator.le, gast.Gt: operator.gt,
     gast.GtE: operator.ge, gast.Is: operator.is_, gast.IsNot: operator.is_not, gast.In: lambda a, b: _within(a, b),

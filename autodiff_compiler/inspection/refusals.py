@@ -34,8 +34,6 @@ from .classes import Attributes
 from .reached import ends, ruled_out, truth
 from .scopes import MISSING, UNKNOWN, Container, Made, Scopes, container_of
 
-__all__ = ["CONTAINERS", "Reader", "example"]
-
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 #: Builtins that iterate over their first argument.
 _GOING_THROUGH = (list, tuple, iter, enumerate, reversed, sum, min, max, zip)

@@ -9,8 +9,6 @@ from ..ir.naming import definitions
 from ..ir.walk import ops_of
 from ..passes.memory import shown_by
 
-__all__ = ["Residuals", "residuals_of"]
-
 
 @dataclass(frozen=True)
 class Residuals:

@@ -18,8 +18,6 @@ from ..frontend.lower import Arg, Lowered, Out, State
 from ..frontend.variables.structure import elements
 from ..frontend.variables.values import LocalObject
 
-__all__ = ["purposes", "purposes_in", "returned"]
-
 #: How many parts of a container are named, and how long the text of a constant is.
 _PARTS, _WIDTH = 8, 30
 _LINE = re.compile(r"(?m)^// result (\d+) \(%\w+\): (.*)$")

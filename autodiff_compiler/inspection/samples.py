@@ -15,8 +15,6 @@ from ..ir.primitive import F, Primitive
 from ..ir.types import tensor
 from ..primitives.samples import Draw
 
-__all__ = ["forward", "module_of", "samples_of"]
-
 
 def samples_of(defn: type[Primitive], dtype: DType) -> Iterator[tuple[list[Any], dict[str, Any]]]:
     """Operands and attributes: the float64 operands at `dtype`, or integers where there are no floats."""

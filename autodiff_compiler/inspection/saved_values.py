@@ -8,8 +8,6 @@ from zipfile import BadZipFile
 import ml_dtypes
 import numpy as np
 
-__all__ = ["UNREADABLE", "read_values"]
-
 #: What NumPy raises for a file that holds no arrays.
 UNREADABLE = (ValueError, TypeError, OSError, EOFError, BadZipFile)
 

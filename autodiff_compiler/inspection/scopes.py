@@ -14,23 +14,6 @@ import gast
 
 from ..frontend.variables.foreign import IMPURE
 
-__all__ = [
-    "FAR",
-    "MISSING",
-    "UNKNOWN",
-    "Container",
-    "Imported",
-    "Made",
-    "Scope",
-    "Scopes",
-    "Value",
-    "container_of",
-    "given_to_jit",
-    "is_jit",
-    "last_name",
-    "made_of",
-]
-
 #: Names that Python binds in every module and method.
 _GIVEN = {"__name__", "__file__", "__doc__", "__package__", "__spec__", "__loader__", "__builtins__", "__class__"}
 #: Functions that may bind names of a module behind its text: called anywhere, or at its top only.

@@ -14,8 +14,6 @@ from ..errors import CompileError, RecursionDepthError, UnboundVariableError
 from ..frontend.syntax.source_tree import SourceTree
 from .scopes import Scopes, container_of, is_jit
 
-__all__ = ["always_raised"]
-
 #: Expressions that are cheap to evaluate if their operands are constants.
 _CONSTANT = (
     gast.Constant, gast.List, gast.Tuple, gast.Dict, gast.Set, gast.UnaryOp, gast.USub, gast.BinOp, gast.Add, gast.Sub,

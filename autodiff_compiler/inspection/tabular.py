@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from .. import escape
 
-__all__ = ["Cells", "Tables", "html_table", "listed", "shortened", "text_table"]
-
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> str:
     """A table whose columns stand under each other; those of the names in `left` begin at one edge, others end there.

@@ -14,8 +14,6 @@ import numpy as np
 
 from .. import escape
 
-__all__ = ["Text", "difference"]
-
 _STRING = r'"(?:[^"\\]|\\.)*"'
 #: A line of IR: op, place, remark.
 _LINE = re.compile(

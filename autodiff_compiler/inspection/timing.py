@@ -20,8 +20,6 @@ from .figures import duration, quartiles
 from .measured import LEFT, Row, Tally, notes_of, slowest_first, table_of
 from .tabular import Cells, Tables, text_table
 
-__all__ = ["Timing", "timing"]
-
 #: How many rows of a table are shown.
 _SHOWN = 20
 #: The ratio of the sum of rows to the median above which a note says so.

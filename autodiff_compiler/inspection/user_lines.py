@@ -6,8 +6,6 @@ from typing import TypeAlias
 
 from ..source import Loc
 
-__all__ = ["ELSEWHERE", "HANDED_OUT", "LEAVING", "NOWHERE", "UserLine", "named", "user_line"]
-
 #: File, number, and which transformation made the ops ("adjoint"; empty for those of the line itself).
 UserLine: TypeAlias = tuple[str, int, str]
 NOWHERE: UserLine = ("", 0, "")

@@ -6,8 +6,6 @@ from typing import Any
 
 from ..errors import CompileError
 
-__all__ = ["Abstract", "abstract"]
-
 
 class Abstract:
     """A value of compiled code that is no object of Python's, and what can be asked of every value.

@@ -22,20 +22,6 @@ from .graphs_folder import graphs_folder, writing_graphs
 from .printer import FunctionPrinter, print_module
 from .walk import ops_of
 
-__all__ = [
-    "failing_op",
-    "history_of",
-    "internal_error",
-    "is_ours",
-    "leave",
-    "marked",
-    "op_of",
-    "place_of",
-    "reports_folder",
-    "stage",
-    "unfinished",
-]
-
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 _numbers = itertools.count()
 _lock = Lock()

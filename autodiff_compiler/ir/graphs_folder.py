@@ -15,8 +15,6 @@ from ..locks import Lock
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["graphs_folder", "writing_graphs"]
-
 
 class _Held(NamedTuple):
     """The folder asked for; which of those in it this process has, and that as an open file."""

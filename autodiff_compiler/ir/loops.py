@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from .core import Block, Op, Value
 
-__all__ = ["Carry", "Loop", "known_trips"]
-
 
 class Carry(NamedTuple):
     """A loop carry: initial value, arguments of the body (then of the condition), next and final value."""

@@ -12,8 +12,6 @@ from .. import escape
 from .core import Block, Function, Module, Op, Value
 from .types import Seq, scan_types
 
-__all__ = ["Namer", "carries_of", "definitions", "name_values"]
-
 
 class Namer:
     """Gives out the names of one function: a value's hint where it is free, else one with a number behind it.

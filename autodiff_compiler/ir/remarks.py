@@ -17,8 +17,6 @@ from .definition import Effect
 from .printer import print_declarations
 from .walk import ops_of
 
-__all__ = ["declarations", "line_of_place", "remarks", "times"]
-
 _FIRST_ELEMENTS = 3
 #: How many lines a comment names.
 _PLACES = 8

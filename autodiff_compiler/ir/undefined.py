@@ -14,8 +14,6 @@ from .core import Block, Function, Module, Op, Value
 from .loops import Loop, known_trips
 from .walk import ops_of
 
-__all__ = ["always_raises", "misread", "undefined_values"]
-
 #: A value, one that it is handed on to, and the block where that happens; None: where the condition of a `while` holds.
 _Way: TypeAlias = "tuple[Value, Value, Block | None]"
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from ..errors import StaticValueError, shown_as
 
-__all__ = ["Unknown", "UnknownValueError"]
-
 
 @shown_as("StaticValueError")
 class UnknownValueError(StaticValueError):

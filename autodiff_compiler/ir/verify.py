@@ -16,8 +16,6 @@ from .types import Dim, Link, TensorType, Type
 from .undefined import misread
 from .walk import ops_of
 
-__all__ = ["STAGES", "Spec", "VerifyError", "uncountable", "verify", "verify_sizes"]
-
 _CONTEXT = 10
 
 

@@ -10,26 +10,6 @@ from .build import Builder, Rules
 from .core import Block, Function, Module, Op, Value
 from .definition import Effect
 
-__all__ = [
-    "Cloner",
-    "Use",
-    "callee_of",
-    "callees",
-    "clone_function",
-    "count_ops",
-    "dependencies",
-    "effect_of",
-    "free_values",
-    "inline",
-    "late_ops",
-    "linearize_of",
-    "ops_of",
-    "reachable",
-    "splice",
-    "unpack",
-    "uses",
-]
-
 #: Who mentions a value (an op as an operand, a block among its outs) and at which position.
 Use: TypeAlias = "tuple[Op | Block, int]"
 

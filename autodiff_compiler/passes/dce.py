@@ -14,8 +14,6 @@ from ..ir.primitive import Effect
 from ..ir.walk import effect_of, ops_of
 from .manager import module_pass
 
-__all__ = ["dce"]
-
 
 @module_pass("dce")
 def dce(module: Module) -> Module:

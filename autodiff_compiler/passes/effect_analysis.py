@@ -12,8 +12,6 @@ from ..ir.types import Type
 from ..ir.walk import Cloner, linearize_of, ops_of
 from .inline import callees_first
 
-__all__ = ["StateEffects", "binding", "effects_of", "effects_of_blocks", "with_bound_copies"]
-
 
 @dataclass
 class StateEffects:

@@ -17,8 +17,6 @@ from ..ir.walk import Cloner, callees, count_ops
 from ..ir.walk import inline as copy_into
 from .manager import has_grad, module_pass
 
-__all__ = ["SMALL", "callees_first", "inline"]
-
 #: A function of at most this many ops goes in the place of every call; below it a call costs more than it saves.
 SMALL = 16
 

@@ -18,8 +18,6 @@ from ..ir.undefined import undefined_values
 from ..ir.walk import Cloner, ops_of
 from .manager import module_pass
 
-__all__ = ["licm", "views"]
-
 _LOOPS = ("while", "scan")
 #: Ops that show elements of their operand, none of them twice.
 _VIEWS = frozenset({"expand_dims", "reshape", "slice", "squeeze", "transpose"})

@@ -15,9 +15,6 @@ from ..ir.types import TensorType, dim_product
 from ..ir.walk import free_values, ops_of
 from .manager import Notes, module_pass
 
-__all__ = ["MemoryPlan", "memory_plan", "plan_memory", "shown_by"]
-
-
 #: Ops whose results have no bytes of their own.
 _SHARING = frozenset({"const", "undef", "tuple_get", "from_seq"})
 

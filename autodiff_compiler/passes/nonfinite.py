@@ -25,8 +25,6 @@ from ..runtime.nonfinite import MOVING, Operand, Origin, any_of, error_of, found
 from ..source import Loc, line_of
 from .manager import module_pass
 
-__all__ = ["FiniteCheck", "check_nonfinite"]
-
 _COUNT = tensor(int64, ())
 #: How many steps of the way back to an operand a message shows.
 _STEPS = 6

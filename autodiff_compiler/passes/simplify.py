@@ -15,8 +15,6 @@ from .dce import dce
 from .manager import module_pass
 from .rules import RULES, STRUCTURED
 
-__all__ = ["simplify"]
-
 
 @module_pass("simplify")
 def simplify(module: Module) -> Module:

@@ -8,8 +8,6 @@ from ..ir.primitive import REGISTRY
 from ..ir.walk import Cloner, ops_of
 from .manager import module_pass
 
-__all__ = ["unread"]
-
 #: By op: the one that makes only its first result, and takes the same attributes.
 _FIRST_ONLY = {"sort": "msort"}
 

@@ -22,17 +22,6 @@ from ..ir.core import Attrs, Block, Op
 from ..ir.primitive import REGISTRY, UFUNCS, Context, Primitive
 from ..ir.types import TensorType, TupleType, Type
 
-__all__ = [
-    "bytes_of_type",
-    "cubes",
-    "flops_of",
-    "flops_of_functions",
-    "functions_of",
-    "per_operand",
-    "per_update",
-    "size_of_type",
-    "sorted_by_comparing",
-]
 
 # ------------------------------------------------------------------------------------------------ rules of classes
 def size_of_type(x: Type) -> int:

@@ -12,8 +12,6 @@ from ..errors import DTypeError, ShapeError
 from ..ir.primitive import METHODS, REGISTRY, call, in_place
 from .family import broadcast_to, cast, in_dtype, normal_axis
 
-__all__ = ["IN_PLACE", "fitting"]
-
 
 def fitting(name: str, old: Any, new: Any) -> Any:
     """The new value of a Tensor, which must have the old one's dtype and shape."""

@@ -17,8 +17,6 @@ from ..errors import nearest
 from ..ir.primitive import INTERNAL, REGISTRY, UFUNCS, call
 from .family import normal_axis
 
-__all__ = ["bindable", "counterpart", "proposal", "understood"]
-
 #: NumPy's ufuncs that are no formula of one of our ops, with the name of the function that stands for each.
 _COMPOSED: dict[np.ufunc, str] = {
     np.copysign: "copysign",

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from ..inspection.artifact import Artifact
     from ..inspection.derivative_source import PythonSource
 
-__all__ = ["HasCompiledForm"]
-
 
 class HasCompiledForm:
     """Base of what GRAPH_MODE compiles; it can be looked at in either mode.

@@ -20,8 +20,6 @@ from ..runtime.host import name_of
 from ..runtime.rules import bound, keywords_of
 from ..runtime.tensor import Tensor
 
-__all__ = ["HookBackward", "InsertGradientOf", "custom_vjp"]
-
 
 class custom_vjp:
     """A function with its own derivative, which `defbwd` gives: ``bwd(*inputs, out, dout)``.

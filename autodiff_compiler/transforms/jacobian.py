@@ -26,8 +26,6 @@ from .jvp import LinearMap, aux_of, check_tangents, jvp, linearised, made_eagerl
 from .memo import memoised
 from .vjp import mode_form
 
-__all__ = ["Jacobian", "hessian", "hvp", "jacfwd", "jacrev", "linearize"]
-
 
 class Jacobian(HasCompiledForm):
     """The Jacobians of a function, as a function of the same arguments."""

@@ -10,8 +10,6 @@ from ..dtypes import DType
 from ..runtime.host import TensorSpec
 from ..runtime.tensor import Tensor
 
-__all__ = ["JitConfig", "Signature", "check_options", "enable_dynamic", "lazy_inline", "no_inline"]
-
 _LEVELS = ("", "O0", "O1", "O2")
 _VALUES: dict[str, tuple[Any, ...]] = {
     "capture_mode": ("ast", "bytecode", "trace"),

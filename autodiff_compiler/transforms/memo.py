@@ -15,8 +15,6 @@ from typing import Any
 from ..compiler.call_key import Identity
 from ..locks import Lock
 
-__all__ = ["fast_memo", "memoised"]
-
 _PLACE = "__derivatives__"
 _MOST = 16
 

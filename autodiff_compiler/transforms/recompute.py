@@ -8,8 +8,6 @@ from typing import Any
 from ..eager.recompute import recomputed
 from ..errors import users_frames
 
-__all__ = ["recompute"]
-
 
 @users_frames
 def recompute(

@@ -12,8 +12,6 @@ from .jit import jit
 from .jvp import jvp
 from .memo import memoised
 
-__all__ = ["derivative", "jet"]
-
 
 def _listed(x: Any) -> tuple[Any, ...]:
     return tuple(x) if isinstance(x, tuple | list) else (x,)

@@ -22,8 +22,6 @@ from .jit import jit
 from .jvp import LinearMap, aux_of, made_eagerly
 from .memo import memoised
 
-__all__ = ["mode_form", "vjp"]
-
 
 def mode_form(fn: Any) -> Any:
     """The function as the mode of the context runs it: compiled in GRAPH_MODE (once per function), else itself."""

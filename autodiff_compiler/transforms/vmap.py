@@ -19,8 +19,6 @@ from .compiled_form import HasCompiledForm
 from .jvp import belongs_to_run
 from .memo import memoised
 
-__all__ = ["Vectorised", "vmap"]
-
 
 class Vectorised(HasCompiledForm):
     """A function of many examples at once, made of a function of one."""

@@ -10,8 +10,6 @@ from ...dtypes import DType, from_numpy
 from ...runtime.device_array import DeviceArray, nobody_else_sees
 from .device import Block, Device
 
-__all__ = ["KNOWN", "AscendArray", "brought", "uploaded"]
-
 #: Bytes of integer arrays up to which the host keeps a copy.
 KNOWN = 1 << 20
 

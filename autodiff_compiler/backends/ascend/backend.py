@@ -24,8 +24,6 @@ from .modes import MODES
 from .program import AscendProgram
 from .steps import Branch, Loop, Segment, Step, keys_of
 
-__all__ = ["AscendBackend"]
-
 
 class AscendBackend:
     """Runs modules on an Ascend device; `host` compiles what the host does: output, exceptions, host functions.

@@ -14,8 +14,6 @@ from typing import TypeVar
 from ...errors import AscendError
 from .device import Device
 
-__all__ = ["Cache", "Entry", "cache_of"]
-
 #: An entry is idle after so many uses per cached entry without it.  Entries that are used in turn are never idle: LRU
 #: would evict each right before its next use.
 _IDLE = 8

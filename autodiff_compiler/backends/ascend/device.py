@@ -25,8 +25,6 @@ from . import memory
 from .acl import DEVICE_TO_HOST, FORKED, HOST_TO_DEVICE, Acl, acl
 from .memory import Pool, padded
 
-__all__ = ["Block", "Device", "chip", "current", "device", "found", "shutdown", "started"]
-
 #: How many of the last queued operators an asynchronous failure names.
 _REMEMBERED = 8
 #: How many of the largest users of memory an error for lack of memory names.

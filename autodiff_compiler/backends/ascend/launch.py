@@ -18,8 +18,6 @@ from .device import Device
 from .library import MissingSymbolError
 from .tables import Argument, operators
 
-__all__ = ["Executor", "Number", "Placed", "Planned", "launch"]
-
 _NOT_REPEATABLE = 561000
 
 

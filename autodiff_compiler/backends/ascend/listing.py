@@ -10,8 +10,6 @@ from .emit import Buffer, Ref, contiguous_strides
 from .launch import Number
 from .steps import Branch, Host, Loop, Segment
 
-__all__ = ["listing"]
-
 
 class _Names:
     """Short names of buffers, in the order in which they appear."""

@@ -22,8 +22,6 @@ from .emit import Buffer, Ref
 from .modes import Mode
 from .steps import Branch, Frame, Host, Loop, Operand, Run, Segment, given, keys_of, taken
 
-__all__ = ["AscendProgram"]
-
 
 def _argument(run: Run, operand: Operand, x: Any) -> Any:
     """A caller's argument as blocks; an undefined value (None, or another shape) as a block that is never read."""

@@ -17,8 +17,6 @@ from ...dtypes import DType, bfloat16, bool_, float16, float32, int32, int64
 from .emit import Emitter, Ref, Refused
 from .tables import operators
 
-__all__ = ["Recipes"]
-
 
 def _known(x: Ref) -> bool:
     """Whether all elements are one number that is known and not nan."""

@@ -14,24 +14,6 @@ from .device import Block, Device
 from .emit import Buffer, Call, Ref
 from .launch import Placed
 
-__all__ = [
-    "Bind",
-    "Branch",
-    "Execute",
-    "Frame",
-    "Host",
-    "Key",
-    "Loop",
-    "Operand",
-    "Run",
-    "Segment",
-    "SeqKey",
-    "Step",
-    "given",
-    "keys_of",
-    "taken",
-]
-
 
 class SeqKey:
     """A sequence: a Python list, one entry per trip."""

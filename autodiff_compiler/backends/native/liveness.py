@@ -21,8 +21,6 @@ from .memory.arena import aligned
 from .memory.buffer_plan import Step
 from .memory.overwriting import CHANGE
 
-__all__ = ["most_alive"]
-
 #: Ops whose results alias their operands, if they lie in the same buffer.
 _SAME = VIEWS | {"diagonal", "to_seq", "from_seq", "without_overflow", "flatten", "check_index"}
 

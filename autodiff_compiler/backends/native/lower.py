@@ -34,8 +34,6 @@ from .memory.sequences import Room, descriptor_type, enter
 from .memory.versions import Versions
 from .memory.wishes import Keeping, Place
 
-__all__ = ["FRAME_START", "OPS", "Lowering"]
-
 #: Bytes of the entry's header, with which the frame begins.
 FRAME_START = 64
 #: How ops without a formula are written.

@@ -33,8 +33,6 @@ from .jit.machine import machine, versions
 from .lower import Lowering
 from .memory.sequences import descriptor_type
 
-__all__ = ["FORM", "Recipe", "module_key", "surroundings"]
-
 #: The form of `Recipe.data`, which is checked when it is read.
 FORM = {
     "code": is_key,

@@ -35,8 +35,6 @@ from .program import Step, nodes_of
 from .scratch import BLOCKS, give_back, leased, place_buffers
 from .syntax import Var, assign, call, load, none, size_of, store, subscript, tuple_expr
 
-__all__ = ["NumpyBackend", "NumpyProgram"]
-
 #: Arrays of fewer bytes are not worth a plan.
 _REUSE_BYTES = 4096
 _numbers = itertools.count()

@@ -20,8 +20,6 @@ from ..timed import Counted, Span, Table, Times, Waiting, alone, counted, may_le
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step
 from .syntax import Var, assign, call, constant, load, number, store
 
-__all__ = ["Timer"]
-
 _READINGS, _TRIES = 2000, 7
 
 

@@ -19,8 +19,6 @@ from typing import Any
 from ...errors import CompileError, InternalCompilerError, SourceUnavailableError
 from ...source import IMPORTED
 
-__all__ = ["source_of"]
-
 _PACKAGE = __name__.partition(".")[0]
 #: The resolution of file times, in seconds.
 _COARSE = 2.0

@@ -42,11 +42,6 @@ from .syntax import (
     tuple_expr,
 )
 
-__all__ = [
-    "Support", "attributes", "index_of", "kernel_expression", "overwriting_kernel", "print_call", "result_call",
-    "slice_parts", "starts_from_copy", "whole", "widened",
-]  # fmt: skip
-
 #: Nodes that `astunparse` prints right and that bind no names.
 _PLAIN = (
     ast.Attribute, ast.BinOp, ast.BoolOp, ast.Call, ast.Compare, ast.Constant, ast.IfExp, ast.List, ast.Name, ast.Slice,

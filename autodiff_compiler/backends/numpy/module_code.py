@@ -15,8 +15,6 @@ from .kernels import Support
 from .program import FunctionCode
 from .syntax import Var, array_tree, attribute, call, constant, dtype_expr, load, subscript
 
-__all__ = ["ModuleCode"]
-
 
 class ModuleCode:
     """What the functions of one generated module share."""

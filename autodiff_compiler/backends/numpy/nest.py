@@ -15,8 +15,6 @@ from ...source import Loc
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step, Try, nodes_of
 from .syntax import Var, variables
 
-__all__ = ["nest_small"]
-
 #: How far apart a statement and its use may be, and how many operations one statement may hold.
 _WINDOW, _OPERATIONS = 16, 10
 

@@ -14,8 +14,6 @@ from ...ir.core import Op
 from ...source import Loc
 from .syntax import Var, variables
 
-__all__ = ["Branch", "Exit", "FunctionCode", "Loop", "Node", "Step", "Try", "nodes_of", "trees_of"]
-
 
 class Step:
     """One statement.

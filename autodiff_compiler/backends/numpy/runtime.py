@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Ragged", "add_sequences", "narrowed_results"]
-
 
 class Ragged:
     """A sequence per trip: the elements of all of them concatenated in `payload`, with the offset of each.

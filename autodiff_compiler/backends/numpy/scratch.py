@@ -17,8 +17,6 @@ from ...ir.types import TensorType
 from .program import FunctionCode, Node, Step, nodes_of
 from .syntax import Var, assign, call, dtype_expr, load, number, store, tuple_expr
 
-__all__ = ["BLOCKS", "SMALLEST", "give_back", "leased", "place_buffers"]
-
 #: The least size in bytes for a buffer here: below it the allocator returns memory that is still in the cache.
 SMALLEST = 32768
 _ALIGNMENT = 64

@@ -19,8 +19,6 @@ from .kernels import Support
 from .program import Branch, Node, Step
 from .syntax import Var, attribute, call, none, number
 
-__all__ = ["Writer"]
-
 
 class Writer(ABC):
     """Writes one function: `body` receives the statements, `loc` is the place that they come from."""

@@ -39,8 +39,6 @@ from ...source import Loc
 from .fingerprint import Fingerprinter, NoFingerprintError
 from .query import ProgramQuery
 
-__all__ = ["IndexedCall", "Recalled", "indexed_call"]
-
 #: Records under one key: of the same function, with other things read.
 _RECORDS = 4
 

@@ -19,8 +19,6 @@ from ...dtypes import DType
 from ...frontend.guards.objects import is_ours, module_name
 from ...frontend.syntax.source_tree import lines_of
 
-__all__ = ["Fingerprinter", "NoFingerprintError"]
-
 
 class NoFingerprintError(Exception):
     """No text says all that compiled code may know of this object."""

@@ -19,8 +19,6 @@ from ...ir.core import Module
 from ...ir.types import TensorType
 from .query import Interface, ProgramQuery
 
-__all__ = ["find", "query", "store"]
-
 
 def query(module: Module, in_place: Collection[str]) -> ProgramQuery | None:
     """The query for a frontend's module; None if it has no key, as one that calls Python's checks."""

@@ -12,8 +12,6 @@ from ... import logs
 from ...config import backends, context
 from ...ir.types import Shape
 
-__all__ = ["Interface", "ProgramQuery", "in_use"]
-
 
 class Interface(NamedTuple):
     """What calls need to know of a module that went through the pipeline.

@@ -22,8 +22,6 @@ from ..entry import CompiledEntry
 from .eligible import REFUSED, callers, obstacle
 from .guard_table import GuardTable
 
-__all__ = ["FastPath", "fast_path", "parts_of", "python_guards", "result_layout", "slow_because"]
-
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:
     return REFUSED

@@ -17,8 +17,6 @@ from ...ir.types import TensorType
 from ...source import Loc
 from ..entry import CompiledEntry
 
-__all__ = ["GuardTable"]
-
 #: Compared with 0 where its count of references lies: a comparison that always fails.
 _NEVER: object = object()
 #: Values compared by value; of None, True and False there is one object each.

@@ -24,8 +24,6 @@ from .context import DerivativeContext
 from .grad import linear_of, linearise
 from .traced import Traced, always_raising, emit_derivative, traced_call
 
-__all__ = ["forward_jacobian", "reverse_jacobian", "vectorised"]
-
 
 # ---------------------------------------------------------------------------------------------------------- vmap
 def vectorised(ctx: DerivativeContext, fn: Any, args: tuple[Any, ...], flags: Sequence[bool]) -> Any:

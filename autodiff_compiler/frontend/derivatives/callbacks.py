@@ -32,8 +32,6 @@ from ..variables.calls import call
 from ..variables.values import is_dynamic, is_tensor
 from .context import DerivativeContext, Kept
 
-__all__ = ["changes_outside", "check_reads", "run_hook"]
-
 #: Errors of these kinds say that a hook does what only Python can do; the others are mistakes in it.
 _BEYOND = ("AC10", "AC11", "AC12", "AC13", "AC15", "AC16", "AC18")
 _PLAIN = (bool, int, float, str, bytes, type(None))

@@ -10,8 +10,6 @@ from ...ir.core import Op, Value
 from ...source import Loc
 from ..effects.effects import EffectContext
 
-__all__ = ["DerivativeContext", "Derivatives", "Kept"]
-
 
 class Kept(NamedTuple):
     """The gradients that a hook was given, and the depth of the calls where its own code stands."""

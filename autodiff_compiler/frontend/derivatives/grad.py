@@ -25,8 +25,6 @@ from .custom import in_type
 from .tensor_hooks import after_variable_hooks
 from .traced import Traced, _dynamic, emit_derivative, traced_call
 
-__all__ = ["Linear", "differentiate", "linear_of", "linearise", "push_forward"]
-
 
 def differentiate(
     ctx: DerivativeContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int],

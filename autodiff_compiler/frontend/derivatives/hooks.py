@@ -25,8 +25,6 @@ from .context import DerivativeContext
 from .custom import OfVariables, cotangent_block, for_derivatives, variables_of
 from .traced import traced_call
 
-__all__ = ["call_with_hooks", "instead_of_none", "place_in_return"]
-
 
 def call_with_hooks(ctx: DerivativeContext, cell: Any, run: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The call of a Cell that has hooks; `run` calls it without."""

@@ -38,8 +38,6 @@ from ..variables.values import (
 )
 from .context import DerivativeContext
 
-__all__ = ["Ends", "Traced", "always_raising", "emit_derivative", "traced_call"]
-
 
 @dataclass
 class Traced:

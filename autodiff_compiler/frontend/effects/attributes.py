@@ -32,8 +32,6 @@ from ..variables.values import AttributeVar, Held, MaybeUnbound, describe, is_te
 from .inputs import Again, Foreknown
 from .outside_containers import OutsideContainers, held_in
 
-__all__ = ["Attributes", "to_write"]
-
 _PACKAGE = __name__.partition(".")[0]
 _PLAIN = (bool, int, float, str, bytes, type(None), DType)
 _ALLOWED = "Tensors, numbers, strings, None, and tuples, lists and dicts of them"

@@ -24,16 +24,6 @@ from .effects import EffectContext
 from .outside_containers import Opened, Standing, held_in
 from .results import structures
 
-__all__ = [
-    "CommitsOfStatements",
-    "Site",
-    "commit_before",
-    "commit_before_backward",
-    "emit_commit",
-    "pending",
-    "structures_left",
-]
-
 _CHECKS = frozenset({"check_exponent", "check_index", "check_solved"})
 
 

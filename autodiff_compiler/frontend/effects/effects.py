@@ -23,8 +23,6 @@ from .may_alias import Ties, chosen, unknown
 from .outside_containers import OutsideContainers
 from .snapshots import Snapshots
 
-__all__ = ["EffectContext", "Effects"]
-
 
 class Effects:
     """The effects of one compilation, and how values from outside become part of it (see `guards.outside.Found`)."""

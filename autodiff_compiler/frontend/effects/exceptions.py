@@ -48,8 +48,6 @@ from ..variables.values import (
 from .commits import emit_commit, pending
 from .effects import EffectContext
 
-__all__ = ["emit_check", "emit_raise", "raise_after_effects", "raising_in_block"]
-
 _NO_CAUSE = object()
 #: How deep the arguments of an exception are told, and how many of a container.
 _DEPTH, _SHOWN = 4, 16

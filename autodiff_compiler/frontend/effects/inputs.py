@@ -16,8 +16,6 @@ from typing import Any
 from ...ir.core import Value
 from ..variables.values import SymScalar, TensorVar
 
-__all__ = ["Again", "Foreknown", "Inputs", "follow", "pattern_of"]
-
 
 @dataclass(frozen=True)
 class Foreknown:

@@ -21,8 +21,6 @@ from ..variables.structure import form_of
 from ..variables.values import TensorVar, describe
 from .inputs import Foreknown, follow
 
-__all__ = ["Tie", "Ties", "as_condition", "chosen", "reaches", "unknown", "where"]
-
 
 def as_condition(holds: bool | Value, builder: Builder) -> Value:
     """Where something holds, as a bool[] Value."""

@@ -24,8 +24,6 @@ from ..variables.structure import parts, rebuild
 from ..variables.values import LocalDict, LocalList, LocalSet, usable
 from .inputs import Again, Foreknown
 
-__all__ = ["Opened", "OutsideContainers", "Standing", "held_in"]
-
 
 @dataclass(frozen=True, eq=False)
 class Standing:

@@ -16,8 +16,6 @@ from .effects import EffectContext
 from .may_alias import where
 from .outside_containers import Standing
 
-__all__ = ["Arg", "Chosen", "Copied", "Out", "Shared", "State", "structures"]
-
 
 @dataclass(frozen=True)
 class Out:

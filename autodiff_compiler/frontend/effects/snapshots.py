@@ -9,8 +9,6 @@ from ...source import Loc
 from ..variables.changing import serial_now
 from ..variables.values import Snapshot, is_box
 
-__all__ = ["Snapshots"]
-
 
 class Snapshots:
     """Refuses the reading of a Tensor that may be a Parameter, after the Parameter was assigned."""

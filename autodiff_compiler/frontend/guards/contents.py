@@ -23,8 +23,6 @@ from ...runtime.records import held_besides, is_named_tuple
 from ...runtime.tensor import Tensor
 from .objects import module_name, same_static, type_of
 
-__all__ = ["Content", "check_nesting", "content_of", "matches", "shown"]
-
 _LEAVES_SHOWN = 4
 #: Below how many bytes a copy of an array is made to compare it, which is quicker then.
 _COPIED = 2048

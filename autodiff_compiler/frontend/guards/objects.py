@@ -14,23 +14,6 @@ from ...ir.types import TensorType, tensor
 from ...runtime.tensor import Tensor
 from ...source import PACKAGE
 
-__all__ = [
-    "NATIVE",
-    "UNBOUND",
-    "class_attribute",
-    "definer",
-    "is_changeable",
-    "is_ours",
-    "is_watched",
-    "is_written",
-    "module_name",
-    "own_attributes",
-    "peek",
-    "plainly",
-    "same_static",
-    "type_of",
-]
-
 
 def type_of(t: Tensor) -> TensorType:
     """The IR type of a run-time Tensor."""

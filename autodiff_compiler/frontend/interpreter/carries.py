@@ -33,8 +33,6 @@ from ..variables.values import EITHER, MaybeUnbound, is_box, is_broken, is_unbou
 from .context import StatementContext
 from .loop_ends import Ends, Place
 
-__all__ = ["Body", "Cell", "Loop"]
-
 _TRACES = 64
 
 

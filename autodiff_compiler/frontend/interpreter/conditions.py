@@ -14,8 +14,6 @@ from ..variables.values import SymScalar
 from .context import StatementContext, statement
 from .control import branch
 
-__all__ = ["as_number", "condition_of", "kept", "note_branch", "short_circuit", "truth_at"]
-
 
 def condition_of(ctx: StatementContext, node: Any) -> Any:
     """The truth value of an expression, see `truth`; operands of `and` and `or` need not have a common type."""

@@ -42,8 +42,6 @@ from ..variables.values import ARRAY, LocalDict, TensorVar, is_tensor
 from .context import EXPRESSIONS, STATEMENTS, LoopMemory
 from .control import branch
 
-__all__ = ["Interpreter", "NumberArgument", "TensorArgument"]
-
 _DEPTH = 256
 #: What is said of an exception that a static operation raised.
 _AS_PYTHON = "raised while this was compiled, as Python raises it without `jit`"

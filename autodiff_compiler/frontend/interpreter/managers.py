@@ -21,8 +21,6 @@ from ..variables.values import class_of, describe, is_dynamic
 from .context import StatementContext, statement
 from .statements import store
 
-__all__ = ["refused"]
-
 
 @statement("With")
 def _with(ctx: StatementContext, node: Any) -> None:

@@ -230,6 +230,3 @@ def _failure(ctx: StatementContext, node: Any) -> Any:
     args = [] if node.msg is None else [ctx.expr(node.msg)]
     ctx.place(node.test)  # what a traceback is to mark
     return NewException(AssertionError, tuple(args), {})
-
-
-__all__ = ["make_closure", "store"]

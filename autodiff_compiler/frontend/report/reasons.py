@@ -19,8 +19,6 @@ from ..variables.frames import Closure, Frame
 from ..variables.structure import elements, flatten, is_static
 from ..variables.values import describe, is_dynamic, is_parameter, is_tensor, is_unbound
 
-__all__ = ["KEPT", "Decision", "Reasons"]
-
 #: How many values a chain follows at most, and how many steps of it are shown.
 _FOLLOWED = 2000
 _SHOWN = 7

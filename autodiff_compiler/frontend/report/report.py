@@ -15,8 +15,6 @@ from ...source import PACKAGE, Loc
 from ..variables.interpreter import Program
 from .reasons import Reasons
 
-__all__ = ["Report", "point_at_user", "report_failure"]
-
 _numbers = itertools.count()
 
 

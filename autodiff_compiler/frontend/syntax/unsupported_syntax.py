@@ -15,8 +15,6 @@ from ...errors import CompileError, SideEffectError, UnsupportedSyntaxError
 from ...source import Loc
 from .source_tree import SourceTree
 
-__all__ = ["check", "complex_literal", "decorated", "missing", "pausing", "reject"]
-
 _SCOPES = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
 
 

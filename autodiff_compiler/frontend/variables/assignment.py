@@ -21,8 +21,6 @@ from .precision import whole
 from .requirements import is_jit_class
 from .values import StateVar, TensorVar, describe, is_dynamic
 
-__all__ = ["assign_state", "set_attribute", "set_generic", "set_item"]
-
 
 def set_item(ctx: ValueContext, owner: Any, index: Any, value: Any) -> None:
     """``owner[index] = value``."""

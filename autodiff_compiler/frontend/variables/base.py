@@ -15,9 +15,6 @@ from .interpreter import ValueContext
 from .leaves import Leaf
 from .values import class_of, describe, usable
 
-__all__ = ["Recipe", "Results", "Variable", "class_name", "kind", "variable_of"]
-
-
 #: What makes an argument of a host function of the arrays of a run.
 Recipe = Callable[[Sequence[Any]], Any]
 

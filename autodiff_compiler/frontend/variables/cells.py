@@ -26,8 +26,6 @@ from .requirements import require_static
 from .structure import elements, is_static, plain_copy, with_parameters
 from .values import LocalDict, LocalList, describe, is_tensor
 
-__all__ = ["answer", "change", "created", "is_made", "leaving", "made", "part", "put", "set_item", "which_changes"]
-
 #: Where the methods are that change a Cell, and what in these modules does not: it is compiled.
 _MODULES = ("cell", "cell_hooks", "cell_state", "containers", "one_device")
 _COMPILED = ("construct", "__call__", "__getattr__", "compile", "compile_and_run")

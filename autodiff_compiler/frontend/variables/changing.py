@@ -9,8 +9,6 @@ from ...errors import CompileError, JoinError, StaticValueError, shown_as
 from ...ir.abstract import Abstract, abstract
 from ...source import Loc
 
-__all__ = ["KNOWN_TRIPS", "Aliased", "Changing", "Cursor", "Progress", "is_aliased", "serial_now"]
-
 _serial = itertools.count()
 
 #: The end of a hint, for loops whose trips are not known already.

@@ -19,19 +19,6 @@ from .structure import elements, flatten, is_static
 from .truth_values import as_bool, both, either, negate, truth
 from .values import LocalObject, class_of, describe, is_tensor, usable
 
-__all__ = [
-    "COMPARE",
-    "COMPARE_SLOT",
-    "MIRRORED",
-    "can_be_asked",
-    "compare",
-    "compare_known",
-    "compare_objects",
-    "first_that",
-    "is_item",
-    "is_less",
-]
-
 COMPARE = {
     "Eq": operator.eq,
     "NotEq": operator.ne,

@@ -15,8 +15,6 @@ from .lookup import taking_back
 from .requirements import python_method
 from .values import DictView, LocalDict, describe, is_iterator, usable
 
-__all__ = ["by_numbers", "iterate_live", "iterate_static", "iterator_of", "unchanged_dict", "unordered", "used_up"]
-
 
 def iterator_of(ctx: ValueContext, x: Any) -> Any:
     """What the `__iter__` of a user's object gives; x itself if it has none that can be compiled."""

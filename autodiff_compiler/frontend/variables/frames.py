@@ -16,8 +16,6 @@ from .changing import serial_now
 from .structure import Form, form
 from .values import is_unbound, usable
 
-__all__ = ["Closure", "Frame", "turn", "turn_of_call"]
-
 
 @shown_as("function")
 @dataclass(eq=False, repr=False)

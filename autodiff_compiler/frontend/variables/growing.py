@@ -8,8 +8,6 @@ from typing import Any
 from ...errors import InternalCompilerError
 from .values import LocalList
 
-__all__ = ["GrowingList"]
-
 
 class GrowingList(LocalList):
     """The elements appended to a list from outside, whose other elements are not known while compiling.

@@ -14,8 +14,6 @@ from ..guards.outside import Outside
 from .frames import Frame
 from .values import AttributeVar, TensorVar
 
-__all__ = ["Diverged", "Options", "Program", "Region", "ValueContext"]
-
 
 class Diverged(Exception):
     """The path being compiled ends here: it raises at run time."""

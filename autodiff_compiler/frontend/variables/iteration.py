@@ -30,23 +30,6 @@ from .structure import Form, elements, form, outline, parts, rebuild
 from .templates import Slot, fill
 from .values import EITHER, SymScalar, TensorVar, describe, is_tensor, snapshot_of, usable
 
-__all__ = [
-    "END",
-    "ENDLESS",
-    "Enumerate",
-    "Forced",
-    "Iteration",
-    "OfDict",
-    "OfList",
-    "RangeOf",
-    "Reversed",
-    "Slices",
-    "Through",
-    "Zip",
-    "as_count",
-    "iteration_of",
-]
-
 _COUNT = tensor(int64, ())
 #: What stands for the element after the last.
 END = object()

@@ -17,8 +17,6 @@ from .rules import intrinsic
 from .truth_values import as_bool, truth
 from .values import is_dynamic
 
-__all__ = ["class_in_program"]
-
 
 # ---------------------------------------------------------------------------------------------------- classes
 def _is_outside(x: Any) -> bool:

@@ -21,8 +21,6 @@ from .base import variable_of
 from .interpreter import ValueContext
 from .values import TensorVar, is_dynamic, is_tensor
 
-__all__ = ["Masked", "changed", "elements"]
-
 _DIVISIONS = ("Div", "FloorDiv", "Mod")
 
 

@@ -12,8 +12,6 @@ from .interpreter import ValueContext
 from .structure import parts
 from .values import LocalObject
 
-__all__ = ["instead_of_changing", "made_inside", "name_of"]
-
 
 def made_inside(ctx: ValueContext, x: Any) -> bool:
     """Whether a container is one that a function called while compiling has made, or is held by one."""

@@ -30,19 +30,6 @@ from .requirements import operator_product
 from .structure import flatten, is_static, map_leaves
 from .values import ArrayVar, LocalList, describe, is_dynamic, is_tensor
 
-__all__ = [
-    "OF_TYPE",
-    "array_binary",
-    "array_call",
-    "array_constant",
-    "cast_array",
-    "numpy_call",
-    "stacked",
-    "unmapped",
-    "without_arrays",
-]
-
-
 # ---------------------------------------------------------------------------------------------------- functions
 _MAKING_ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
 

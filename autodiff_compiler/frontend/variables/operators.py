@@ -11,8 +11,6 @@ from .interpreter import ValueContext
 from .requirements import python_method
 from .values import class_of, is_dynamic
 
-__all__ = ["attribute", "binary", "subscript", "unary"]
-
 
 def unary(ctx: ValueContext, op: str, x: Any) -> Any:
     """``-x``, ``+x``, ``~x`` (``not`` is a matter of truth)."""

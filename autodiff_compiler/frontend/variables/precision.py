@@ -14,8 +14,6 @@ from .interpreter import ValueContext
 from .structure import flatten, map_leaves
 from .values import TensorVar, is_box, is_tensor
 
-__all__ = ["enter", "read", "whole"]
-
 _LOCKED = "to_float has cast"
 
 

@@ -11,8 +11,6 @@ from ...ir.primitive import Effect, trace
 from ...ir.walk import ops_of
 from .interpreter import ValueContext
 
-__all__ = ["Part", "compiled", "run_now"]
-
 
 @dataclass(frozen=True)
 class Part:

@@ -20,27 +20,6 @@ from .naming import instead_of_changing, made_inside, name_of
 from .structure import flatten, is_static
 from .values import OUTSIDE, class_of, describe, is_box, is_dynamic, is_tensor
 
-__all__ = [
-    "LEAVING",
-    "as_index",
-    "check_key",
-    "check_seen",
-    "element_index",
-    "is_generated",
-    "is_jit_class",
-    "is_seen",
-    "length_of",
-    "operator_product",
-    "python_method",
-    "refuse_data",
-    "refuse_environment",
-    "refuse_locked",
-    "refuse_outside",
-    "require_static",
-    "settled_index",
-    "special",
-]
-
 
 def python_method(ctx: ValueContext, x: Any, name: str) -> Any:
     """The special method `name` of a user's object, to be compiled; None if its class has none written in Python."""

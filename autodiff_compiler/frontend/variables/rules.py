@@ -7,9 +7,6 @@ from typing import Any
 
 from ..guards.objects import peek
 
-__all__ = ["INTRINSICS", "TENSOR_METHODS", "Intrinsic", "intrinsic", "intrinsic_of"]
-
-
 Intrinsic = Callable[..., Any]
 
 

@@ -35,29 +35,6 @@ from .values import (
     usable,
 )
 
-__all__ = [
-    "Form",
-    "Outline",
-    "OwnedForm",
-    "arrays_as_tensors",
-    "elements",
-    "flatten",
-    "form",
-    "form_of",
-    "identity",
-    "in_order",
-    "is_static",
-    "map_leaves",
-    "outline",
-    "parts",
-    "plain_copy",
-    "rebuild",
-    "sort",
-    "structure",
-    "told_apart",
-    "with_parameters",
-]
-
 
 class Outline(NamedTuple):
     """What two values that hold others must have in common where paths meet: all but what their elements are."""

@@ -15,8 +15,6 @@ from .leaves import Leaf
 from .structure import elements, rebuild
 from .values import is_unbound
 
-__all__ = ["Slot", "example", "fill", "leaf_of", "matched", "value_in"]
-
 
 def leaf_of(x: Any) -> Leaf | None:
     """What is known of a value that a slot can hold; None for all others."""

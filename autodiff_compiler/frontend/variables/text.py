@@ -26,23 +26,6 @@ from .interpreter import ValueContext
 from .structure import elements, flatten, is_static, parts
 from .values import SymScalar, Text, class_of, describe, is_dynamic, is_tensor, usable
 
-__all__ = [
-    "Operands",
-    "as_text",
-    "by_method",
-    "can_be_shown",
-    "concatenated",
-    "fields",
-    "format_method",
-    "formatted",
-    "formatted_object",
-    "join",
-    "method",
-    "percent",
-    "text",
-    "with_spec",
-]
-
 
 # ---------------------------------------------------------------------------------------------------- pieces
 def _literal(piece: str) -> str:

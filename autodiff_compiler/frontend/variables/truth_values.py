@@ -12,8 +12,6 @@ from .base import variable_of
 from .interpreter import ValueContext
 from .values import SymScalar, is_dynamic
 
-__all__ = ["as_bool", "both", "either", "negate", "truth", "truth_of_one"]
-
 
 def truth(ctx: ValueContext, x: Any) -> Any:
     """The truth value of x: a Python bool, or a bool[] Value if it is known only at run time."""

@@ -11,8 +11,6 @@ from ...ir.types import TensorType
 from .lowering import Lowering
 from .memory import Memory
 
-__all__ = ["Results", "simultaneous", "unaliased", "writes_arguments"]
-
 
 def unaliased(tree: ast.expr, memory: Memory, given: set[str], scalar: bool = False) -> ast.expr:
     """The expression, or a copy if it aliases an argument or a result in `given`."""

@@ -12,8 +12,6 @@ from ...ir.core import Module, Value
 from ...ir.walk import ops_of
 from ...source import Loc, is_users, lines_of
 
-__all__ = ["Hints", "spelt"]
-
 #: What the compiler puts before and behind the name of a value that it makes of another one.
 _MADE = re.compile(
     r"(?P<how>(?:again_|was_|saved_)*)(?P<d>(?:d\d*_)*)(?P<name>.*?)(?:_part\d+|_so_far)*(?:_+\d+)?", re.ASCII

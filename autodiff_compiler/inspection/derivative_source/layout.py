@@ -12,8 +12,6 @@ from ...backends.numpy.program import Branch, Exit, Loop, Node, Step, Try
 from ...source import Loc, line_of
 from .expressions import negated
 
-__all__ = ["WIDTH", "Layout", "docstring", "quoted", "wrapped"]
-
 WIDTH = 100
 _INDENT = 4
 

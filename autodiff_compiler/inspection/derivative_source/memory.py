@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from ...backends.numpy.program import Loop, Node, Step, nodes_of
 from ...backends.numpy.syntax import Var
 
-__all__ = ["Memory"]
-
 #: NumPy functions and methods that may return their operand or a view of it.
 _VIEWS = {
     "asarray", "ascontiguousarray", "atleast_1d", "broadcast_to", "diagonal", "expand_dims", "flip", "imag", "moveaxis",

@@ -12,8 +12,6 @@ import ast
 from ...backends.numpy.program import Branch, Exit, Loop, Node, Step, Try, nodes_of, trees_of
 from ...backends.numpy.syntax import Var
 
-__all__ = ["name_variables"]
-
 
 def name_variables(body: list[Node], arguments: list[Var], taken: set[str]) -> list[str]:
     """Gives all variables names, in place, drops copies that have become superfluous, returns those of `arguments`."""

@@ -52,8 +52,6 @@ from .python_source import PythonSource
 if TYPE_CHECKING:
     from ...compiler.specialised import Specialised
 
-__all__ = ["Ends", "python_of", "python_of_module"]
-
 _TAKEN = {*keyword.kwlist, *dir(builtins), "np", "scipy", "ml_dtypes", "math", "sys"} - {"_"}
 
 

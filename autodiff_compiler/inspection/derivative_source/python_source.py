@@ -10,8 +10,6 @@ from typing import Any
 from ...whole_files import beside, write_with_arrays
 from ..saved_values import read_values
 
-__all__ = ["PythonSource"]
-
 
 class PythonSource(str):
     """The text of a Python module with one function, made by `source()`; a `str`.

@@ -7,8 +7,6 @@ from itertools import count
 from ... import escape
 from .graph import Graph, Group, Node
 
-__all__ = ["dot_text"]
-
 #: Colours of nodes by kind, and of ops that a derivative made: fill, then line.
 _COLOURS = {
     "op": ("#dbeafe", "#3b82f6"),

@@ -16,8 +16,6 @@ from ...ir.text import FunctionPrinter
 from ...ir.walk import uses
 from ..links import Place, chain_of, lines_of, located, part_of
 
-__all__ = ["Edge", "Graph", "Group", "Item", "Node", "by_line", "graph_of"]
-
 #: How many characters of a user's line, or of attributes, are shown.
 _LONGEST_LINE, _LONGEST_ATTRIBUTE = 60, 18
 

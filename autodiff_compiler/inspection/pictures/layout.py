@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 from .graph import Edge, Graph, Group, Item, Node
 
-__all__ = ["Box", "Placed", "placed"]
-
 #: Pixels: between layers and neighbours, around what a group holds, for its title, between columns.
 _BETWEEN, _BESIDE, _AROUND, _TITLE, _COLUMNS = 26.0, 14.0, 10.0, 20.0, 70.0
 #: Width of a character of labels and of details.

@@ -7,8 +7,6 @@ from itertools import count
 from ... import escape
 from .graph import Graph, Group, Node
 
-__all__ = ["mermaid_text"]
-
 _STYLES = {
     "op": "fill:#dbeafe,stroke:#3b82f6,color:#1f2933",
     "backward": "fill:#ffedd5,stroke:#ea7317,color:#1f2933",

@@ -13,8 +13,6 @@ from .graph import Graph, by_line, graph_of
 from .mermaid import mermaid_text
 from .svg import svg_text
 
-__all__ = ["FORMATS", "Picture", "picture"]
-
 FORMATS: dict[str, Callable[[Graph], str]] = {"svg": svg_text, "dot": dot_text, "mermaid": mermaid_text}
 #: Up to so many nodes every op is one; beyond that, every line of the user's.
 _READABLE = 300

@@ -6,8 +6,6 @@ from ... import escape
 from .graph import Edge, Graph, Group, Node
 from .layout import Box, Placed, placed
 
-__all__ = ["svg_text"]
-
 _STYLE = """
 .ac-graph { font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .ac-graph .ground { fill: #ffffff; }

@@ -13,8 +13,6 @@ from ...ir.walk import ops_of
 from ...passes.memory import memory_plan
 from ..links import part_of
 
-__all__ = ["KINDS", "Life", "lives_of"]
-
 #: What the bytes of a value are for.  Residuals are kept for a derivative.
 KINDS = ("arguments", "results", "residuals", "temporaries")
 

@@ -18,11 +18,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "ALIGNED", "C_CONTIGUOUS", "SWAPPED", "WRITEABLE", "Layout", "byte", "int32", "layout", "slot_offset", "uint32",
-    "why_not", "word",
-]  # fmt: skip
-
 #: The flags of an array.
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 #: The byte order of dtypes that are not in this machine's order.

@@ -18,8 +18,6 @@ from .protocol import CallPath, Entry, GuardedEntry, Program
 from .signature import Form, Signature
 from .vectorcall import vectorcall_is_known
 
-__all__ = ["MachinePath", "call_path", "unknown_layouts", "why_plain"]
-
 
 class MachinePath(CallPath):
     """Machine code checks calls, compares guard tables, and makes the results."""

@@ -17,11 +17,6 @@ from typing import Any
 from .abi import byte, uint32, word
 from .protocol import Place, Word
 
-__all__ = [
-    "COUNT", "dict_of", "dicts_are_known", "keys_at", "place_in", "places_in", "position", "same_keys",
-    "values_at",
-]  # fmt: skip
-
 # Offsets behind an object's head: the count of entries, (a tag,) the table of keys, the values if they are not in it.
 _USED, _KEYS, _VALUES = 0, 16, 24
 #: Offsets in a table of keys: log2 of the size of its index, the kind of keys, its version, the count of its entries.

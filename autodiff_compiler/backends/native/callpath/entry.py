@@ -25,8 +25,6 @@ from .objects import pointer
 from .protocol import Program, Word
 from .signature import Form, Signature
 
-__all__ = ["MachineEntry", "MachineGuardedEntry", "guarded_signature", "made_functions"]
-
 
 class MachineEntry:
     """The entry in machine code."""

@@ -12,8 +12,6 @@ from .memory_guards import BY_VALUE, BYTES
 from .results_text import ResultsText
 from .signature import Argument, Signature
 
-__all__ = ["EntryText"]
-
 #: Arguments and results from which on the entry is compiled without optimisation.
 _UNOPTIMISED = 32
 #: The most arguments that are checked by inlined code.

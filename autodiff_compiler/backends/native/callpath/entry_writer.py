@@ -8,8 +8,6 @@ from . import abi
 from .objects import tensor_slots
 from .signature import Signature
 
-__all__ = ["RARE", "EntryWriter"]
-
 #: The metadata of branch weights for branches that are rarely taken.
 RARE = "!9000"
 

@@ -17,8 +17,6 @@ from .abi import byte, layout, word
 from .dicts import COUNT, dicts_are_known, keys_at, place_in, position, same_keys, values_at
 from .protocol import Place, Word
 
-__all__ = ["absence", "attributes_are_known", "own_place", "slot", "slots_are_known"]
-
 #: Flags of classes (Py_TPFLAGS_MANAGED_DICT, Py_TPFLAGS_INLINE_VALUES): a dict made on demand; a row behind the object.
 _MANAGED, _INLINE = 1 << 4, 1 << 2
 #: Offsets before an object: its dict or, in 3.11 and 3.12, its row of values.

@@ -17,8 +17,6 @@ from ..memory import large_alloc
 from ..memory.frame_pool import POOL, functions
 from .abi import slot_offset
 
-__all__ = ["pointer", "tensor_slots", "why_not"]
-
 #: Objects that live as long as the process, by their names in a context.
 _OBJECTS: dict[str, Any] = {
     "ndarray": np.ndarray, "none": None, "zero": 0, "one": 1, "SystemError": SystemError, "MemoryError": MemoryError,

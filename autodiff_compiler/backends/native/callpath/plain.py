@@ -23,8 +23,6 @@ from .objects import pointer
 from .protocol import CallPath, Entry, Program
 from .signature import Form, Signature
 
-__all__ = ["PlainEntry", "PlainPath"]
-
 
 class PlainPath(CallPath):
     """Entries have no guards, and guards no words: Python predicates are called instead."""

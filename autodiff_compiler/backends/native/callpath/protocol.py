@@ -12,8 +12,6 @@ from ....runtime.tensor import Tensor
 from ..codegen.emitter import Context
 from .signature import Form, Signature
 
-__all__ = ["CallPath", "Entry", "GuardedEntry", "Place", "Program", "Word"]
-
 #: A comparison: the address of a word, and what it must be.
 Word: TypeAlias = tuple[int, int]
 #: Words to compare first, and the address that is valid while they hold.

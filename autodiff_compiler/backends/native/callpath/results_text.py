@@ -7,8 +7,6 @@ from collections import Counter
 from .entry_writer import EntryWriter
 from .signature import Form, Signature
 
-__all__ = ["ResultsText"]
-
 
 class ResultsText:
     """Writes the end of one entry.

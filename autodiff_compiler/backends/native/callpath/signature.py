@@ -10,8 +10,6 @@ from ....dtypes import DType
 from ....locks import remembered
 from ..memory.frame_pool import HEADER, SHARED_FROM
 
-__all__ = ["Argument", "Form", "Result", "Signature"]
-
 
 @dataclass(frozen=True)
 class _Array:

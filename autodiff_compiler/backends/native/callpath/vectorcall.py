@@ -19,8 +19,6 @@ from ..jit.engine import Loaded, load
 from . import abi
 from .memory_guards import place_of_field
 
-__all__ = ["install_vectorcall", "vectorcall_is_known"]
-
 _NAME = "_fast"
 _CONTEXT = ("none", "name", "left", "code", "plain")
 

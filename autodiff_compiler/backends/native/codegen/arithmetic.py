@@ -16,8 +16,6 @@ from .lanes import Lane, Lanes, NotNativeError
 from .maths import FUNCTIONS, written
 from .remainders import divided, float_remainder
 
-__all__ = ["Kernels", "reduce_lanes"]
-
 #: Functions of floats that `maths` has, by their NumPy or SciPy names.
 _FLOAT = {
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",

@@ -13,8 +13,6 @@ from .arithmetic import Kernels
 from .emit import Reg, Text, i64
 from .maths import many
 
-__all__ = ["Context", "Emitter"]
-
 
 class Context:
     """The layout of a module's `@context`: pointers, by names that mean the same in every process.

@@ -16,8 +16,6 @@ from ....ir.definition import take_operators
 from .emit import Reg, Text, mangled, of_lane, vector
 from .vectors import Vectors
 
-__all__ = ["Lane", "Lanes", "NotNativeError", "element_type", "memory_type", "rounded"]
-
 
 class NotNativeError(Exception):
     """There is no native code for what the message names."""

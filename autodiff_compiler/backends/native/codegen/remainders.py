@@ -5,8 +5,6 @@ from __future__ import annotations
 from .emit import Reg
 from .vectors import Vectors
 
-__all__ = ["divided", "float_remainder"]
-
 #: Units in the last place that partial quotients are multiples of.
 _STEP = 16
 #: Factor of the divisor where the quotient could overflow.

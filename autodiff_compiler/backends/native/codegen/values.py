@@ -12,28 +12,6 @@ from ....ir.types import TensorType, Type, tensor
 from .emit import Int, Reg
 from .lanes import Lane
 
-__all__ = [
-    "FUSED",
-    "HOST",
-    "NATIVE",
-    "Array",
-    "Buffer",
-    "Operand",
-    "Pack",
-    "Part",
-    "Rows",
-    "Runs",
-    "Sequence",
-    "Spread",
-    "Undefined",
-    "joined",
-    "part",
-    "roots_of",
-    "row_major",
-    "size_of",
-    "with_joins",
-]
-
 #: How an op is run: by a kernel of its own, in a fused loop, by NumPy.
 NATIVE, FUSED, HOST = "native", "inside walks", "NumPy kernel"
 

@@ -13,8 +13,6 @@ from fractions import Fraction
 from ..jit.machine import machine
 from .emit import Reg, Text, float_text, vector
 
-__all__ = ["Vectors"]
-
 
 class Vectors:
     """Writes operations on W lanes of f32 (`single`) or f64 into a function.

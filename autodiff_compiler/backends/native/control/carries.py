@@ -19,8 +19,6 @@ from ..memory.wishes import Carried, Place
 from .registers import Roots, elements_of, operand_of, registers_of
 from .sequence_ops import anchored
 
-__all__ = ["ArrayCarry", "Carry", "carry_of"]
-
 
 class Carry:
     """A carry: one tensor or sequence, which `registers` hold at the start of a trip."""

@@ -14,8 +14,6 @@ from ..memory.wishes import Place
 from .registers import elements_of
 from .sequence_ops import anchored
 
-__all__ = ["Collected"]
-
 
 class _Group:
     """Sequences that share records; `direct`: the array whose rows the elements are, if there is one."""

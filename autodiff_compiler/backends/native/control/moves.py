@@ -18,8 +18,6 @@ from ..lower import Lowering
 from ..memory.last_uses import last_read, last_use
 from ..memory.wishes import Place, too_dear
 
-__all__ = ["can_move", "copy_together", "give_places", "move_together"]
-
 
 def give_places(low: Lowering, op: Op, merged: Sequence[int], places: dict[int, Place]) -> None:
     """Gives each array result of an `if` a buffer, unless all that arms yield for it stays live afterwards."""

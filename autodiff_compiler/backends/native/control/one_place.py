@@ -22,8 +22,6 @@ from .carries import Carry
 from .moves import can_move, copy_together
 from .registers import Roots
 
-__all__ = ["OnePlace", "next_versions", "place_of"]
-
 
 class OnePlace(Carry):
     """An array: its register points to this version, which lies at `home` or where it was before the loop."""

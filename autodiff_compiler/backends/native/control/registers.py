@@ -15,8 +15,6 @@ from ..lower import Lowering
 from ..memory.sequences import NULL, leaves, of_leaves, places
 from .sequence_ops import anchored
 
-__all__ = ["Roots", "elements_of", "operand_of", "registers_of"]
-
 
 class Roots:
     """The set of buffers that some values may alias, in order."""

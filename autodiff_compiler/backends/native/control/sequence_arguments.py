@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ....ir.core import Value
     from ..lower import Lowering
 
-__all__ = ["leave", "with_sequences"]
-
 
 class _Given(threading.local):
     """The sequences that the programs running in this thread have returned, the innermost call last."""

@@ -20,8 +20,6 @@ from ..codegen.values import Array, Part, Rows, Sequence, Spread, Undefined
 from ..lower import OPS, Lowering
 from ..memory.sequences import element, is_ordered
 
-__all__ = ["anchored", "require_elements"]
-
 
 def anchored(low: Lowering, xs: Sequence, *, escapes: bool) -> Sequence:
     """The sequence with its tensors in C order; if it `escapes` from a trip, where no later trip overwrites them."""

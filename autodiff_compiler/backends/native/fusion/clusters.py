@@ -14,8 +14,6 @@ from ....ir.primitive import Effect
 from ....ir.types import Shape, TensorType
 from ..codegen.formulas import has_formula
 
-__all__ = ["MOST_OPS", "REDUCTIONS", "SHAPES", "Axes", "Cluster", "is_fusible", "is_scalar", "reduced_axes"]
-
 #: Reductions that a fused loop can compute.
 REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all"})
 #: The most ops of a fused loop.  Spills are cheaper than arrays between loops, but the time of code generation grows

@@ -18,8 +18,6 @@ from ....ir.walk import dependencies
 from ..codegen.formulas import has_formula
 from .clusters import MOST_OPS, REDUCTIONS, SHAPES, Cluster, is_fusible, is_scalar
 
-__all__ = ["FREE", "VIEWS", "Order", "deferred", "items"]
-
 #: Ops without code.  They go first, as ops on scalars do: their readers can then be fused.
 FREE = frozenset({"const", "iota", "expand_dims", "squeeze", "reshape", "broadcast_to", "transpose", "slice"})
 #: Ops whose results alias their operands.

@@ -24,8 +24,6 @@ from ....version import __version__
 from .machine import Machine, versions
 from .symbols import addresses
 
-__all__ = ["bypassed", "cached", "clear", "folder", "info", "keep", "keep_record", "key_of", "record", "why_off"]
-
 #: The version of code generation and of the files: changed when the code for the same text changes.
 _FORMAT = 3
 #: Kinds of files, by the ends of their names, and how their content begins.

@@ -19,8 +19,6 @@ from .cache import cached, keep, key_of
 from .machine import Machine, binding, machine
 from .symbols import addresses, symbols
 
-__all__ = ["CONTEXT", "LARGE", "Loaded", "assembly", "emit", "level_for", "load", "load_cached"]
-
 #: The global array of pointers by which a module reaches objects of this process; the loader fills it.
 CONTEXT = "context"
 #: Lines from which on code generation does not optimise, which would take too long.

@@ -20,8 +20,6 @@ from typing import Any
 from ....environment import flag
 from ....locks import importing
 
-__all__ = ["LLVMLITE_RANGE", "Machine", "binding", "machine", "override", "versions", "why_not"]
-
 #: llvmlite from the first version (splat constants, the new pass manager) to below the second, as pyproject.toml says.
 LLVMLITE_RANGE = ((0, 45), (0, 51))
 _PYTHON_BELOW = (3, 14)  # the entry reads CPython's objects, whose layout the next version may change

@@ -13,8 +13,6 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
-__all__ = ["Symbols", "addresses", "symbols"]
-
 _PYTHON = (
     "PyBool_FromLong", "PyDict_New", "PyDict_SetItem", "PyErr_CheckSignals", "PyErr_Clear", "PyErr_Fetch",
     "PyErr_NoMemory", "PyErr_NormalizeException", "PyErr_Occurred", "PyErr_Restore", "PyErr_SetNone", "PyErr_SetString",

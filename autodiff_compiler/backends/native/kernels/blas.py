@@ -11,8 +11,6 @@ from typing import Any
 from ....blas import FRESH, LARGE_PRODUCT, SINGLE, STAT, STATE, State, files, gemm_library, gemm_of
 from ..jit.engine import Loaded, load
 
-__all__ = ["SMALL_PRODUCT", "functions", "gemm"]
-
 #: Multiplications up to which our own kernels are as fast as the library in one thread, which first packs its operands
 #: (measured: 0.93 to 2.7 times as fast, but for a few rows times a long transposed matrix).
 SMALL_PRODUCT = 100**3

@@ -21,8 +21,6 @@ from ..memory.buffer_plan import BufferPlan
 from .host_calls import call_python
 from .windows import compute
 
-__all__ = ["TOGETHER", "in_order", "position", "positions", "rows_before"]
-
 #: Slices that are read in one trip, and the most bytes of such slices.
 TOGETHER = 8
 _SHORT = 64

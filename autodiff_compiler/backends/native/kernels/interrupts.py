@@ -22,8 +22,6 @@ from ..memory.buffer_plan import BufferPlan
 if TYPE_CHECKING:
     from ..loops.loop_nest import LoopNest
 
-__all__ = ["burn", "burn_inside", "cost_of", "has_loops", "is_long", "is_short", "with_fuel"]
-
 #: Nanoseconds of estimated work between two polls.
 _PATIENCE = 10_000_000
 #: Loops of less estimated work do not poll.

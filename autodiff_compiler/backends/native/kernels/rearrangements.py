@@ -14,8 +14,6 @@ from ..codegen.values import Array, Operand, Spread, part, row_major
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 
-__all__ = ["fill"]
-
 
 def fill(low: BufferPlan, array: Array, number: bool | int | float) -> None:
     """Writes one number to all elements."""

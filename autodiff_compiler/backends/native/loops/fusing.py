@@ -24,8 +24,6 @@ from .fused_loop import FusedLoop, held_row, vectors_together
 from .nontemporal import fence_stores, mark_nontemporal
 from .transposes import worth_transposing
 
-__all__ = ["memory_of", "source_of", "write_cluster", "write_copies", "write_fused_loop"]
-
 
 def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
     """Emits the fused loop of a cluster, and notes which of its results may be written in place."""

@@ -12,8 +12,6 @@ from ..fusion.clusters import Cluster
 from ..fusion.loop_plan import Layout, Memory, Passes
 from ..memory.buffer_plan import BufferPlan
 
-__all__ = ["NONTEMPORAL_FROM", "fence_stores", "is_nontemporal", "mark_nontemporal"]
-
 #: Bytes of a result from which on its stores are non-temporal.
 NONTEMPORAL_FROM = 16 << 20
 #: Bytes that one such store can have.

@@ -9,8 +9,6 @@ from ..codegen.values import Array, row_major, size_of
 from ..memory.buffer_plan import BufferPlan
 from .loop_nest import LoopNest
 
-__all__ = ["is_transposed", "transpose", "worth_transposing"]
-
 #: A copy element by element is as fast below these: bytes of the array, sizes of its axes.
 _SMALL, _NARROW = 512, 4
 #: Adjacent tiles along the rows of the source, which use up its cache lines.

@@ -19,8 +19,6 @@ from ..codegen.values import HOST, Array, Buffer, Operand, Spread, size_of
 from ..fusion.loop_plan import Memory, Passes, Source
 from .instrumentation import Timers
 
-__all__ = ["KernelTrace"]
-
 
 @dataclass
 class _Entry:

@@ -12,8 +12,6 @@ from ..codegen.vectors import Vectors
 from ..jit.engine import Loaded, load
 from ..jit.machine import machine
 
-__all__ = ["chain", "multiply_adds", "triad"]
-
 #: Accumulators: more than multiply-adds in flight, fewer than registers.
 _ACCUMULATORS = 12
 #: Vectors per trip of the triad.

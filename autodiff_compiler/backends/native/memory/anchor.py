@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-__all__ = ["Anchor", "anchor"]
-
 #: What functions own, and how it is given up, by their anchors.
 _owned: dict[int, tuple[Callable[[], None], tuple[object, ...]]] = {}
 # Functions may be called until the very end of the process, so the end of this module must not free their code.

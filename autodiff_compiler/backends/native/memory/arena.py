@@ -13,8 +13,6 @@ from operator import itemgetter
 
 from ..codegen.values import Buffer, with_joins
 
-__all__ = ["aligned", "place_buffers"]
-
 _ALIGNMENT = 64
 #: How many failed merges are tried for a buffer: a limit for the time that long programs take.
 _TRIES = 8

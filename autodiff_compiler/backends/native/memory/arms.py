@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ....ir.core import Block
     from .buffer_plan import BufferPlan
 
-__all__ = ["Arms"]
-
 
 class _Arm:
     """The steps of one arm, and the `if`s in it, in order, with the first steps of their arms."""

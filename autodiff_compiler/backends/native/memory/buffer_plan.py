@@ -20,8 +20,6 @@ from ..measuring.kernel_trace import KernelTrace
 from .versions import Versions
 from .wishes import Carried, OneBuffer, Place
 
-__all__ = ["BufferPlan", "Region", "Step"]
-
 
 class Step(NamedTuple):
     """A fused loop, or one op, and the first tick of its code."""

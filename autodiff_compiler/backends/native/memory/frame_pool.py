@@ -18,8 +18,6 @@ from functools import cache
 from ..jit.engine import Loaded, load
 from . import large_alloc
 
-__all__ = ["GUARD", "HEADER", "POOL", "SHARED_FROM", "Release", "frame_size", "functions", "functions_for", "release"]
-
 HEADER = 64
 #: Frames of so many bytes or more are shared by all modules.
 SHARED_FROM = 1 << 16

@@ -35,8 +35,6 @@ from ....environment import amount
 from ..jit.engine import Loaded, load
 from .anchor import anchor
 
-__all__ = ["HANDLER", "HUGE", "LARGE", "functions", "kept", "limit_asked_for", "new_array", "release", "set_limit"]
-
 #: Results of so many bytes or more lie in blocks of the pool.
 LARGE = 1 << 18
 #: Blocks of so many bytes or more are backed by huge pages; frames of that size are such blocks.

@@ -11,8 +11,6 @@ from ..codegen.values import Array, Buffer, roots_of, size_of
 if TYPE_CHECKING:
     from .buffer_plan import BufferPlan
 
-__all__ = ["dies", "last_read", "last_use"]
-
 
 def last_use(low: BufferPlan, arg: Value, ops: Sequence[Op | Block]) -> bool:
     """Whether the version of a carry in this trip is dead after these ops, or after what an arm yields."""

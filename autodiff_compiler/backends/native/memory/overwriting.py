@@ -10,8 +10,6 @@ from .buffer_plan import BufferPlan
 from .last_uses import last_use
 from .wishes import Place
 
-__all__ = ["CHANGE", "copy_to_change", "note_in_place", "only_changed", "target_to_change", "wish_changes"]
-
 #: Ops that update some elements of their first operand, in place if they can.
 CHANGE = frozenset({"slice_update", "scatter_update", "scatter_add", "scatter_max", "scatter_min", "scatter_mul"})
 

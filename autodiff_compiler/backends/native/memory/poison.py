@@ -15,8 +15,6 @@ from ..codegen.emit import Reg, Text
 from ..codegen.emitter import Context
 from ..codegen.values import Buffer
 
-__all__ = ["Apart", "Given", "guarded_main", "poisoned", "poisoned_room"]
-
 _ALIGNMENT = 64
 
 

@@ -12,9 +12,6 @@ from typing import NamedTuple, TypeAlias
 
 from ..codegen.values import Array, Buffer, size_of
 
-__all__ = ["Versions"]
-
-
 #: The blocks around a step, outermost first: an `if` with the number of the arm, or a loop with None.
 _Blocks: TypeAlias = tuple[tuple[object, int | None], ...]
 

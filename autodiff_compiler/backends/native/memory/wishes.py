@@ -9,8 +9,6 @@ from ....ir.core import Value
 from ..codegen.values import Array, Operand
 from ..jit.machine import Machine
 
-__all__ = ["Carried", "Keeping", "OneBuffer", "Place", "too_dear"]
-
 #: Copies of so many bytes are always cheap enough.
 _SMALL = 4096
 #: A copy of more may take at most 1/8 of the estimated time of the code around it.

@@ -19,8 +19,6 @@ from ..codegen.lanes import NotNativeError
 from ..fusion.clusters import REDUCTIONS, reduced_axes
 from ..kernels import positions
 
-__all__ = ["decomposed", "without_calls"]
-
 
 def _softmax(c: Any, x: Value) -> Value:
     top = F.broadcast_to(F.max(x, axes=(c.axis,), keepdims=True), shape=x.shape)

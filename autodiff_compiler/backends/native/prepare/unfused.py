@@ -15,8 +15,6 @@ from ..fusion.clusters import SHAPES, Cluster, is_fusible, is_scalar
 from ..fusion.grouping import FREE, items
 from .decompositions import decomposed, without_calls
 
-__all__ = ["Grouped", "Unfused", "grouped"]
-
 
 class Unfused(NamedTuple):
     """A pair: `reader` reads what `maker` computes, and is not in its kernel; `why` is the reason."""

@@ -7,8 +7,6 @@ from ..vectors import Vectors
 from . import coefficients as c
 from .exponential import exp, exp_parts, exp_terms, scaled
 
-__all__ = ["erf", "erfc"]
-
 #: Up to the first erf is a polynomial of its own, from the second on it is 1.
 _ERF_NEAR, _ERF_HIGH = 1.0, 6.0
 #: Above this erfc is 0.

@@ -10,8 +10,6 @@ from ..emit import Reg
 from ..vectors import Vectors
 from . import coefficients as c
 
-__all__ = ["EXP_BOUNDS", "exp", "exp2", "exp_parts", "exp_terms", "expm1", "expm1_half", "scaled", "sigmoid"]
-
 #: Below the first the result is 0, above the second infinity; by whether the type is f32.
 EXP_BOUNDS = {True: (-104.0, 89.0), False: (-746.0, 710.0)}
 _EXP2_BOUNDS = {True: (-151.0, 129.0), False: (-1076.0, 1025.0)}

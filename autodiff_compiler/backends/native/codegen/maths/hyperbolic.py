@@ -13,8 +13,6 @@ from .logarithm import log_of_pair, log_wide
 from .pieces import in_pieces
 from .tabulated import TANH_PIECES
 
-__all__ = ["arccosh", "arcsinh", "arctanh", "cosh", "sinh", "tanh"]
-
 #: Above this tanh is 1, and sinh and cosh are infinite; by whether the type is f32.
 _TANH_HIGH = {True: 10.0, False: 20.0}
 #: From here on tanh rounds to 1.

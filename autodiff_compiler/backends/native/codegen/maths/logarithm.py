@@ -14,8 +14,6 @@ from ..vectors import Vectors
 from . import coefficients as c
 from .exponential import exp
 
-__all__ = ["log", "log1p", "log2", "log10", "log_of_pair", "log_wide", "logaddexp", "parts", "split"]
-
 #: Powers of two that make denormal arguments normal, and great ones of log1p small.
 _DENORMAL = {True: 25, False: 54}
 _GREAT = {True: 64, False: 512}

@@ -10,8 +10,6 @@ from typing import NamedTuple
 from ..emit import Reg, pointer
 from ..vectors import Vectors
 
-__all__ = ["Pieces", "in_pieces"]
-
 
 class Pieces(NamedTuple):
     """A function from `low` on: every octave is cut into 2**bits pieces of the same length."""

@@ -10,8 +10,6 @@ from . import coefficients as c
 from .exponential import EXP_BOUNDS, exp_terms, scaled
 from .logarithm import log_wide, parts
 
-__all__ = ["cbrt", "hypot", "power", "rsqrt"]
-
 
 def rsqrt(v: Vectors, x: Reg) -> Reg:
     return v.div(1.0, v.sqrt(x))

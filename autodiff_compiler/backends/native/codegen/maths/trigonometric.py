@@ -13,8 +13,6 @@ from ..vectors import Vectors
 from . import coefficients as c
 from .reduction import reduced
 
-__all__ = ["arccos", "arcsin", "arctan", "arctan2", "cos", "sin", "tan"]
-
 
 def _sine(v: Vectors, r: Reg, rest: Reg, odd: Reg) -> Reg:
     """(-1)**odd sin(r + rest)."""
