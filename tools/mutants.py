@@ -23,8 +23,8 @@ from python_files import ROOT, python_files
 PACKAGE = "autodiff_compiler"
 NATIVE = tuple(f"backends/native/{room}" for room in ("codegen", "kernels", "loops", "fusion", "control"))
 ROOMS = ("primitives", "passes/rules", "autodiff", *NATIVE)
-#: Functions whose results are words for people.
-WORDS = frozenset({"__repr__", "__str__"})
+#: Functions whose results are words for people, or what ops are tested with.
+NO_CODE = frozenset({"__repr__", "__str__", "samples"})
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult,
     ast.Pow: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
@@ -154,7 +154,7 @@ def mutations(root: Path, count: int, seed: int) -> list[Mutation]:
         for line in text.encode().splitlines(keepends=True):
             starts.append(starts[-1] + len(line))
         for function, node in named_functions(ast.parse(text), name):
-            if not WORDS.isdisjoint(function.split(".")):
+            if not NO_CODE.isdisjoint(function.split(".")):
                 continue
             pairs = [pair for part in nodes_of(node) for pair in changes(part)]
             if pairs:

@@ -196,7 +196,7 @@ class Measurement:
         self.items = {item.nodeid: item for item in session.items}
         self.map = Map(self.options.map)
         self.map.record(session.items, self.options.record_seconds)
-        self.measure(self.found, set(self.items))
+        self.measure([m for m in self.found if m.outcome in ("untested", "survived")], set(self.items))
         while unsound := self.failing({m.test for m in self.found if m.outcome == "caught"}):
             again = [m for m in self.found if m.test in unsound]
             self.items = {name: item for name, item in self.items.items() if name not in unsound}
@@ -308,9 +308,16 @@ def main(arguments: list[str]) -> int:
         "--record-seconds", type=float, default=1e9, help="wall time for that, after it a sample must do"
     )
     parser.add_argument("--json", type=Path, help="where the mutations and their outcomes are written")
+    parser.add_argument("--again", type=Path, help="an earlier --json: what it says is caught is not measured again")
     parser.add_argument("--list", action="store_true", help="only show the mutations")
     options = parser.parse_args(arguments)
     found = mutations(ROOT, options.count, options.seed)
+    if options.again:
+        earlier = [Mutation(**row) for row in json.loads(options.again.read_text("utf-8"))["mutations"]]
+        known = {(m.function, m.before, m.after): m for m in earlier}
+        for m in found:
+            was = known.get((m.function, m.before, m.after), m)
+            m.outcome, m.test, m.tried = was.outcome, was.test, was.tried
     if options.list:
         print(*map(describe, found), sep="\n")
         return 0
