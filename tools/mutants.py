@@ -124,10 +124,11 @@ def changes(node: ast.AST) -> Iterator[tuple[Place, ast.AST]]:
         case ast.comprehension(ifs=[condition]):
             yield condition, ast.Constant(True)
         case (
-            ast.Return(value=ast.Call(args=[operand, *_]) as value) | ast.Return(value=ast.BinOp(left=operand) as value)
+            ast.Return(value=ast.Call(args=[operand, *_]) as result)
+            | ast.Return(value=ast.BinOp(left=operand) as result)
         ):
             if not isinstance(operand, ast.Starred | ast.GeneratorExp):
-                yield value, operand
+                yield result, operand
         case ast.Raise() | ast.AugAssign() | ast.Expr(value=ast.Call()) | ast.Continue() | ast.Break():
             yield node, ast.Pass()
         case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
@@ -160,10 +161,10 @@ def mutations(root: Path, count: int, seed: int) -> list[Mutation]:
             if pairs:
                 index = min(range(len(pairs)), key=lambda i: rank(seed, function, i))
                 old, new = pairs[index]
-                span = tuple(
-                    starts[y - 1] + x for y, x in ((old.lineno, old.col_offset), (old.end_lineno, old.end_col_offset))
-                )
-                found.append(Mutation(function, name, old.lineno, span, ast.unparse(old), ast.unparse(new)))
+                assert old.end_lineno is not None
+                assert old.end_col_offset is not None
+                start, end = starts[old.lineno - 1] + old.col_offset, starts[old.end_lineno - 1] + old.end_col_offset
+                found.append(Mutation(function, name, old.lineno, (start, end), ast.unparse(old), ast.unparse(new)))
     return sorted(found, key=lambda m: rank(seed, m.function))[:count]
 
 
