@@ -129,9 +129,17 @@ def leaving(x, c):
     return 3 * x + ops.sqrt(y)
 
 
+def rows_of_an_arm(x, c):
+    """A kept loop over the rows of what one arm cuts: the elements have the mask of the whole."""
+    s = 3 * x
+    for y in ops.ones(40, ms.float64) * (x * 2 if c > 0 else cut(x)):
+        s = s + ops.sqrt(y)
+    return s
+
+
 USERS = [
     an_arm, a_chain, a_constant, nested_arms, one_of_both, an_early_return, trips, open_trips, a_carried_value,
-    a_value_cut_in_trips, always_cut_in_trips, nested_trips, a_list_of_trips, leaving,
+    a_value_cut_in_trips, always_cut_in_trips, nested_trips, a_list_of_trips, leaving, rows_of_an_arm,
 ]  # fmt: skip
 
 
