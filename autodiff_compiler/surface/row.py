@@ -7,7 +7,7 @@ import ast
 import inspect
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..dtypes import DType, dtype_of, float32, float64, int32, int64
@@ -140,12 +140,19 @@ _OF_TENSORS = """\
 """
 
 
-def function(row: Row, module: str) -> Callable[..., Any]:
-    """The function of a row, as if it were written in a module of this name."""
-    space = _spaces.setdefault(module, {**_GLOBALS, "__name__": module})
+#: The import that the examples of rows of `ops` need.
+_IMPORT = ">>> from autodiff_compiler import Tensor, ops"
+
+
+def function(row: Row, module: str, names: Mapping[str, Any] = {}, needed: str = _IMPORT) -> Callable[..., Any]:
+    """The function of a row, as if it were written in a module of this name.
+
+    `names` are what its expression may name beside the conversions, `needed` is the import that its examples need.
+    """
+    space = _spaces.setdefault(module, {**names, **_GLOBALS, "__name__": module})
     text = f"def {_head(row.signature)}:\n{_fast_path(row, space)}    return {row.expression}\n"
     result = _defined(row.name, text, space)
-    result.__doc__ = _docstring(row.doc) if row.doc else getattr(call, _target(row)).__doc__
+    result.__doc__ = _docstring(row.doc, needed) if row.doc else getattr(call, _target(row)).__doc__
     return result
 
 
@@ -157,10 +164,10 @@ def _defined(name: str, text: str, space: dict[str, Any]) -> Callable[..., Any]:
     return made[name]  # type: ignore[no-any-return]
 
 
-def _docstring(doc: str) -> str:
-    """The text, its examples with the import that they need."""
+def _docstring(doc: str, needed: str) -> str:
+    """The text, its examples behind the import that they need."""
     said, prompt, examples = inspect.cleandoc(doc).partition(">>>")
-    return f"{said}>>> from autodiff_compiler import Tensor, ops\n>>>{examples}" if prompt else said.rstrip()
+    return f"{said}{needed}\n>>>{examples}" if prompt else said.rstrip()
 
 
 _spaces: dict[str, dict[str, Any]] = {}

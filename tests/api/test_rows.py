@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import inspect
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 from autodiff_compiler import Tensor, mint, ops
+from autodiff_compiler import numpy as mnp
 from autodiff_compiler.ir.primitive import call
+from autodiff_compiler.surface.numpy import ROWS as NUMPY
 from autodiff_compiler.surface.row import Row, function, renamed
 from autodiff_compiler.surface.table import MINT, OPERATORS, ROWS
 from tests.api import test_operator_classes, test_primitive_classes, test_special_classes
 
-EXAMPLES = sorted({row.name for row in ROWS.values() if ">>>" in row.doc})
+EXAMPLES = sorted(
+    {(place, row.name) for place, rows in ((ops, ROWS), (mnp, NUMPY)) for row in rows.values() if ">>>" in row.doc},
+    key=str,
+)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_of_rows_run(name: str) -> None:
-    parsed = doctest.DocTestParser().get_doctest(getattr(ops, name).__doc__, {}, name, None, None)
+@pytest.mark.parametrize(("place", "name"), EXAMPLES, ids=lambda x: getattr(x, "__name__", x))
+def test_examples_of_rows_run(place: Any, name: str) -> None:
+    parsed = doctest.DocTestParser().get_doctest(getattr(place, name).__doc__, {}, name, None, None)
     told: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
     runner.run(parsed, out=told.append)
@@ -80,6 +88,34 @@ def test_a_function_of_mint_is_that_of_ops_or_has_its_own_signature(name: str) -
         assert made.__module__ == "autodiff_compiler.mint"
     else:
         assert made is getattr(ops, name)
+
+
+@pytest.mark.parametrize("name", sorted(NUMPY))
+def test_a_function_of_numpy_converts_its_operands(name: str) -> None:
+    row, made = NUMPY[name], getattr(mnp, name)
+    assert [str(p) for p in inspect.signature(made).parameters.values()] == plain(row.signature)
+    assert made.__module__ == "autodiff_compiler.numpy"
+    assert made is getattr(mnp, row.name)
+    assert pickle.loads(pickle.dumps(made)) is made
+
+
+@pytest.mark.parametrize("module", mnp._MODULES)
+def test_each_module_of_numpy_defines_the_names_that_it_is_loaded_for(module: str) -> None:
+    space = vars(importlib.import_module(f"autodiff_compiler.numpy.{module}"))
+    public = {name for name in space if not name.startswith("_") and _defined_in(space, name)}
+    assert public <= set(mnp._MODULES[module].split()) <= space.keys()
+    assert not NUMPY.keys() & public
+
+
+def _defined_in(space: dict[str, Any], name: str) -> bool:
+    return getattr(space[name], "__module__", None) == space["__name__"]
+
+
+def test_a_name_of_numpy_loads_its_module_alone() -> None:
+    text = "import sys; from autodiff_compiler import numpy; numpy.sin, numpy.cov; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout.split()
+    assert "autodiff_compiler.numpy.products" in loaded
+    assert not {f"autodiff_compiler.numpy.{name}" for name in ("math", "search", "reductions")} & {*loaded}
 
 
 def test_two_tensors_go_to_the_operator() -> None:
