@@ -9,17 +9,9 @@ from autodiff_compiler.runtime.tensor import Tensor
 
 from autodiff_compiler.mint.functions import add as add
 from autodiff_compiler.ops.linalg import addbmm as addbmm
-from autodiff_compiler.mint.functions import addcdiv as addcdiv
 from autodiff_compiler.mint.functions import allclose as allclose
-from autodiff_compiler.mint.functions import amax as amax
-from autodiff_compiler.mint.functions import amin as amin
-from autodiff_compiler.mint.functions import argmin as argmin
 from autodiff_compiler.mint.functions import argsort as argsort
 from autodiff_compiler.ops.linalg import baddbmm as baddbmm
-from autodiff_compiler.mint.functions import cat as cat
-from autodiff_compiler.mint.functions import clone as clone
-from autodiff_compiler.mint.functions import concat as concat
-from autodiff_compiler.mint.functions import count_nonzero as count_nonzero
 from autodiff_compiler.mint.functions import cummax as cummax
 from autodiff_compiler.mint.functions import cummin as cummin
 from autodiff_compiler.mint.functions import cumsum as cumsum
@@ -28,7 +20,6 @@ from autodiff_compiler.ops.basic import div as div
 from autodiff_compiler.ops.basic import div as divide
 from autodiff_compiler.ops.basic import dot as dot
 from autodiff_compiler.mint.functions import flatten as flatten
-from autodiff_compiler.mint.functions import gather as gather
 from autodiff_compiler.mint.functions import index_add as index_add
 from autodiff_compiler.primitives.summaries import kthvalue as kthvalue
 from . import linalg as linalg
@@ -37,11 +28,9 @@ from autodiff_compiler.mint.functions import mean as mean
 from autodiff_compiler.mint.functions import median as median
 from autodiff_compiler.mint.functions import meshgrid as meshgrid
 from autodiff_compiler.mint.functions import min as min
-from autodiff_compiler.mint.functions import nansum as nansum
 from . import nn as nn
 from autodiff_compiler.mint.functions import norm as norm
 from autodiff_compiler.mint.functions import permute as permute
-from autodiff_compiler.mint.functions import prod as prod
 from autodiff_compiler.mint.functions import rand as rand
 from autodiff_compiler.mint.functions import rand_like as rand_like
 from autodiff_compiler.mint.functions import randint as randint
@@ -49,23 +38,16 @@ from autodiff_compiler.mint.functions import randint_like as randint_like
 from autodiff_compiler.mint.functions import randn as randn
 from autodiff_compiler.mint.functions import randn_like as randn_like
 from autodiff_compiler.mint.functions import randperm as randperm
-from autodiff_compiler.mint.functions import repeat_interleave as repeat_interleave
 from autodiff_compiler.mint.functions import reshape as reshape
-from autodiff_compiler.mint.functions import scatter_add as scatter_add
 from autodiff_compiler.ops.indexing import searchsorted as searchsorted
 from autodiff_compiler.mint.functions import select as select
 from autodiff_compiler.mint.functions import softmax as softmax
 from autodiff_compiler.mint.functions import sort as sort
 from . import special as special
 from autodiff_compiler.mint.functions import squeeze as squeeze
-from autodiff_compiler.mint.functions import std as std
-from autodiff_compiler.mint.functions import std_mean as std_mean
 from autodiff_compiler.mint.functions import sub as sub
 from autodiff_compiler.mint.functions import topk as topk
 from autodiff_compiler.ops.linalg import trace as trace
-from autodiff_compiler.mint.functions import transpose as transpose
-from autodiff_compiler.mint.functions import var as var
-from autodiff_compiler.mint.functions import var_mean as var_mean
 from autodiff_compiler.mint.functions import where as where
 from autodiff_compiler.mint.functions import zeros as zeros
 
@@ -283,6 +265,9 @@ def acos(input: Any) -> Tensor:
 def acosh(input: Any) -> Tensor:
     """Inverse hyperbolic cosine of every element: nan below 1, where the derivative is inf."""
     ...
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """input + value * tensor1 / tensor2."""
+    ...
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     ...
@@ -291,6 +276,12 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> T
     ...
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether every element over the axes (all by default) holds; numbers hold where they are not zero."""
+    ...
+def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The largest element along dimensions; of all elements for ()."""
+    ...
+def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The smallest element along dimensions; of all elements for ()."""
     ...
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element over the axes (all by default) holds; numbers hold where they are not zero."""
@@ -321,6 +312,9 @@ def arctanh(input: Any) -> Tensor:
     ...
 def argmax(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Index (int64) of the greatest element along a dimension, of the flat tensor by default."""
+    ...
+def argmin(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The index (int64) of the smallest element along a dimension; without one, in the flat tensor."""
     ...
 def asin(input: Any) -> Tensor:
     """Inverse sine of every element: nan outside of -1 ... 1, where the derivative is inf."""
@@ -358,6 +352,9 @@ def bmm(input: Any, mat2: Any) -> Tensor:
 def broadcast_to(input: Any, shape: Any) -> Tensor:
     """The tensor repeated along new leading dimensions and those of size 1; -1 keeps a size."""
     ...
+def cat(tensors: Any, dim: Any = 0) -> Tensor:
+    """Tensors concatenated along a dimension."""
+    ...
 def ceil(input: Any) -> Tensor:
     """The smallest integer not below each element; its derivative is 0."""
     ...
@@ -370,11 +367,20 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
 def clip(input: Any, min: Any = None, max: Any = None) -> Tensor:
     """Elements below `min` and above `max` replaced by these; at a bound the whole cotangent goes to the element."""
     ...
+def clone(input: Any) -> Tensor:
+    """The same elements in a Tensor of its own; gradients pass."""
+    ...
+def concat(tensors: Any, dim: Any = 0) -> Tensor:
+    """Tensors concatenated along a dimension."""
+    ...
 def cos(input: Any) -> Tensor:
     """Cosine of every element, in radians."""
     ...
 def cosh(input: Any) -> Tensor:
     """Hyperbolic cosine of every element."""
+    ...
+def count_nonzero(input: Any, dim: Any = None) -> Tensor:
+    """The number of nonzero elements (int64) over dimensions, or over all."""
     ...
 def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
     """Cross product along a dimension of size 3, by default the first one that has it."""
@@ -444,6 +450,9 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
     ...
 def full_like(input: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
     """`fill_value` in the shape of `input`, and of its dtype by default."""
+    ...
+def gather(input: Any, dim: int, index: Any) -> Tensor:
+    """Elements by position along one dimension: for `dim` 0, ``result[i, j] = input[index[i, j], j]``."""
     ...
 def gcd(input: Any, other: Any) -> Tensor:
     """Greatest common divisor of two integers, never negative; of zeros it is 0."""
@@ -562,6 +571,9 @@ def mv(input: Any, vec: Any) -> Tensor:
 def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """nan replaced by `nan` (0) and infinities by `posinf` and `neginf` (the greatest and smallest finite number)."""
     ...
+def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Sum over axes (all by default) of the elements that are not nan."""
+    ...
 def narrow(input: Any, dim: int, start: int, length: int) -> Tensor:
     """`length` elements along an axis from `start` on, which may be known only at run time."""
     ...
@@ -592,6 +604,9 @@ def outer(input: Any, vec2: Any) -> Tensor:
 def pow(input: Any, exponent: Any) -> Tensor:
     """`input` to the power of `exponent`, element by element."""
     ...
+def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Product over axes (all by default); smaller integers and bools are multiplied as int64."""
+    ...
 def ravel(input: Any) -> Tensor:
     """All elements in row-major order, in one dimension."""
     ...
@@ -600,6 +615,9 @@ def reciprocal(input: Any) -> Tensor:
     ...
 def remainder(input: Any, other: Any) -> Tensor:
     """Remainder of `floordiv`, with the sign of the divisor; an integer modulo zero gives 0, as in NumPy."""
+    ...
+def repeat_interleave(input: Any, repeats: Any, dim: Any = None, *, output_size: Any = None) -> Tensor:
+    """Each element of the flat tensor, or each slice along a dimension, repeated."""
     ...
 def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
     """The elements moved along dimensions (of the flat tensor by default); what leaves the end comes back in front."""
@@ -612,6 +630,9 @@ def rsqrt(input: Any) -> Tensor:
     ...
 def scatter(input: Any, dim: int, index: Any, src: Any) -> Tensor:
     """The tensor with elements replaced by those of `src` (or one number) at the positions in `index` along an axis."""
+    ...
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Tensor:
+    """`input` with the elements of `src` added at the positions in `index` along a dimension."""
     ...
 def sigmoid(input: Any) -> Tensor:
     """1 / (1 + exp(-x)), with full relative precision; results below the smallest normal number may become 0."""
@@ -640,6 +661,12 @@ def square(input: Any) -> Tensor:
 def stack(tensors: Any, dim: Any = 0) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
     ...
+def std(input: Any, dim: Any = None, *, correction: Any = 1, keepdim: bool = False) -> Tensor:
+    """Square root of `var`; where all numbers are equal its derivative is 0."""
+    ...
+def std_mean(input: Any, dim: Any = None, *, correction: Any = 1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """`std` and `mean` at once."""
+    ...
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Sum over dimensions (all by default); smaller integers and bools are summed as int64."""
     ...
@@ -661,6 +688,9 @@ def tanh(input: Any) -> Tensor:
 def tile(input: Any, dims: Any) -> Tensor:
     """The whole tensor repeated `dims[i]` times along dimension i; missing dimensions come first."""
     ...
+def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged."""
+    ...
 def tril(input: Any, diagonal: Any = 0) -> Tensor:
     """The elements of matrices on and below a diagonal, zeros above."""
     ...
@@ -678,6 +708,12 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
     ...
 def unsqueeze(input: Any, dim: Any) -> Tensor:
     """A new dimension of size 1 at `dim` of the result."""
+    ...
+def var(input: Any, dim: Any = None, *, correction: Any = 1, keepdim: bool = False) -> Tensor:
+    """Mean squared deviation from the mean over axes (all by default), divided by the count less `correction`."""
+    ...
+def var_mean(input: Any, dim: Any = None, *, correction: Any = 1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """`var` and `mean` at once."""
     ...
 def xlogy(input: Any, other: Any) -> Tensor:
     """x * log(y), and 0 where x is 0 whatever y (nan aside)."""

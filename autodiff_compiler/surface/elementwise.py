@@ -154,7 +154,8 @@ ROWS = (
     Row("lerp(input, end, weight)", op="Lerp LerpScalar", mint="lerp",
         doc="input + weight * (end - input), element by element."),
     Row("addcmul(input, tensor1, tensor2, value=1)", op="Addcmul", doc="input + value * tensor1 * tensor2."),
-    Row("addcdiv(input, tensor1, tensor2, value=1)", op="Addcdiv", doc="input + value * tensor1 / tensor2."),
+    Row("addcdiv(input, tensor1, tensor2, value=1)", op="Addcdiv",
+        mint="addcdiv(input, tensor1, tensor2, *, value=1)", doc="input + value * tensor1 / tensor2."),
     Row("isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False)", mint="isclose",
         doc="Whether |input - other| <= atol + rtol * |other|; equal infinities are close, nans only with "
         "`equal_nan`."),

@@ -88,7 +88,8 @@ def renamed(row: Row, signature: str) -> Row:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = names.get(node.id, node.id)
-    return Row(signature, row.doc.partition(">>>")[0], ast.unparse(tree))
+    doc = re.sub(r"`(\w+)`", lambda said: f"`{names.get(said[1], said[1])}`", row.doc.partition(">>>")[0])
+    return Row(signature, doc, ast.unparse(tree))
 
 
 def names_of(row: Row) -> list[str]:
