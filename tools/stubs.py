@@ -153,7 +153,7 @@ def _default(value: Any) -> str:
 
 
 def _doc(value: Any) -> str:
-    first = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split()).replace("\\", "\\\\")
+    first = " ".join(inspect.cleandoc(value.__doc__ or "").split("\n\n")[0].split()).replace("\\", "\\\\")
     return f'    """{first}"""\n' if first else ""
 
 
