@@ -51,8 +51,8 @@ class Operator(NamedTuple):
     """A public operator class that only calls a function.
 
     `signature` calls its constructor and then the object, ``Cholesky(upper=False)(input_x)``; `calls` is the expression
-    that the object returns, over the parameters of both, `call`, `ops` and the conversions.  A class without constants
-    may have the function itself: ``Diag()`` and ``ops.diag``.  `doc` is by default that of the function.
+    that the object returns, over the parameters of both, `call`, `ops` and the conversions.  Without operands
+    it has the function itself: ``Diag()`` and ``ops.diag``.  `doc` is by default the first sentence of the function's.
     """
 
     signature: str
@@ -68,7 +68,7 @@ def maker(row: Operator, ops: Any) -> Callable[..., Callable[..., Any]]:
     """The function from constants to what an operator computes; `ops` has the functions that it may call."""
     head, _, operands = row.signature.partition(")(")
     inner = f"    def {row.name}({operands}:\n        return {row.calls}\n    return {row.name}\n"
-    text = f"def {head}):\n{inner}" if operands else f"def {row.name}():\n    return {row.calls}\n"
+    text = f"def {head}):\n{inner}" if operands else f"def {row.signature}:\n    return {row.calls}\n"
     space = _spaces.setdefault("operators", {**_GLOBALS, "__name__": "autodiff_compiler.ops.operations", "ops": ops})
     return _defined(row.name, text, space)
 
@@ -76,9 +76,11 @@ def maker(row: Operator, ops: Any) -> Callable[..., Callable[..., Any]]:
 def documented(row: Operator, ops: Any) -> str:
     """The docstring of an operator class: how it is called, and what that gives."""
     found = re.match(r"(ops|call)\.(\w+)", row.calls)
-    said = row.doc or (getattr({"ops": ops, "call": call}[found[1]], found[2]).__doc__ if found else "") or ""
-    first = inspect.cleandoc(said).partition("\n\n")[0]
-    return f"``{row.signature}``: {first}"
+    function: Any = getattr({"ops": ops, "call": call}[found[1]], found[2]) if found else None
+    said = row.doc or inspect.cleandoc(getattr(function, "__doc__", "") or "").partition("\n\n")[0]
+    own = function is not None and ")(" not in row.signature  # it has the function's operands
+    operands = f"({', '.join(inspect.signature(function).parameters)})" if own else ""
+    return f"``{row.signature}{operands}``: {_docstring(said, _IMPORT)}"
 
 
 def renamed(row: Row, signature: str) -> Row:

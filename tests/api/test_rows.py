@@ -18,14 +18,21 @@ from autodiff_compiler import numpy as mnp
 from autodiff_compiler.ir.primitive import call
 from autodiff_compiler.surface.mint import ROWS as MINT_ROWS
 from autodiff_compiler.surface.numpy import ROWS as NUMPY
-from autodiff_compiler.surface.row import Row, function, renamed
+from autodiff_compiler.surface.row import Operator, Row, function, renamed
 from autodiff_compiler.surface.table import MINT, OPERATORS, ROWS
-from tests.api import test_operator_classes, test_primitive_classes, test_special_classes
+from tests.api import test_operator_classes, test_primitive_classes, test_primitive_objects, test_special_classes
 
 EXAMPLES = sorted(
     {(place, row.name) for place, rows in ((ops, ROWS), (mnp, NUMPY)) for row in rows.values() if ">>>" in row.doc},
     key=str,
 )
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, row in OPERATORS.items() if isinstance(row, Operator) and ">>>" in row.doc)
+)
+def test_examples_of_operator_classes_run(name: str) -> None:
+    test_examples_of_rows_run(ops, name)
 
 
 @pytest.mark.parametrize(("place", "name"), EXAMPLES, ids=lambda x: getattr(x, "__name__", x))
@@ -140,5 +147,6 @@ def test_every_operator_class_of_a_row_has_a_case() -> None:
         case[0] for m in (test_operator_classes, test_primitive_classes, test_special_classes) for case in m.CASES
     }
     tested |= {case[0] for case in (*test_primitive_classes.DELEGATED, *test_operator_classes.DATA_SIZED)}
+    tested |= {case[0] for case in test_primitive_objects.WRITING}
     by_name = {"Geqrf", "Orgqr", "Ormqr", "Qr"}  # in tests of their own
     assert OPERATORS.keys() - tested == by_name | test_special_classes.OTHERS
