@@ -348,6 +348,7 @@ def _random_method(module: str, table: str, name: str) -> Any:
     def draw(x: Any, *args: Any, **kwargs: Any) -> Any:
         return function()(x, *args, **kwargs)
 
+    draw.__name__, draw.__qualname__ = name, f"Tensor.{name}"
     draw.__graph_call__ = lambda ctx, args, kwargs: ctx.call(function(), args, kwargs)  # type: ignore[attr-defined]
     return draw
 

@@ -1,6 +1,6 @@
 """Writes the stubs of names that are made of rows and primitives: what editors complete and type checkers read.
 
-python tools/stubs.py            writes autodiff_compiler/{ops,mint}/__init__.pyi, runtime/tensor_methods.pyi
+python tools/stubs.py            writes autodiff_compiler/{ops,mint,numpy}/__init__.pyi, runtime/tensor_methods.pyi
 python tools/stubs.py --check    fails if they are not what the package says
 """
 
@@ -22,9 +22,11 @@ PACKAGE = ROOT / "autodiff_compiler"
 sys.path.insert(0, str(ROOT))
 
 import autodiff_compiler  # noqa: E402
-from autodiff_compiler import Tensor, mint  # noqa: E402
+from autodiff_compiler import Tensor, mint, numpy  # noqa: E402
+from autodiff_compiler.dtypes import DType  # noqa: E402
 from autodiff_compiler.ir.primitive import METHODS, PROPERTIES  # noqa: E402
 from autodiff_compiler.ops.operation import Operation  # noqa: E402
+from autodiff_compiler.surface.numpy import ROWS as NUMPY  # noqa: E402
 from autodiff_compiler.surface.table import MINT, ROWS  # noqa: E402
 from generated_pages import write_or_check  # noqa: E402
 
@@ -70,6 +72,10 @@ RETURNED = {
 }
 
 
+#: What the constants of a module are.
+_CONSTANTS = {DType: "_DType", float: "float", list: "list[str]"}
+
+
 def stub(module: types.ModuleType) -> str:
     """The stub of a module: imports of what is written elsewhere, then what is made of rows."""
     imports, made, names = [], [], sorted(set(module.__all__))
@@ -89,7 +95,7 @@ def _written_in(name: str, value: Any, here: str) -> tuple[str, str] | None:
     """The module that defines a function or class, and its name there; None if it is made of a row or primitive."""
     where = getattr(value, "__module__", None)
     own = getattr(value, "__name__", name)
-    if where is None or where == here or own in ROWS:
+    if where is None or where == here:
         return None
     if inspect.isclass(value) and issubclass(value, Operation) and value is not Operation:
         return None
@@ -109,7 +115,7 @@ def _made(name: str, value: Any, module: types.ModuleType) -> Iterator[str]:
         yield f"class {name}(Operation):\n{_doc(value)}    def __init__({parameters}) -> None: ..."
         return
     if not callable(value):
-        yield f"{name}: {type(value).__name__}"
+        yield f"{name}: {_CONSTANTS.get(type(value), 'Any')}"
         return
     head = f"def {name}({', '.join(_parameters(value))}) -> {_returned(name, module)}:"
     doc = _doc(value)
@@ -117,7 +123,7 @@ def _made(name: str, value: Any, module: types.ModuleType) -> Iterator[str]:
 
 
 def _returned(name: str, module: types.ModuleType) -> str:
-    row = (MINT if module is mint else ROWS).get(name)
+    row = NUMPY.get(name) if module is numpy else (MINT if module is mint else ROWS).get(name)
     if row is not None:
         return row.signature.partition(" -> ")[2].replace("DType", "_DType") or "Tensor"
     return "Any"
@@ -147,7 +153,7 @@ def _default(value: Any) -> str:
 
 
 def _doc(value: Any) -> str:
-    first = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split()).replace("\\", "\\\\")
+    first = " ".join(inspect.cleandoc(value.__doc__ or "").split("\n\n")[0].split()).replace("\\", "\\\\")
     return f'    """{first}"""\n' if first else ""
 
 
@@ -177,6 +183,6 @@ def _method(name: str, value: Any) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    pages = [(PACKAGE / m / "__init__.pyi", stub(getattr(autodiff_compiler, m))) for m in ("ops", "mint")]
+    pages = [(PACKAGE / m / "__init__.pyi", stub(getattr(autodiff_compiler, m))) for m in ("ops", "mint", "numpy")]
     pages.append((PACKAGE / "runtime" / "tensor_methods.pyi", tensor_methods()))
     sys.exit(max(write_or_check(path, text) for path, text in pages))

@@ -315,8 +315,21 @@ def _changing(name: str, pure: Callable[..., Any]) -> Callable[..., Any]:
     def method(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return assign(x, fitting(name, x, pure(x, *args, **kwargs)))
 
-    method.__name__ = name
+    method.__wrapped__ = pure  # type: ignore[attr-defined]  # whose signature it has
+    said = (pure.__doc__ or f"see `ops.{name}`.").partition(">>>")[0].rstrip()
+    method.__doc__ = f"Gives the Tensor a new value, and returns it: {said if said[1].isupper() else _lower(said)}"
     return method
+
+
+def _lower(said: str) -> str:
+    return said[:1].lower() + said[1:]
+
+
+def _set(owner: type, name: str, function: Callable[..., Any]) -> None:
+    """Gives a class a method; one that was made here has the method's name."""
+    if "<locals>" in function.__qualname__:
+        function.__name__, function.__qualname__ = name, f"{owner.__name__}.{name}"
+    setattr(owner, name, function)
 
 
 def add_method(name: str, public: Callable[..., Any]) -> None:
@@ -328,7 +341,7 @@ def add_method(name: str, public: Callable[..., Any]) -> None:
 def add_in_place(name: str, pure: Callable[..., Any]) -> None:
     """Adds a method to those that change a Tensor, in eager and compiled code."""
     IN_PLACE[name] = pure
-    setattr(Tensor, name, _changing(name, pure))
+    _set(Tensor, name, _changing(name, pure))
 
 
 def _in_place(operator: Callable[..., Any]) -> Callable[..., Any]:
@@ -351,8 +364,11 @@ def _attach() -> None:
     for name, public in METHODS.items():
         if name in Tensor.__dict__:
             raise TypeError(f"Tensor has a method {name!r} of its own")
-        setattr(Tensor, name, property(public) if name in PROPERTIES else _method(name, public))
-    setattr(Tensor, "__pow__", _power(Tensor.__dict__["__pow__"]))  # noqa: B010  (not known to type checkers)
+        if name in PROPERTIES:
+            setattr(Tensor, name, property(public))
+        else:
+            _set(Tensor, name, _method(name, public))
+    _set(Tensor, "__pow__", _power(Tensor.__dict__["__pow__"]))
     for name, pure in IN_PLACE.items():
         add_in_place(name, pure)
     _attach_in_place()
@@ -364,21 +380,21 @@ def _attach() -> None:
         "__rdivmod__": lambda x, y: (y // x, y % x),
     }
     for name, function in own.items():
-        setattr(Tensor, name, function)
+        _set(Tensor, name, function)
 
 
 def _attach_in_place() -> None:
     for name in OPERATORS:
-        setattr(Parameter, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__")))
+        _set(Parameter, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__")))
 
 
 def use_fast_paths(fast: bool) -> None:
     """Gives Tensors the fast paths (which call NumPy), or only operators that go through `F`."""
     for name, public in METHODS.items():
         if name in _FAST or name in _FAST_REFLECTED or name == "__matmul__":
-            setattr(Tensor, name, _method(name, public) if fast else _general(public))
+            _set(Tensor, name, _method(name, public) if fast else _general(public))
         elif name in _FAST_UNARY or name == "__getitem__":
-            setattr(Tensor, name, _method(name, public) if fast else public)
+            _set(Tensor, name, _method(name, public) if fast else public)
     _attach_in_place()
 
 

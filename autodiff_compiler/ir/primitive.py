@@ -92,6 +92,7 @@ __all__ = [
     "kernel_of",
     "set_eager",
     "trace",
+    "under_name",
 ]
 
 
@@ -119,9 +120,9 @@ class Primitive(Definition, abstract=True):
         if abstract:
             return
         if "call" in cls.__dict__:
-            cls.call = staticmethod(_called(cls.__dict__["call"].__func__, cls.name, cls.__doc__))
+            cls.call = staticmethod(under_name(cls.__dict__["call"].__func__, cls.name, cls.__doc__))
         elif cls.public is not None:
-            cls.call = staticmethod(_called(cls.public(cls.name), cls.name, cls.__doc__))
+            cls.call = staticmethod(under_name(cls.public(cls.name), cls.name, cls.__doc__))
         if cls.internal:
             INTERNAL.add(cls.name)
         if cls.name in REGISTRY:
@@ -273,7 +274,7 @@ def _applier(defn: type[Primitive]) -> Callable[..., Any]:
     return apply
 
 
-def _called(function: Callable[..., Any], name: str, doc: str | None) -> Callable[..., Any]:
+def under_name(function: Callable[..., Any], name: str, doc: str | None = None) -> Callable[..., Any]:
     """The function under the name that users call, which Python puts into the messages about its arguments."""
     if function.__qualname__ == name and function.__doc__:
         return function
@@ -282,6 +283,7 @@ def _called(function: Callable[..., Any], name: str, doc: str | None) -> Callabl
     )
     functools.update_wrapper(named, function)
     del named.__dict__["__wrapped__"]
+    named.__dict__.update(function.__dict__)  # which may have the `__wrapped__` that its signature is from
     named.__kwdefaults__ = function.__kwdefaults__
     named.__name__ = named.__qualname__ = name
     named.__doc__ = function.__doc__ or doc

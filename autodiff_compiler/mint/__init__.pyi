@@ -7,21 +7,30 @@ from autodiff_compiler.dtypes import DType as _DType
 from autodiff_compiler.ops.operation import Operation
 from autodiff_compiler.runtime.tensor import Tensor
 
+from autodiff_compiler.mint.functions import add as add
 from autodiff_compiler.ops.linalg import addbmm as addbmm
 from autodiff_compiler.mint.functions import allclose as allclose
+from autodiff_compiler.mint.functions import argsort as argsort
 from autodiff_compiler.ops.linalg import baddbmm as baddbmm
-from autodiff_compiler.mint.functions import clone as clone
+from autodiff_compiler.mint.functions import cummax as cummax
+from autodiff_compiler.mint.functions import cummin as cummin
+from autodiff_compiler.mint.functions import cumsum as cumsum
 from autodiff_compiler.mint.functions import diag as diag
 from autodiff_compiler.ops.basic import div as div
 from autodiff_compiler.ops.basic import div as divide
 from autodiff_compiler.ops.basic import dot as dot
 from autodiff_compiler.mint.functions import flatten as flatten
+from autodiff_compiler.mint.functions import index_add as index_add
 from autodiff_compiler.primitives.summaries import kthvalue as kthvalue
 from . import linalg as linalg
 from autodiff_compiler.mint.functions import max as max
 from autodiff_compiler.mint.functions import mean as mean
+from autodiff_compiler.mint.functions import median as median
+from autodiff_compiler.mint.functions import meshgrid as meshgrid
 from autodiff_compiler.mint.functions import min as min
 from . import nn as nn
+from autodiff_compiler.mint.functions import norm as norm
+from autodiff_compiler.mint.functions import permute as permute
 from autodiff_compiler.mint.functions import rand as rand
 from autodiff_compiler.mint.functions import rand_like as rand_like
 from autodiff_compiler.mint.functions import randint as randint
@@ -29,13 +38,18 @@ from autodiff_compiler.mint.functions import randint_like as randint_like
 from autodiff_compiler.mint.functions import randn as randn
 from autodiff_compiler.mint.functions import randn_like as randn_like
 from autodiff_compiler.mint.functions import randperm as randperm
-from autodiff_compiler.mint.functions import scatter_add as scatter_add
+from autodiff_compiler.mint.functions import reshape as reshape
 from autodiff_compiler.ops.indexing import searchsorted as searchsorted
+from autodiff_compiler.mint.functions import select as select
 from autodiff_compiler.mint.functions import softmax as softmax
 from autodiff_compiler.mint.functions import sort as sort
 from . import special as special
+from autodiff_compiler.mint.functions import squeeze as squeeze
+from autodiff_compiler.mint.functions import sub as sub
 from autodiff_compiler.mint.functions import topk as topk
 from autodiff_compiler.ops.linalg import trace as trace
+from autodiff_compiler.mint.functions import where as where
+from autodiff_compiler.mint.functions import zeros as zeros
 
 __all__ = [
     'abs',
@@ -251,10 +265,7 @@ def acos(input: Any) -> Tensor:
 def acosh(input: Any) -> Tensor:
     """Inverse hyperbolic cosine of every element: nan below 1, where the derivative is inf."""
     ...
-def add(input: Any, other: Any, *, alpha: float = 1) -> Any:
-    """input + alpha * other."""
-    ...
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
     ...
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
@@ -266,10 +277,10 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> T
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether every element over the axes (all by default) holds; numbers hold where they are not zero."""
     ...
-def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest element along dimensions; of all elements for ()."""
     ...
-def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest element along dimensions; of all elements for ()."""
     ...
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
@@ -302,11 +313,8 @@ def arctanh(input: Any) -> Tensor:
 def argmax(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Index (int64) of the greatest element along a dimension, of the flat tensor by default."""
     ...
-def argmin(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The index of the smallest element along a dimension; without one, in the flat tensor."""
-    ...
-def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The indices that sort the elements along a dimension."""
+def argmin(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The index (int64) of the smallest element along a dimension; without one, in the flat tensor."""
     ...
 def asin(input: Any) -> Tensor:
     """Inverse sine of every element: nan outside of -1 ... 1, where the derivative is inf."""
@@ -344,7 +352,7 @@ def bmm(input: Any, mat2: Any) -> Tensor:
 def broadcast_to(input: Any, shape: Any) -> Tensor:
     """The tensor repeated along new leading dimensions and those of size 1; -1 keeps a size."""
     ...
-def cat(tensors: Any, dim: int = 0) -> Any:
+def cat(tensors: Any, dim: Any = 0) -> Tensor:
     """Tensors concatenated along a dimension."""
     ...
 def ceil(input: Any) -> Tensor:
@@ -359,8 +367,11 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
 def clip(input: Any, min: Any = None, max: Any = None) -> Tensor:
     """Elements below `min` and above `max` replaced by these; at a bound the whole cotangent goes to the element."""
     ...
-def concat(tensors: Any, dim: int = 0) -> Any:
-    """`cat`."""
+def clone(input: Any) -> Tensor:
+    """The same elements in a Tensor of its own; gradients pass."""
+    ...
+def concat(tensors: Any, dim: Any = 0) -> Tensor:
+    """Tensors concatenated along a dimension."""
     ...
 def cos(input: Any) -> Tensor:
     """Cosine of every element, in radians."""
@@ -368,23 +379,14 @@ def cos(input: Any) -> Tensor:
 def cosh(input: Any) -> Tensor:
     """Hyperbolic cosine of every element."""
     ...
-def count_nonzero(input: Any, dim: Any = None) -> Any:
+def count_nonzero(input: Any, dim: Any = None) -> Tensor:
     """The number of nonzero elements (int64) over dimensions, or over all."""
     ...
 def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
     """Cross product along a dimension of size 3, by default the first one that has it."""
     ...
-def cummax(input: Any, dim: int) -> Any:
-    """The running maximum along a dimension, and its indices."""
-    ...
-def cummin(input: Any, dim: int) -> Any:
-    """The running minimum along a dimension, and its indices."""
-    ...
 def cumprod(input: Any, dim: int, dtype: Any = None) -> Tensor:
     """Running product along a dimension; integers keep their dtype."""
-    ...
-def cumsum(input: Any, dim: int, dtype: Any = None) -> Any:
-    """The running sum along a dimension."""
     ...
 def diff(input: Any, n: Any = 1, dim: Any = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """Differences of neighbours along an axis, n times; of bools whether they differ."""
@@ -449,7 +451,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
 def full_like(input: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
     """`fill_value` in the shape of `input`, and of its dtype by default."""
     ...
-def gather(input: Any, dim: int, index: Any) -> Any:
+def gather(input: Any, dim: int, index: Any) -> Tensor:
     """Elements by position along one dimension: for `dim` 0, ``result[i, j] = input[index[i, j], j]``."""
     ...
 def gcd(input: Any, other: Any) -> Tensor:
@@ -472,9 +474,6 @@ def histc(input: Any, bins: Any = 100, min: Any = 0.0, max: Any = 0.0) -> Tensor
     ...
 def hstack(tensors: Sequence[Any]) -> Tensor:
     """Tensors joined along the second dimension, vectors along their only one."""
-    ...
-def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
-    """`input` with alpha * `source` added to the slices along a dimension at the positions in a vector."""
     ...
 def index_select(input: Any, dim: int, index: Any) -> Tensor:
     """The slices along an axis at the positions in `index`, of one dimension."""
@@ -557,12 +556,6 @@ def matmul(input: Any, other: Any) -> Tensor:
 def maximum(input: Any, other: Any) -> Tensor:
     """The greater of two elements, nan if either is; at a tie the cotangent is halved."""
     ...
-def median(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The lower median of all elements; with a dimension those along it, and their indices."""
-    ...
-def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
-    """Coordinate grids over vectors; the `indexing` "xy" exchanges the first two dimensions of "ij", the default."""
-    ...
 def minimum(input: Any, other: Any) -> Tensor:
     """The smaller of two elements, nan if either is; at a tie the cotangent is halved."""
     ...
@@ -578,8 +571,8 @@ def mv(input: Any, vec: Any) -> Tensor:
 def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """nan replaced by `nan` (0) and infinities by `posinf` and `neginf` (the greatest and smallest finite number)."""
     ...
-def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The sum over dimensions, or over all, in which nan counts as 0."""
+def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Sum over axes (all by default) of the elements that are not nan."""
     ...
 def narrow(input: Any, dim: int, start: int, length: int) -> Tensor:
     """`length` elements along an axis from `start` on, which may be known only at run time."""
@@ -596,9 +589,6 @@ def negative(input: Any) -> Tensor:
 def nonzero(input: Any, *, as_tuple: bool = False) -> Tensor:
     """The indices (int64) of the nonzero elements, as rows or as a vector per dimension; eager code only."""
     ...
-def norm(input: Any, p: Any = 'fro', dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The p-norm over dimensions, or of the flat tensor."""
-    ...
 def not_equal(input: Any, other: Any) -> Tensor:
     """Whether two elements differ (nan differs from itself)."""
     ...
@@ -611,14 +601,11 @@ def ones_like(input: Any, *, dtype: Any = None) -> Tensor:
 def outer(input: Any, vec2: Any) -> Tensor:
     """Products of every element of `input` and every element of `vec2`: a matrix."""
     ...
-def permute(input: Any, *dims: Any) -> Any:
-    """The dimensions in another order."""
-    ...
 def pow(input: Any, exponent: Any) -> Tensor:
     """`input` to the power of `exponent`, element by element."""
     ...
-def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The product over a dimension, or over all."""
+def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Product over axes (all by default); smaller integers and bools are multiplied as int64."""
     ...
 def ravel(input: Any) -> Tensor:
     """All elements in row-major order, in one dimension."""
@@ -629,11 +616,8 @@ def reciprocal(input: Any) -> Tensor:
 def remainder(input: Any, other: Any) -> Tensor:
     """Remainder of `floordiv`, with the sign of the divisor; an integer modulo zero gives 0, as in NumPy."""
     ...
-def repeat_interleave(input: Any, repeats: Any, dim: Any = None, *, output_size: Any = None) -> Any:
+def repeat_interleave(input: Any, repeats: Any, dim: Any = None, *, output_size: Any = None) -> Tensor:
     """Each element of the flat tensor, or each slice along a dimension, repeated."""
-    ...
-def reshape(input: Any, *shape: Any) -> Any:
-    """The elements in another shape."""
     ...
 def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
     """The elements moved along dimensions (of the flat tensor by default); what leaves the end comes back in front."""
@@ -647,8 +631,8 @@ def rsqrt(input: Any) -> Tensor:
 def scatter(input: Any, dim: int, index: Any, src: Any) -> Tensor:
     """The tensor with elements replaced by those of `src` (or one number) at the positions in `index` along an axis."""
     ...
-def select(input: Any, dim: int, index: int) -> Any:
-    """The slice at one position along a dimension, which disappears."""
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Tensor:
+    """`input` with the elements of `src` added at the positions in `index` along a dimension."""
     ...
 def sigmoid(input: Any) -> Tensor:
     """1 / (1 + exp(-x)), with full relative precision; results below the smallest normal number may become 0."""
@@ -674,20 +658,14 @@ def sqrt(input: Any) -> Tensor:
 def square(input: Any) -> Tensor:
     """The square of every element."""
     ...
-def squeeze(input: Any, dim: Any = None) -> Any:
-    """Without the dimensions of size 1, or without those named that have it."""
-    ...
 def stack(tensors: Any, dim: Any = 0) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
     ...
-def std(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """The standard deviation over dimensions, or over all elements; `correction` is subtracted from their number."""
+def std(input: Any, dim: Any = None, *, correction: Any = 1, keepdim: bool = False) -> Tensor:
+    """Square root of `var`; where all numbers are equal its derivative is 0."""
     ...
-def std_mean(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """`std` and `mean`."""
-    ...
-def sub(input: Any, other: Any, *, alpha: float = 1) -> Any:
-    """input - alpha * other."""
+def std_mean(input: Any, dim: Any = None, *, correction: Any = 1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """`std` and `mean` at once."""
     ...
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Sum over dimensions (all by default); smaller integers and bools are summed as int64."""
@@ -710,7 +688,7 @@ def tanh(input: Any) -> Tensor:
 def tile(input: Any, dims: Any) -> Tensor:
     """The whole tensor repeated `dims[i]` times along dimension i; missing dimensions come first."""
     ...
-def transpose(input: Any, dim0: int, dim1: int) -> Any:
+def transpose(input: Any, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
     ...
 def tril(input: Any, diagonal: Any = 0) -> Tensor:
@@ -731,20 +709,14 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
 def unsqueeze(input: Any, dim: Any) -> Tensor:
     """A new dimension of size 1 at `dim` of the result."""
     ...
-def var(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """The variance over dimensions, or over all elements; `correction` is subtracted from their number."""
+def var(input: Any, dim: Any = None, *, correction: Any = 1, keepdim: bool = False) -> Tensor:
+    """Mean squared deviation from the mean over axes (all by default), divided by the count less `correction`."""
     ...
-def var_mean(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """`var` and `mean`."""
-    ...
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """Elements of `input` where the condition holds, else of `other`; with a condition alone its nonzero indices."""
+def var_mean(input: Any, dim: Any = None, *, correction: Any = 1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """`var` and `mean` at once."""
     ...
 def xlogy(input: Any, other: Any) -> Tensor:
     """x * log(y), and 0 where x is 0 whatever y (nan aside)."""
-    ...
-def zeros(*size: Any, dtype: Any = None) -> Any:
-    """Zeros of a shape, float32 by default."""
     ...
 def zeros_like(input: Any, *, dtype: Any = None) -> Tensor:
     """Zeros of the shape of `input`, and of its dtype by default."""

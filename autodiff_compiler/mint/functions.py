@@ -1,4 +1,4 @@
-"""The functions of `mint` whose arguments are not those of the function of `ops` with the same name."""
+"""The functions of `mint` that have a body; the others are rows of `surface`."""
 
 from __future__ import annotations
 
@@ -11,32 +11,21 @@ from ..ops.state import compiled_from_source
 
 __all__ = [
     "add",
-    "addcdiv",
     "allclose",
-    "amax",
-    "amin",
-    "argmin",
     "argsort",
-    "cat",
-    "clone",
-    "concat",
-    "count_nonzero",
     "cummax",
     "cummin",
     "cumsum",
     "diag",
     "flatten",
-    "gather",
     "index_add",
     "max",
     "mean",
     "median",
     "meshgrid",
     "min",
-    "nansum",
     "norm",
     "permute",
-    "prod",
     "rand",
     "rand_like",
     "randint",
@@ -44,20 +33,13 @@ __all__ = [
     "randn",
     "randn_like",
     "randperm",
-    "repeat_interleave",
     "reshape",
-    "scatter_add",
     "select",
     "softmax",
     "sort",
     "squeeze",
-    "std",
-    "std_mean",
     "sub",
     "topk",
-    "transpose",
-    "var",
-    "var_mean",
     "where",
     "zeros",
 ]
@@ -78,11 +60,6 @@ def _is_one(alpha: Any) -> bool:
     return isinstance(alpha, int | float) and alpha == 1
 
 
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
-    """input + value * tensor1 / tensor2."""
-    return ops.addcdiv(input, tensor1, tensor2, value)
-
-
 def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Whether no element differs by more than atol + rtol * |other|."""
     return ops.allclose(input, other, rtol, atol, equal_nan)
@@ -92,30 +69,6 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The mean over dimensions, or over all."""
     return ops.mean(input if dtype is None else ops.cast(input, dtype), dim, keepdim)
-
-
-def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The product over a dimension, or over all."""
-    return ops.prod(input, dim, keepdim, dtype)
-
-
-def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The sum over dimensions, or over all, in which nan counts as 0."""
-    return ops.nansum(input, dim, keepdim, dtype=dtype)
-
-
-def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
-    """The largest element along dimensions; of all elements for ()."""
-    return ops.amax(input, _or_all(dim), keepdim)
-
-
-def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
-    """The smallest element along dimensions; of all elements for ()."""
-    return ops.amin(input, _or_all(dim), keepdim)
-
-
-def _or_all(dim: Any) -> Any:
-    return None if isinstance(dim, tuple | list) and not dim else dim
 
 
 def max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -136,36 +89,11 @@ def _is_tensor(x: Any) -> bool:
     return not (x is None or isinstance(x, int))
 
 
-def argmin(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The index of the smallest element along a dimension; without one, in the flat tensor."""
-    return ops.cast(ops.argmin(input, dim, keepdim), int64)
-
-
 def median(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The lower median of all elements; with a dimension those along it, and their indices."""
     if dim is None:
         return ops.median(ops.reshape(input, (-1,)), 0)[0]
     return ops.median(input, dim, keepdim)
-
-
-def var(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """The variance over dimensions, or over all elements; `correction` is subtracted from their number."""
-    return ops.var(input, dim, correction, keepdim)
-
-
-def std(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """The standard deviation over dimensions, or over all elements; `correction` is subtracted from their number."""
-    return ops.std(input, dim, correction, keepdim)
-
-
-def var_mean(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """`var` and `mean`."""
-    return ops.var_mean(input, dim, correction, keepdim)
-
-
-def std_mean(input: Any, dim: Any = None, *, correction: int = 1, keepdim: bool = False) -> Any:
-    """`std` and `mean`."""
-    return ops.std_mean(input, dim, correction, keepdim)
 
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -174,11 +102,6 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, 
     if isinstance(p, str) and p != "fro":
         return ops.norm(wide, p, dim, keepdim)
     return ops.vector_norm(wide, 2 if p == "fro" else p, dim, keepdim)
-
-
-def count_nonzero(input: Any, dim: Any = None) -> Any:
-    """The number of nonzero elements (int64) over dimensions, or over all."""
-    return ops.cast(ops.count_nonzero(input, () if dim is None else dim), int64)
 
 
 def cumsum(input: Any, dim: int, dtype: Any = None) -> Any:
@@ -225,16 +148,6 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
 
 
 # ------------------------------------------------------------------------------------------------ shapes
-def cat(tensors: Any, dim: int = 0) -> Any:
-    """Tensors concatenated along a dimension."""
-    return ops.cat(tensors, dim)
-
-
-def concat(tensors: Any, dim: int = 0) -> Any:
-    """`cat`."""
-    return ops.cat(tensors, dim)
-
-
 def reshape(input: Any, *shape: Any) -> Any:
     """The elements in another shape."""
     return ops.reshape(input, _one_or_several(shape))
@@ -247,11 +160,6 @@ def permute(input: Any, *dims: Any) -> Any:
 
 def _one_or_several(given: tuple[Any, ...]) -> Any:
     return given[0] if len(given) == 1 and not isinstance(given[0], int) else given
-
-
-def transpose(input: Any, dim0: int, dim1: int) -> Any:
-    """Two dimensions exchanged."""
-    return ops.swapaxes(input, dim0, dim1)
 
 
 def squeeze(input: Any, dim: Any = None) -> Any:
@@ -268,11 +176,6 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return ops.flatten(input, start_dim=start_dim, end_dim=end_dim)
 
 
-def repeat_interleave(input: Any, repeats: Any, dim: Any = None, *, output_size: Any = None) -> Any:
-    """Each element of the flat tensor, or each slice along a dimension, repeated."""
-    return ops.repeat_interleave(input, repeats, dim)
-
-
 def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     """Coordinate grids over vectors; the `indexing` "xy" exchanges the first two dimensions of "ij", the default."""
     return ops.meshgrid(*tensors, indexing=indexing or "ij")
@@ -285,22 +188,12 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     return ops.diag_embed(input, diagonal)
 
 
-def clone(input: Any) -> Any:
-    """The same elements in a Tensor of its own."""
-    return ops.clone(input)
-
-
 # ------------------------------------------------------------------------------------------------ picking and placing
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """Elements of `input` where the condition holds, else of `other`; with a condition alone its nonzero indices."""
     if input is None and other is None:
         return ops.unbind(ops.nonzero(condition), 1)
     return ops.where(condition, input, other)
-
-
-def gather(input: Any, dim: int, index: Any) -> Any:
-    """Elements by position along one dimension: for `dim` 0, ``result[i, j] = input[index[i, j], j]``."""
-    return ops.gather_elements(input, dim, index)
 
 
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
@@ -311,11 +204,6 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1
 def select(input: Any, dim: int, index: int) -> Any:
     """The slice at one position along a dimension, which disappears."""
     return ops.squeeze(ops.narrow(input, dim, index % input.shape[dim], 1), dim)
-
-
-def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """`input` with the elements of `src` added at the positions in `index` along a dimension."""
-    return ops.tensor_scatter_elements(input, index, src, dim, "add")
 
 
 # ------------------------------------------------------------------------------------------------ new Tensors

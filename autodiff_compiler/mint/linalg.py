@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
+from ..ops import norm
 
 __all__ = ["inv", "matrix_norm", "norm", "qr", "vector_norm"]
 
@@ -29,8 +30,3 @@ def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
 def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The norm of matrices."""
     return ops.matrix_norm(A, ord, dim, keepdim, dtype=dtype)
-
-
-def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The norm of vectors or matrices; without `ord` and `dim` that of the flat tensor."""
-    return ops.norm(A, ord, dim, keepdim, dtype=dtype)

@@ -30,14 +30,6 @@ from ..primitives.family import (
 from ..runtime.tensor import Tensor
 from .operands import converted, dtype_named, operand
 
-# fmt: off
-__all__ = [
-    "arange", "array", "asarray", "asfarray", "bartlett", "blackman", "copy", "empty", "empty_like", "eye", "full",
-    "full_like", "geomspace", "hamming", "hanning", "identity", "linspace", "logspace", "ones", "ones_like", "tri",
-    "zeros", "zeros_like",
-]
-# fmt: on
-
 
 # ------------------------------------------------------------------------------------------------ of elements
 def asarray(a: Any, dtype: Any = None) -> Any:
@@ -89,11 +81,6 @@ def asfarray(a: Any, dtype: Any = float32) -> Any:
         return asarray(a)
     named = dtype_named(dtype)
     return asarray(a, named if named.is_float else float32)
-
-
-def copy(a: Any) -> Any:
-    """A new Tensor with the same elements."""
-    return call.clone(operand(a, "a"))
 
 
 # ------------------------------------------------------------------------------------------------ filled

@@ -16,13 +16,6 @@ from ..primitives.family import cast, constant, is_tensor, require, require_dtyp
 from .creation import arange, linspace
 from .operands import dtype_named, given_tensor, operand
 
-# fmt: off
-__all__ = [
-    "diag_indices", "indices", "ix_", "meshgrid", "mgrid", "ogrid", "ravel_multi_index", "tril_indices",
-    "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
-]
-# fmt: on
-
 
 def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy") -> list[Any]:
     """The coordinates of a grid over vectors, one array for each; "xy" exchanges the first two dimensions of "ij".

@@ -12,11 +12,6 @@ from ..primitives.family import broadcast_shapes, broadcast_to, cast, in_dtype, 
 from .operands import given_tensor, operand, together
 from .shapes import stack
 
-__all__ = [
-    "apply_along_axis", "apply_over_axes", "array_str", "choose", "piecewise", "select", "take", "take_along_axis",
-    "where",
-]  # fmt: skip
-
 _Function = Callable[..., Any]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..dtypes import bool_
@@ -10,77 +9,10 @@ from ..errors import ShapeError
 from ..ir.primitive import call
 from ..ir.types import tensor
 from ..primitives.family import SymScalar, broadcast_shapes, constant, require_dtype
-from .operands import apply_binary, apply_unary, dtype_named, given_tensor, operand, operands, together
-
-# fmt: off
-__all__ = [
-    "array_equal", "array_equiv", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "equal", "greater",
-    "greater_equal", "in1d", "invert", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf",
-    "isscalar", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "signbit",
-    "sometrue",
-]
-# fmt: on
-
-_Function = Callable[..., Any]
-
-
-def _compared(name: str, doc: str) -> _Function:
-    def function(x1: Any, x2: Any, dtype: Any = None) -> Any:
-        return apply_binary(name, x1, x2, dtype)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
-
-
-equal = _compared("equal", "Whether the elements are equal.")
-not_equal = _compared("not_equal", "Whether the elements differ.")
-less = _compared("less", "Whether those of `x1` are less.")
-less_equal = _compared("less_equal", "Whether those of `x1` are not greater.")
-greater = _compared("greater", "Whether those of `x1` are greater.")
-greater_equal = _compared("greater_equal", "Whether those of `x1` are not less.")
-logical_and = _compared("logical_and", "Whether both differ from 0.")
-logical_or = _compared("logical_or", "Whether one of both differs from 0.")
-logical_xor = _compared("logical_xor", "Whether exactly one of both differs from 0.")
-bitwise_and = _compared("bitwise_and", "The bits that both have; of whole numbers and bools.")
-bitwise_or = _compared("bitwise_or", "The bits that one of both has; of whole numbers and bools.")
-bitwise_xor = _compared("bitwise_xor", "The bits that exactly one of both has; of whole numbers and bools.")
-
-
-def logical_not(a: Any, dtype: Any = None) -> Any:
-    """Whether the elements are 0."""
-    return apply_unary("logical_not", a, dtype)
-
-
-def invert(x: Any, dtype: Any = None) -> Any:
-    """The bits that are not set; of integers and bools.
-
-    >>> from autodiff_compiler import numpy as np
-    >>> np.invert(np.array([0, 5])).tolist()
-    [-1, -6]
-    """
-    return apply_unary("invert", x, dtype)
-
-
-bitwise_not = invert
+from .operands import dtype_named, given_tensor, operand, operands, together
 
 
 # ------------------------------------------------------------------------------------------------ of numbers
-def isfinite(x: Any, dtype: Any = None) -> Any:
-    """Which elements are neither infinite nor nan."""
-    return apply_unary("isfinite", x, dtype)
-
-
-def isinf(x: Any, dtype: Any = None) -> Any:
-    """Which elements are infinite."""
-    return apply_unary("isinf", x, dtype)
-
-
-def isnan(x: Any, dtype: Any = None) -> Any:
-    """Which elements are nan."""
-    return apply_unary("isnan", x, dtype)
-
-
 def isposinf(x: Any) -> Any:
     """Which elements are inf."""
     x = given_tensor(x)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import DType, bool_, dtype_of, float32, float64, from_numpy, int32, int64
+from ..dtypes import DType, bool_, dtype_of, float16, float32, float64, from_numpy, int32, int64
 from ..ir.primitive import call
 from ..ir.types import tensor
 from ..primitives.family import SymScalar, as_tensor, cast, constant, is_tensor, number_in, promoted_dtype
 
-__all__ = ["apply_binary", "apply_unary", "converted", "dtype_named", "given_tensor", "operand", "operands", "together"]
+__all__ = ["angle", "converted", "dtype_named", "floating", "given_tensor", "operand", "operands", "together"]
 
 _NUMBERS = {bool: bool_, int: int32, float: float32}
 _SHORTER = {int64: int32, float64: float32}
@@ -79,11 +79,12 @@ def given_tensor(x: Any, parameter: str = "x") -> Any:
     return x
 
 
-def apply_unary(name: str, x: Any, dtype: Any) -> Any:
-    """An op on one operand, its result in the dtype that was asked for."""
-    return converted(getattr(call, name)(operand(x)), dtype)
+def floating(x: Any) -> Any:
+    """A Tensor of floats: bools and integers become float32."""
+    return x if given_tensor(x).dtype.is_float else cast(x, float32)
 
 
-def apply_binary(name: str, x1: Any, x2: Any, dtype: Any) -> Any:
-    """An op on two operands, its result in the dtype that was asked for."""
-    return converted(getattr(call, name)(*operands(x1, x2)), dtype)
+def angle(x: Any, parameter: str = "x") -> Any:
+    """A Tensor of floats: bools and integers of 8 bits become float16, longer ones float32."""
+    x = given_tensor(x, parameter)
+    return x if x.dtype.is_float else cast(x, float16 if x.dtype.bits <= 8 else float32)

@@ -16,8 +16,6 @@ from .creation import linspace
 from .indexing import apply_along_axis
 from .operands import operand
 
-__all__ = ["pad"]
-
 _Function = Callable[..., Any]
 
 

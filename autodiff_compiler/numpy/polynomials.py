@@ -14,8 +14,6 @@ from ..primitives.family import cast, constant, require, static_int
 from .operands import operand, together
 from .products import convolve
 
-__all__ = ["polyadd", "polyder", "polyint", "polymul", "polysub", "polyval", "vander"]
-
 
 def _coefficients(p: Any) -> Any:
     p = operand(p, "p")

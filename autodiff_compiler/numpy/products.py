@@ -10,53 +10,11 @@ from ..ir.primitive import call
 from ..primitives.family import cast, is_tensor, normal_axis, require, require_dtype
 from .operands import converted, given_tensor, operand, operands, together
 
-# fmt: off
-__all__ = [
-    "convolve", "corrcoef", "correlate", "cov", "cross", "dot", "inner", "kron", "matmul", "matrix_power", "multi_dot",
-    "outer", "tensordot", "trace",
-]
-# fmt: on
-
-
-def dot(a: Any, b: Any) -> Any:
-    """Sums of products over the last axis of `a` and the last but one of `b` (of a vector its only one).
-
-    >>> from autodiff_compiler import numpy as np
-    >>> np.dot(np.array([1.0, 2.0]), np.array([3.0, 4.0])).item()
-    11.0
-    """
-    return call.dot(*together(a, b))
-
-
-def inner(a: Any, b: Any) -> Any:
-    """Sums of products over the last axes; of single numbers products."""
-    return call.inner(*together(a, b))
-
 
 def outer(a: Any, b: Any) -> Any:
     """The products of all elements of `a`, in rows, with all elements of `b`, in columns."""
     a, b = given_tensor(a, "a"), given_tensor(b, "b")
     return call.mul(call.reshape(a, (-1, 1)), call.reshape(b, (1, -1)))
-
-
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """Sums of products over axes: the last ones of `a` and first ones of `b`, or two sequences of them.
-
-    >>> from autodiff_compiler import numpy as np
-    >>> np.tensordot(np.ones((2, 3, 4)), np.ones((4, 3, 2)), ((1, 2), (1, 0))).shape
-    (2, 2)
-    """
-    return call.tensordot(*together(a, b), axes)
-
-
-def matmul(x1: Any, x2: Any, dtype: Any = None) -> Any:
-    """Matrix products; axes before the last two are broadcast.
-
-    >>> from autodiff_compiler import numpy as np
-    >>> np.matmul(np.ones((5, 2, 3)), np.ones((3, 4))).shape
-    (5, 2, 4)
-    """
-    return converted(call.matmul(*together(x1, x2)), dtype)
 
 
 def multi_dot(arrays: Sequence[Any]) -> Any:
@@ -72,7 +30,7 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     parts = operands(*(call.unbind(arrays, 0) if is_tensor(arrays) else arrays))
     require(len(parts) >= 2, f"multi_dot takes at least 2 arrays, not {len(parts)}")
     if len(parts) == 2:
-        return dot(*parts)
+        return call.dot(*together(*parts))
     ends = () if parts[0].ndim == 1 else (parts[0].shape[0],)
     ends = ends if parts[-1].ndim == 1 else (*ends, parts[-1].shape[-1])
     parts[0] = call.reshape(parts[0], (1, -1)) if parts[0].ndim == 1 else parts[0]
@@ -101,7 +59,7 @@ def _product(parts: list[Any], splits: dict[tuple[int, int], int], i: int, j: in
     if i == j:
         return parts[i]
     k = splits[i, j]
-    return dot(_product(parts, splits, i, k), _product(parts, splits, k + 1, j))
+    return call.dot(*together(_product(parts, splits, i, k), _product(parts, splits, k + 1, j)))
 
 
 def matrix_power(a: Any, n: int) -> Any:
@@ -115,16 +73,6 @@ def matrix_power(a: Any, n: int) -> Any:
         raise TypeError(f"`n` must be an int, not a {type(n).__name__}")
     require(n >= 0, f"`n` must not be negative, but is {n}")
     return call.matrix_power(operand(a, "a"), n)
-
-
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    """The sum along a diagonal of two axes; integers are summed as int64."""
-    return converted(call.trace(given_tensor(a, "a"), offset, axis1, axis2), dtype)
-
-
-def kron(a: Any, b: Any) -> Any:
-    """The Kronecker product: every element of `a` times all of `b`."""
-    return call.kron(*together(a, b))
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:

@@ -10,8 +10,6 @@ from ..ops.state import compiled_from_source
 from ..primitives.family import static_int
 from .operands import dtype_named
 
-__all__ = ["rand", "randint", "randn"]
-
 
 def _shape(shape: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape as several ints, or one tuple or list of them; one number for none."""

@@ -13,14 +13,6 @@ from ..ir.primitive import call
 from ..primitives.family import cast, in_dtype, normal_axes, normal_axis, require, static_int
 from .operands import converted, dtype_named, given_tensor, operand
 
-# fmt: off
-__all__ = [
-    "amax", "amin", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum", "diff", "ediff1d", "gradient",
-    "max", "mean", "min", "nancumsum", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar", "norm", "ptp",
-    "size", "std", "sum", "trapz", "unwrap", "var",
-]
-# fmt: on
-
 
 # ------------------------------------------------------------------------------------------------ extremes
 def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
@@ -63,11 +55,6 @@ def amin(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, 
 
 
 max, min = amax, amin
-
-
-def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The greatest less the least element over axes."""
-    return call.ptp(given_tensor(x), axis, keepdims)
 
 
 def argmax(a: Any, axis: int | None = None) -> Any:
@@ -118,21 +105,6 @@ def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) ->
     return converted(found, dtype or (None if a.dtype.is_bool else a.dtype))
 
 
-def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    """The square root of `var`."""
-    return call.std(operand(x), axis, ddof, keepdims)
-
-
-def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    """Mean squared deviations from the mean over axes, divided by the count less `ddof`.
-
-    >>> from autodiff_compiler import numpy as np
-    >>> np.var(np.array([1.0, 2.0, 3.0]), ddof=1).item()
-    1.0
-    """
-    return call.var(operand(x), axis, ddof, keepdims)
-
-
 def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False) -> Any:
     """Means over axes with weights: an array of the shape of x, or a vector for the one axis.
 
@@ -158,11 +130,6 @@ def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     total = call.sum(weights, axis)
     found = call.div(call.sum(call.mul(x, weights), axis), total)
     return (found, call.broadcast_to(total, found.shape)) if returned else found
-
-
-def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """How many elements (int32) over axes differ from 0."""
-    return call.count_nonzero(operand(x), axis, keepdims, int32)
 
 
 def size(a: Any, axis: int | None = None) -> int:

@@ -13,13 +13,6 @@ from ..primitives.family import cast, is_tensor, require, require_dtype, static_
 from .creation import linspace
 from .operands import given_tensor, operand, together
 
-# fmt: off
-__all__ = [
-    "argwhere", "bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "interp",
-    "intersect1d", "searchsorted", "setdiff1d", "unique",
-]
-# fmt: on
-
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Where (int32) numbers would be put into a sorted vector: before equal elements, or behind them ("right").
@@ -234,14 +227,6 @@ def histogram2d(
 
 
 # ------------------------------------------------------------------------------------------------ sets
-def argwhere(a: Any) -> Any:
-    """The indices (int64) of the nonzero elements, one in each row; eager code only.
-
-    >>> from autodiff_compiler import numpy as np
-    >>> np.argwhere(np.array([0, 3, 5])).tolist()
-    [[1], [2]]
-    """
-    return call.argwhere(operand(a, "a"))
 
 
 def unique(x: Any, return_inverse: bool = False) -> Any:

@@ -11,42 +11,10 @@ from ..primitives.family import broadcast_shapes, is_tensor, normal_axes, normal
 from ..primitives.rearrange import at_least
 from .operands import given_tensor, operand, together
 
-# fmt: off
-__all__ = [
-    "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to",
-    "column_stack", "concatenate", "diag", "diagflat", "diagonal", "dsplit", "dstack", "expand_dims", "flip", "fliplr",
-    "flipud", "hsplit", "hstack", "moveaxis", "ravel", "repeat", "reshape", "roll", "rollaxis", "rot90", "split",
-    "squeeze", "stack", "swapaxes", "tile", "transpose", "tril", "triu", "vsplit", "vstack",
-]
-# fmt: on
-
 _MOST_AXES = 32  # from this axis number on the arrays are flattened, as in MindSpore
 
 
 # ------------------------------------------------------------------------------------------------ order and shape
-def transpose(a: Any, axes: Any = None) -> Any:
-    """The axes in another order, by default reversed.
-
-    >>> from autodiff_compiler import numpy as np
-    >>> np.transpose(np.ones((1, 2, 3))).shape
-    (3, 2, 1)
-    """
-    return call.transpose(given_tensor(a, "a"), axes)
-
-
-def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
-    """Two axes exchanged."""
-    return call.swapaxes(given_tensor(x), axis1, axis2)
-
-
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    """Axes moved to other positions; the others stay in order.
-
-    >>> from autodiff_compiler import numpy as np
-    >>> np.moveaxis(np.zeros((3, 4, 5)), 0, -1).shape
-    (4, 5, 3)
-    """
-    return call.moveaxis(given_tensor(a, "a"), source, destination)
 
 
 def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
@@ -76,21 +44,6 @@ def expand_dims(a: Any, axis: Any) -> Any:
     if not isinstance(axis, int | tuple | list):
         raise TypeError(f"`axis` must be an int, tuple or list, not a {type(axis).__name__}")
     return call.expand_dims(given_tensor(a, "a"), tuple(axis) if isinstance(axis, list) else axis)
-
-
-def squeeze(a: Any, axis: Any = None) -> Any:
-    """Without axes of size 1: all of them, or those given."""
-    return call.squeeze(given_tensor(a, "a"), axis)
-
-
-def reshape(x: Any, new_shape: Any) -> Any:
-    """The elements in row-major order under another shape, of which one size may be -1."""
-    return call.reshape(given_tensor(x), new_shape)
-
-
-def ravel(x: Any) -> Any:
-    """The elements in row-major order, in one dimension."""
-    return call.reshape(given_tensor(x), (-1,))
 
 
 def _at_least(arys: Sequence[Any], ndim: int) -> Any:
@@ -169,16 +122,6 @@ def tile(a: Any, reps: Any) -> Any:
     [[0, 2, 0, 2], [0, 2, 0, 2]]
     """
     return call.tile(given_tensor(a, "a"), tuple(reps) if isinstance(reps, tuple | list) else (reps,))
-
-
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Every element along an axis (of the flat array by default) repeated: a number of times, or one for each.
-
-    >>> from autodiff_compiler import numpy as np
-    >>> np.repeat(np.array([1, 2]), [1, 2]).tolist()
-    [1, 2, 2]
-    """
-    return call.repeat_interleave(operand(a, "a"), repeats, axis)
 
 
 def broadcast_to(array: Any, shape: Sequence[int]) -> Any:
@@ -324,16 +267,6 @@ def diag(v: Any, k: int = 0) -> Any:
     """
     require(given_tensor(v, "v").ndim in (1, 2), f"diag takes a vector or a matrix, not {v.ndim} dimensions")
     return call.diag(v, k)
-
-
-def diagflat(v: Any, k: int = 0) -> Any:
-    """The matrix with all elements of an array on its k-th diagonal."""
-    return call.diagflat(given_tensor(v, "v"), k)
-
-
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """A diagonal of two axes, in a new last one."""
-    return call.diagonal(given_tensor(a, "a"), offset, axis1, axis2)
 
 
 def _triangle(name: str, m: Any, k: int) -> Any:

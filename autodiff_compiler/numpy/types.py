@@ -5,31 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..dtypes import (
-    DType,
-    bool_,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    promote,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from ..dtypes import DType, promote
+from ..dtypes import bool_ as bool_
+from ..dtypes import float16 as float16
+from ..dtypes import float32 as float32
+from ..dtypes import float64 as float64
+from ..dtypes import int8 as int8
+from ..dtypes import int16 as int16
+from ..dtypes import int32 as int32
+from ..dtypes import int64 as int64
+from ..dtypes import uint8 as uint8
+from ..dtypes import uint16 as uint16
+from ..dtypes import uint32 as uint32
+from ..dtypes import uint64 as uint64
 from ..primitives.family import SymScalar, is_tensor
 from .operands import dtype_named
-
-# fmt: off
-__all__ = [
-    "NINF", "PINF", "bool_", "float16", "float32", "float64", "float_", "inf", "int8", "int16", "int32", "int64",
-    "int_", "nan", "numeric_types", "pi", "promote_types", "result_type", "uint", "uint8", "uint16", "uint32", "uint64",
-]
-# fmt: on
 
 int_, uint, float_ = int32, uint32, float32
 inf = PINF = math.inf

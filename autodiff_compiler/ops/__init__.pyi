@@ -1441,7 +1441,7 @@ class Abs(Operation):
     """Absolute value of every element; its derivative at 0 is 0."""
     def __init__(self) -> None: ...
 class AccumulateNV2(Operation):
-    """``AccumulateNV2()``: The sum of several tensors of one shape."""
+    """``AccumulateNV2()(x)``: The sum of several tensors of one shape."""
     def __init__(self) -> None: ...
 class Acosh(Operation):
     """Inverse hyperbolic cosine of every element: nan below 1, where the derivative is inf."""
@@ -1465,10 +1465,10 @@ class AdaptiveMaxPool3D(Operation):
     """``AdaptiveMaxPool3D()(x, output_size)``: Greatest elements of nearly equal parts of the last 3 dimensions, with `return_indices` also their positions."""
     def __init__(self) -> None: ...
 class Add(Operation):
-    """``Add()(x, y)``: the sum of two tensors, which broadcast and are promoted to their common dtype."""
+    """``Add()(input, other)``: the sum of two tensors, which broadcast and are promoted to their common dtype."""
     def __init__(self) -> None: ...
 class AddN(Operation):
-    """``AddN()(tensors)``: the sum of several tensors of one shape."""
+    """``AddN()(x)``: the sum of several tensors of one shape."""
     def __init__(self) -> None: ...
 class Addcdiv(Operation):
     """input + value * tensor1 / tensor2."""
@@ -1555,13 +1555,13 @@ class Asinh(Operation):
     """Inverse hyperbolic sine of every element."""
     def __init__(self) -> None: ...
 class Assign(Operation):
-    """Gives a Parameter a new value of its shape; what follows reads and differentiates that value."""
+    """``Assign()(variable, value)``: Gives a Parameter a new value of its shape; what follows reads and differentiates that value."""
     def __init__(self) -> None: ...
 class AssignAdd(Operation):
-    """Adds to a Parameter in place, and returns its new value."""
+    """``AssignAdd()(variable, value)``: Adds to a Parameter in place, and returns its new value."""
     def __init__(self) -> None: ...
 class AssignSub(Operation):
-    """Subtracts from a Parameter in place, and returns its new value."""
+    """``AssignSub()(variable, value)``: Subtracts from a Parameter in place, and returns its new value."""
     def __init__(self) -> None: ...
 class Atan(Operation):
     """Inverse tangent of every element."""
@@ -1762,7 +1762,7 @@ class CumulativeLogsumexp(Operation):
     """``CumulativeLogsumexp(exclusive=False, reverse=False)(x, axis)``: log of the running sum of exp(x)."""
     def __init__(self, exclusive: bool = False, reverse: bool = False) -> None: ...
 class DType(Operation):
-    """``DType()``: The dtype of a tensor."""
+    """``DType()(x)``: The dtype of a tensor."""
     def __init__(self) -> None: ...
 class DataFormatDimMap(Operation):
     """``DataFormatDimMap(src_format="NHWC", dst_format="NCHW")(x)``: dimension numbers of one layout in another."""
@@ -1771,10 +1771,10 @@ class DataFormatVecPermute(Operation):
     """``DataFormatVecPermute(src_format="NHWC", dst_format="NCHW")(x)``: one number per dimension, reordered."""
     def __init__(self, src_format: str = 'NHWC', dst_format: str = 'NCHW') -> None: ...
 class Dense(Operation):
-    """``Dense()(x, weight, bias=None)``: x @ weight.T + bias, along the last dimension."""
+    """``Dense()(x, w, b=None)``: x @ w.T + b, along the last dimension."""
     def __init__(self) -> None: ...
 class Depend(Operation):
-    """``Depend()``: The value. Effects need no such help to keep their order: it is that of the program."""
+    """``Depend()(value, expr)``: The value. Effects need no such help to keep their order: it is that of the program."""
     def __init__(self) -> None: ...
 class DepthToSpace(Operation):
     """``DepthToSpace(block_size)(x)``: channels [N, C, H, W] moved into blocks of the image."""
@@ -1783,7 +1783,7 @@ class DepthwiseConv2dNative(Operation):
     """``DepthwiseConv2dNative(channel_multiplier, kernel_size, ...)(x, weight)``: every channel by filters of its own."""
     def __init__(self, channel_multiplier: int, kernel_size: Any, mode: int = 3, pad_mode: str = 'valid', pad: Any = 0, stride: Any = 1, dilation: Any = 1, group: int = 1) -> None: ...
 class Diag(Operation):
-    """``Diag()``: A tensor of twice the dimensions with `input` where both halves of the index agree, and zeros elsewhere."""
+    """``Diag()(input)``: A tensor of twice the dimensions with `input` where both halves of the index agree, and zeros elsewhere."""
     def __init__(self) -> None: ...
 class DiagPart(Operation):
     """``DiagPart()(x)``: the diagonal ``x[i, j, ..., i, j, ...]`` of a tensor of shape [*sizes, *sizes]."""
@@ -1819,7 +1819,7 @@ class EmbeddingLookup(Operation):
     """``EmbeddingLookup()(params, indices, offset)``: rows by index - offset; zeros where that is out of range."""
     def __init__(self) -> None: ...
 class Eps(Operation):
-    """``Eps()``: The distance from 1 to the next float of x's dtype, in x's shape. DTypeError: no floats."""
+    """``Eps()(x)``: The distance from 1 to the next float of x's dtype, in x's shape. DTypeError: no floats."""
     def __init__(self) -> None: ...
 class Equal(Operation):
     """Whether two elements are equal (nan is not)."""
@@ -1873,7 +1873,7 @@ class Fills(Operation):
     """`value` in the shape and dtype of x."""
     def __init__(self) -> None: ...
 class Flatten(Operation):
-    """``Flatten()``: The dimensions from `start_dim` to `end_dim` made one; a tensor with less than two stays in one dimension."""
+    """``Flatten()(input, order, start_dim, end_dim)``: The dimensions from `start_dim` to `end_dim` made one; a tensor with less than two stays in one dimension."""
     def __init__(self) -> None: ...
 class FloatStatus(Operation):
     """``FloatStatus()(x)``: 1 if any element is infinite or nan, else 0: float32 [1]."""
@@ -1903,7 +1903,7 @@ class Gamma(Operation):
     """``Gamma(seed=0, seed2=0)(shape, alpha, beta)``: random numbers of gamma distributions of shape alpha, rate beta."""
     def __init__(self, seed: int = 0, seed2: int = 0) -> None: ...
 class Gather(Operation):
-    """``Gather(batch_dims=0)(x, indices, axis)``: slices along an axis; the shape of `indices` replaces the axis."""
+    """``Gather(batch_dims=0)(x, index, axis)``: slices along an axis; the shape of `index` replaces the axis."""
     def __init__(self, batch_dims: Any = 0) -> None: ...
 class GatherD(Operation):
     """The older name of `gather_elements`."""
@@ -1912,7 +1912,7 @@ class GatherNd(Operation):
     """The elements (or slices) at the indices in the last dimension of `indices`."""
     def __init__(self) -> None: ...
 class GatherV2(Operation):
-    """``GatherV2()(x, index, axis)``: slices along an axis; the shape of `indices` replaces the axis."""
+    """``GatherV2()(x, index, axis)``: slices along an axis; the shape of `index` replaces the axis."""
     def __init__(self) -> None: ...
 class Gcd(Operation):
     """Greatest common divisor of two integers, never negative; of zeros it is 0."""
@@ -1924,7 +1924,7 @@ class Gelu(Operation):
     """``Gelu()(x)``: the approximation of gelu by tanh."""
     def __init__(self) -> None: ...
 class Geqrf(Operation):
-    """``Geqrf()``: Packed QR: r and, below the diagonal, the vectors of the Householder reflections that make q; and their factors."""
+    """``Geqrf()(input)``: Packed QR: r and, below the diagonal, the vectors of the Householder reflections that make q; and their factors."""
     def __init__(self) -> None: ...
 class Ger(Operation):
     """Products of every element of `input` and every element of `vec2`: a matrix."""
@@ -1936,10 +1936,10 @@ class GreaterEqual(Operation):
     """Whether x >= y, element by element."""
     def __init__(self) -> None: ...
 class GridSampler2D(Operation):
-    """``GridSampler2D(...)(x, grid)``: x [N, C, H, W] sampled at coordinates; see `ops.grid_sample`."""
+    """``GridSampler2D(interpolation_mode='bilinear', padding_mode='zeros', align_corners=False)(input_x, grid)``: x [N, C, H, W] sampled at coordinates; see `ops.grid_sample`."""
     def __init__(self, interpolation_mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool = False) -> None: ...
 class GridSampler3D(Operation):
-    """``GridSampler3D(...)(x, grid)``: x [N, C, D, H, W] sampled at coordinates; see `ops.grid_sample`."""
+    """``GridSampler3D(interpolation_mode='bilinear', padding_mode='zeros', align_corners=False)(input_x, grid)``: x [N, C, D, H, W] sampled at coordinates; see `ops.grid_sample`."""
     def __init__(self, interpolation_mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool = False) -> None: ...
 class HShrink(Operation):
     """``HShrink(lambd=0.5)(input_x)``: x, but 0 from -lambd to lambd."""
@@ -2035,11 +2035,11 @@ class KLDivLoss(Operation):
     """``KLDivLoss(reduction='mean')(logits, labels)``: labels * (log(labels) - logits); reduction "batchmean" divides the sum by the first dimension."""
     def __init__(self, reduction: str = 'mean') -> None: ...
 class L2Loss(Operation):
-    """``L2Loss()(x)``: half the sum of squares of all elements."""
+    """``L2Loss()(input_x)``: half the sum of squares of all elements."""
     def __init__(self) -> None: ...
 class L2Normalize(Operation):
-    """``L2Normalize(axis=0, epsilon=1e-4)(x)``: x / sqrt(max(sum of squares along axes, epsilon))."""
-    def __init__(self, axis: Any = 0, epsilon: float = 0.0001) -> None: ...
+    """``L2Normalize(axis=0, epsilon=0.0001)(x)``: x / sqrt(max(sum of squares along axes, epsilon))."""
+    def __init__(self, axis: Any = 0, epsilon: Any = 0.0001) -> None: ...
 class LRN(Operation):
     """``LRN(depth_radius=5, bias=1.0, alpha=1.0, beta=0.5, norm_region='ACROSS_CHANNELS')(x)``: Local response normalization over 2 depth_radius + 1 neighbouring channels."""
     def __init__(self, depth_radius: Any = 5, bias: Any = 1.0, alpha: Any = 1.0, beta: Any = 0.5, norm_region: str = 'ACROSS_CHANNELS') -> None: ...
@@ -2179,7 +2179,7 @@ class MaxUnpool3D(Operation):
     """``MaxUnpool3D(ksize, ...)(x, argmax)``: zeros with the elements of x where a max pooling found them."""
     def __init__(self, ksize: Any, strides: Any = 0, pads: Any = 0, output_shape: Any = (), data_format: str = 'NCDHW') -> None: ...
 class Maximum(Operation):
-    """``Maximum()(x, y)``: the greater element of two tensors; nan if either is, at a tie the cotangent is halved."""
+    """``Maximum()(input, other)``: the greater element of two tensors; nan if either is, at a tie the cotangent is halved."""
     def __init__(self) -> None: ...
 class Median(Operation):
     """``Median(global_median=False, axis=0, keep_dims=False, ignore_nan=False)(x)``: the lower median and its index."""
@@ -2188,7 +2188,7 @@ class Meshgrid(Operation):
     """``Meshgrid(indexing='xy')(inputs)``: The coordinates of a grid over vectors, one tensor for each; "xy" exchanges the first two dimensions of "ij"."""
     def __init__(self, indexing: str = 'xy') -> None: ...
 class Minimum(Operation):
-    """``Minimum()(x, y)``: the smaller element of two tensors; nan if either is, at a tie the cotangent is halved."""
+    """``Minimum()(input, other)``: the smaller element of two tensors; nan if either is, at a tie the cotangent is halved."""
     def __init__(self) -> None: ...
 class MirrorPad(Operation):
     """``MirrorPad(mode='REFLECT')(x, paddings)``: x mirrored by one pair of widths per dimension."""
@@ -2203,7 +2203,7 @@ class MoveTo(Operation):
     """``MoveTo()(x, to="CPU", blocking=True)``: x itself, as there is one device; ValueError for another."""
     def __init__(self) -> None: ...
 class Mul(Operation):
-    """``Mul()(x, y)``: the product of two tensors, element by element; they broadcast."""
+    """``Mul()(input, other)``: the product of two tensors, element by element; they broadcast."""
     def __init__(self) -> None: ...
 class MulNoNan(Operation):
     """``MulNoNan()(x, y)``: x * y, and 0 where y is 0, whatever x is."""
@@ -2245,7 +2245,7 @@ class NuclearNorm(Operation):
     """``NuclearNorm(dim=None, keepdim=False)(x)``: the sum of the singular values of matrices."""
     def __init__(self, dim: Any = None, keepdim: bool = False) -> None: ...
 class OneHot(Operation):
-    """``OneHot(axis=-1)(indices, depth, on_value, off_value)``: one-hot codes along a new dimension."""
+    """``OneHot(axis=-1)(x, depth, on, off)``: one-hot codes along a new dimension."""
     def __init__(self, axis: Any = -1) -> None: ...
 class Ones(Operation):
     """``Ones()(shape, dtype)``: a tensor of ones."""
@@ -2293,7 +2293,7 @@ class Pow(Operation):
     """`input` to the power of `exponent`, element by element."""
     def __init__(self) -> None: ...
 class Print(Operation):
-    """``Print()``: Prints values, also in compiled code: a line for each, and Tensors with their shape and dtype."""
+    """``Print()(input_x)``: Prints values, also in compiled code: a line for each, and Tensors with their shape and dtype."""
     def __init__(self) -> None: ...
 class Qr(Operation):
     """``Qr(full_matrices=False)(x)``: q, r with input = q @ r: orthonormal columns and an upper triangular r; q is square if `mode` is "complete"."""
@@ -2323,7 +2323,7 @@ class Range(Operation):
     """``Range(maxlen=1000000)(start, end, step)``: The numbers from start up to before end; ValueError for more than `maxlen` of them."""
     def __init__(self, maxlen: Any = 1000000) -> None: ...
 class Rank(Operation):
-    """``Rank()``: The number of dimensions."""
+    """``Rank()(input_x)``: The number of dimensions."""
     def __init__(self) -> None: ...
 class ReLU(Operation):
     """``ReLU()(x)``: max(x, 0) for every element; its derivative at 0 is 0."""
@@ -2335,7 +2335,7 @@ class Real(Operation):
     """The same numbers: they are all real."""
     def __init__(self) -> None: ...
 class RealDiv(Operation):
-    """``RealDiv()(x, y)``: the true quotient of two tensors, which broadcast; integers become float32 first."""
+    """``RealDiv()(dividend, divisor)``: the true quotient of two tensors, which broadcast; integers become float32 first."""
     def __init__(self) -> None: ...
 class Reciprocal(Operation):
     """1 / x for every element: inf at 0."""
@@ -2416,67 +2416,67 @@ class SGD(Operation):
     """One step of stochastic gradient descent: ``v = momentum * v + (1 - dampening) * g``; ``p -= lr * v``."""
     def __init__(self, dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> None: ...
 class ScalarCast(Operation):
-    """``ScalarCast()``: A number as another kind of number: a float, an int or a bool, as the dtype `input_y` is."""
+    """``ScalarCast()(input_x, input_y)``: A number as another kind of number: a float, an int or a bool, as the dtype `input_y` is."""
     def __init__(self) -> None: ...
 class ScalarToArray(Operation):
-    """``ScalarToArray()``: A number as a tensor without dimensions: float32, int64 or bool."""
+    """``ScalarToArray()(input_x)``: A number as a tensor without dimensions: float32, int64 or bool."""
     def __init__(self) -> None: ...
 class ScalarToTensor(Operation):
-    """``ScalarToTensor()``: A number as a tensor without dimensions."""
+    """``ScalarToTensor()(input_x, dtype)``: A number as a tensor without dimensions."""
     def __init__(self) -> None: ...
 class Scan(Operation):
     """``carry, y = loop_func(carry, x)`` for every x of `xs`, from `init` on: the last carry, and a list of the y."""
     def __init__(self) -> None: ...
 class ScatterAdd(Operation):
-    """Adds `updates` to the rows of a Parameter at the given positions, repeatedly if repeated."""
+    """``ScatterAdd(use_locking=False)(input_x, indices, updates)``: Adds `updates` to the rows of a Parameter at the given positions, repeatedly if repeated."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterAddWithAxis(Operation):
     """``ScatterAddWithAxis(axis=0)(x, i, u)``: The tensor with elements replaced by `updates`, or with reduction "add" raised by them, along an axis."""
     def __init__(self, axis: Any = 0) -> None: ...
 class ScatterDiv(Operation):
-    """Divides the rows of a Parameter (of floats) at the given positions by `updates`."""
+    """``ScatterDiv(use_locking=False)(input_x, indices, updates)``: Divides the rows of a Parameter (of floats) at the given positions by `updates`."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterMax(Operation):
-    """Raises the rows of a Parameter at the given positions to `updates` at least."""
+    """``ScatterMax(use_locking=False)(input_x, indices, updates)``: Raises the rows of a Parameter at the given positions to `updates` at least."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterMin(Operation):
-    """Lowers the rows of a Parameter at the given positions to `updates` at most."""
+    """``ScatterMin(use_locking=False)(input_x, indices, updates)``: Lowers the rows of a Parameter at the given positions to `updates` at most."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterMul(Operation):
-    """Multiplies the rows of a Parameter at the given positions by `updates`."""
+    """``ScatterMul(use_locking=False)(input_x, indices, updates)``: Multiplies the rows of a Parameter at the given positions by `updates`."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterNd(Operation):
     """Zeros of a shape with `updates` added at the indices in the last dimension of `indices`."""
     def __init__(self) -> None: ...
 class ScatterNdAdd(Operation):
-    """Adds `updates` to a Parameter at the indices in the last dimension of `indices`."""
+    """``ScatterNdAdd(use_locking=False)(input_x, indices, updates, use_locking)``: Adds `updates` to a Parameter at the indices in the last dimension of `indices`."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterNdDiv(Operation):
-    """Divides a Parameter (of floats) by `updates` at the indices in the last dimension of `indices`."""
+    """``ScatterNdDiv(use_locking=False)(input_x, indices, updates, use_locking)``: Divides a Parameter (of floats) by `updates` at the indices in the last dimension of `indices`."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterNdMax(Operation):
-    """Raises a Parameter to `updates` at least at the indices in the last dimension of `indices`."""
+    """``ScatterNdMax(use_locking=False)(input_x, indices, updates, use_locking)``: Raises a Parameter to `updates` at least at the indices in the last dimension of `indices`."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterNdMin(Operation):
-    """Lowers a Parameter to `updates` at most at the indices in the last dimension of `indices`."""
+    """``ScatterNdMin(use_locking=False)(input_x, indices, updates, use_locking)``: Lowers a Parameter to `updates` at most at the indices in the last dimension of `indices`."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterNdMul(Operation):
-    """Multiplies a Parameter by `updates` at the indices in the last dimension of `indices`."""
+    """``ScatterNdMul(use_locking=False)(input_x, indices, updates, use_locking)``: Multiplies a Parameter by `updates` at the indices in the last dimension of `indices`."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterNdSub(Operation):
-    """Subtracts `updates` from a Parameter at the indices in the last dimension of `indices`."""
+    """``ScatterNdSub(use_locking=False)(input_x, indices, updates, use_locking)``: Subtracts `updates` from a Parameter at the indices in the last dimension of `indices`."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterNdUpdate(Operation):
-    """Replaces the elements (or slices) of a Parameter at the indices in the last dimension of `indices`."""
+    """``ScatterNdUpdate(use_locking=True)(input_x, indices, updates)``: Replaces the elements (or slices) of a Parameter at the indices in the last dimension of `indices`."""
     def __init__(self, use_locking: bool = True) -> None: ...
 class ScatterNonAliasingAdd(Operation):
-    """Adds `updates` to a Parameter at the indices in the last dimension of `indices`."""
+    """``ScatterNonAliasingAdd()(input_x, indices, updates, use_locking)``: Adds `updates` to a Parameter at the indices in the last dimension of `indices`."""
     def __init__(self) -> None: ...
 class ScatterSub(Operation):
     """Subtracts `updates` from the rows of a Parameter at the given positions, repeatedly if repeated."""
     def __init__(self, use_locking: bool = False) -> None: ...
 class ScatterUpdate(Operation):
-    """Replaces the rows of a Parameter at the given positions; of a repeated one the last counts."""
+    """``ScatterUpdate(use_locking=True)(input_x, indices, updates)``: Replaces the rows of a Parameter at the given positions; of a repeated one the last counts."""
     def __init__(self, use_locking: bool = True) -> None: ...
 class SeLU(Operation):
     """elu with the two constants for which activations keep mean 0 and variance 1; at 0 the left derivative."""
@@ -2503,13 +2503,13 @@ class Select(Operation):
     """``Select()(condition, x, y)``: the elements of x where the condition holds, else those of y."""
     def __init__(self) -> None: ...
 class Shape(Operation):
-    """``Shape()``: The sizes of the dimensions."""
+    """``Shape()(input_x)``: The sizes of the dimensions."""
     def __init__(self) -> None: ...
 class Sigmoid(Operation):
     """1 / (1 + exp(-x)), with full relative precision; results below the smallest normal number may become 0."""
     def __init__(self) -> None: ...
 class SigmoidCrossEntropyWithLogits(Operation):
-    """``SigmoidCrossEntropyWithLogits()(logits, labels)``: binary cross entropy, element by element."""
+    """``SigmoidCrossEntropyWithLogits()(logits, label)``: binary cross entropy, element by element."""
     def __init__(self) -> None: ...
 class Sign(Operation):
     """-1, 0 or 1 for every element; nan stays."""
@@ -2539,7 +2539,7 @@ class SoftShrink(Operation):
     """``SoftShrink(lambd=0.5)(input_x)``: x moved by lambd towards 0; 0 from -lambd to lambd."""
     def __init__(self, lambd: Any = 0.5) -> None: ...
 class Softmax(Operation):
-    """``Softmax(axis=-1)(x)``: exp(x) divided by its sum along an axis, without overflow."""
+    """``Softmax(axis=-1)(logits)``: exp(x) divided by its sum along an axis, without overflow."""
     def __init__(self, axis: Any = -1) -> None: ...
 class SoftmaxCrossEntropyWithLogits(Operation):
     """``SoftmaxCrossEntropyWithLogits()(logits, labels)``: the loss of each row, and its gradient by the logits."""
@@ -2581,7 +2581,7 @@ class Sqrt(Operation):
     """Square root of every element: nan below 0; its derivative at 0 is inf."""
     def __init__(self) -> None: ...
 class Square(Operation):
-    """``Square()``: The square of every element."""
+    """``Square()(x)``: The square of every element."""
     def __init__(self) -> None: ...
 class SquareSumAll(Operation):
     """``SquareSumAll()(x, y)``: the sums of squares of two tensors, as a pair."""
@@ -2602,13 +2602,13 @@ class StandardNormal(Operation):
     """``StandardNormal(seed=0, seed2=0)(shape)``: random numbers (float32) of the standard normal distribution."""
     def __init__(self, seed: int = 0, seed2: int = 0) -> None: ...
 class StopGradient(Operation):
-    """``StopGradient()``: The same value; no derivative passes through it, at any order. What is no number has none and stays as it is."""
+    """``StopGradient()(value)``: The same value; no derivative passes through it, at any order. What is no number has none and stays as it is."""
     def __init__(self) -> None: ...
 class StridedSlice(Operation):
-    """``StridedSlice(...)(x, begin, end, strides)``: ``x[begin:end:strides]`` for the first dimensions."""
+    """``StridedSlice(begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0)(x, begin, end, strides)``: ``x[begin:end:strides]`` for the first dimensions."""
     def __init__(self, begin_mask: Any = 0, end_mask: Any = 0, ellipsis_mask: Any = 0, new_axis_mask: Any = 0, shrink_axis_mask: Any = 0) -> None: ...
 class Sub(Operation):
-    """``Sub()(x, y)``: the difference of two tensors, which broadcast."""
+    """``Sub()(input, other)``: the difference of two tensors, which broadcast."""
     def __init__(self) -> None: ...
 class Svd(Operation):
     """``Svd(full_matrices=False, compute_uv=True)(x)``: s, u, v with x = u @ diag(s) @ v.T; s alone without `compute_uv`."""
@@ -2647,7 +2647,7 @@ class TensorScatterUpdate(Operation):
     """The tensor with the elements (or slices) at the indices in the last dimension of `indices` replaced."""
     def __init__(self) -> None: ...
 class TensorShape(Operation):
-    """``TensorShape()``: The shape as a tensor (int64)."""
+    """``TensorShape()(input_x)``: The shape as a tensor (int64)."""
     def __init__(self) -> None: ...
 class Tile(Operation):
     """``Tile()(x, multiples)``: the whole tensor repeated along its dimensions."""
@@ -2656,7 +2656,7 @@ class TopK(Operation):
     """``TopK(sorted=True)(x, k)``: the k greatest elements along the last dimension, and their positions (int32)."""
     def __init__(self, sorted: bool = True) -> None: ...
 class Trace(Operation):
-    """``Trace()``: Sum along a diagonal of two axes; smaller integers and bools are summed as int64, as in `sum`."""
+    """``Trace()(x, offset, axis1, axis2, dtype)``: Sum along a diagonal of two axes; smaller integers and bools are summed as int64, as in `sum`."""
     def __init__(self) -> None: ...
 class Transpose(Operation):
     """``Transpose()(x, order)``: the dimensions in another order."""
@@ -2689,7 +2689,7 @@ class Trunc(Operation):
     """Each element rounded towards 0; its derivative is 0."""
     def __init__(self) -> None: ...
 class TruncateDiv(Operation):
-    """``TruncateDiv()``: Quotient rounded towards 0; integers keep their dtype."""
+    """``TruncateDiv()(x, y)``: Quotient rounded towards 0; integers keep their dtype."""
     def __init__(self) -> None: ...
 class TruncateMod(Operation):
     """Remainder of the quotient rounded towards 0, with the sign of the dividend; an integer modulo zero gives 0."""
@@ -2698,7 +2698,7 @@ class TruncatedNormal(Operation):
     """``TruncatedNormal(dtype=float32, seed=0, seed2=0)(shape)``: standard normal numbers between -2 and 2."""
     def __init__(self, dtype: Any = ..., seed: int = 0, seed2: int = 0) -> None: ...
 class TupleToArray(Operation):
-    """``TupleToArray()``: Numbers as a tensor of one dimension: float32 if one is a float, else int64 or bool."""
+    """``TupleToArray()(input_x)``: Numbers as a tensor of one dimension: float32 if one is a float, else int64 or bool."""
     def __init__(self) -> None: ...
 class UniformInt(Operation):
     """``UniformInt(seed=0, seed2=0)(shape, minval, maxval)``: random integers (int32) from minval to maxval - 1."""
@@ -2707,13 +2707,13 @@ class UniformReal(Operation):
     """``UniformReal(seed=0, seed2=0)(shape)``: random numbers (float32) of [0, 1)."""
     def __init__(self, seed: int = 0, seed2: int = 0) -> None: ...
 class Unique(Operation):
-    """``Unique()``: The distinct elements as they first appear, and the position of each element among them; eager code only."""
+    """``Unique()(input)``: The distinct elements as they first appear, and the position of each element among them; eager code only."""
     def __init__(self) -> None: ...
 class UniqueConsecutive(Operation):
     """``UniqueConsecutive(return_inverse=False, return_counts=False, dim=None)(x)``: The elements (or slices along `dim`) without repetitions of the one before; eager code only."""
     def __init__(self, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> None: ...
 class UniqueWithPad(Operation):
-    """``UniqueWithPad()``: `unique` of a vector, padded with `pad_num` to its size; and the position of each element in it."""
+    """``UniqueWithPad()(x, pad_num)``: `unique` of a vector, padded with `pad_num` to its size; and the position of each element in it."""
     def __init__(self) -> None: ...
 class Unpack(Operation):
     """``Unpack(axis=0)(x)``: the slices along a dimension, MindSpore's older `Unstack`."""

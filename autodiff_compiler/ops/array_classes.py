@@ -17,22 +17,57 @@ from .operation import constant, operation
 __all__: list[str] = []
 
 
-def _operation(name: str, make: Callable[..., Callable[..., Any]]) -> None:
-    globals()[name] = operation(name, make, __name__)
+def _operation(name: str, make: Callable[..., Callable[..., Any]], doc: str = "") -> None:
+    globals()[name] = operation(name, make, __name__, doc)
     __all__.append(name)
 
 
 # ------------------------------------------------------------------------------------------------ shapes
-_operation("IdentityN", constant(lambda x: tuple([call.mul(part, 1) for part in x])))
-_operation("DataFormatDimMap", lambda src_format="NHWC", dst_format="NCHW": _places_of_dims(src_format, dst_format))
-_operation("DataFormatVecPermute", lambda src_format="NHWC", dst_format="NCHW": _reordered(src_format, dst_format))
-_operation("MoveTo", constant(lambda input, to="CPU", blocking=True: _same_device(input, to)))
-_operation("Pad", lambda paddings: lambda x: _padded(x, paddings))
-_operation("PadV3", lambda mode="constant", paddings_contiguous=True: _pad_of_pairs(mode, paddings_contiguous))
-_operation("Split", lambda axis=0, output_num=1: lambda x: _equal_parts(x, axis, output_num))
-_operation("SplitV", lambda size_splits, split_dim, num_split: lambda x: _parts(x, size_splits, split_dim, num_split))
-_operation("Unpack", lambda axis=0: lambda x: _slices(x, axis, None))
-_operation("Unstack", lambda axis=0, num=None: lambda x: _slices(x, axis, num))
+_operation(
+    "DataFormatDimMap",
+    lambda src_format="NHWC", dst_format="NCHW": _places_of_dims(src_format, dst_format),
+    '``DataFormatDimMap(src_format="NHWC", dst_format="NCHW")(x)``: dimension numbers of one layout in another.',
+)
+_operation(
+    "DataFormatVecPermute",
+    lambda src_format="NHWC", dst_format="NCHW": _reordered(src_format, dst_format),
+    '``DataFormatVecPermute(src_format="NHWC", dst_format="NCHW")(x)``: one number per dimension, reordered.',
+)
+_operation(
+    "MoveTo",
+    constant(lambda input, to="CPU", blocking=True: _same_device(input, to)),
+    '``MoveTo()(x, to="CPU", blocking=True)``: x itself, as there is one device; ValueError for another.',
+)
+_operation(
+    "Pad",
+    lambda paddings: lambda x: _padded(x, paddings),
+    "``Pad(paddings)(x)``: zeros around x; one (before, after) pair of widths per dimension.",
+)
+_operation(
+    "PadV3",
+    lambda mode="constant", paddings_contiguous=True: _pad_of_pairs(mode, paddings_contiguous),
+    '``PadV3(mode="constant", paddings_contiguous=True)(x, paddings, value=None)``: see `ops.pad`.',
+)
+_operation(
+    "Split",
+    lambda axis=0, output_num=1: lambda x: _equal_parts(x, axis, output_num),
+    """``Split(axis=0, output_num=1)(x)``: `output_num` parts along a dimension; ValueError if they are not equal.
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> [part.tolist() for part in ops.Split(0, 2)(Tensor([1, 2, 3, 4]))]
+    [[1, 2], [3, 4]]
+    """,
+)
+_operation(
+    "SplitV",
+    lambda size_splits, split_dim, num_split: lambda x: _parts(x, size_splits, split_dim, num_split),
+    "``SplitV(size_splits, split_dim, num_split)(x)``: parts of these sizes along a dimension; one may be -1.",
+)
+_operation(
+    "Unstack",
+    lambda axis=0, num=None: lambda x: _slices(x, axis, num),
+    "``Unstack(axis=0, num=None)(x)``: the slices along a dimension; ValueError if they are not `num`.",
+)
 
 
 def _diagonal_of_pairs(x: Any) -> Any:
@@ -124,10 +159,26 @@ def _slices(x: Any, axis: int, count: int | None) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ reading
-_operation("DiagPart", constant(lambda x: _diagonal_of_pairs(x)))
-_operation("EmbeddingLookup", constant(lambda params, indices, offset: _embedding_rows(params, indices, offset)))
-_operation("InvertPermutation", constant(lambda x: _inverse_permutation(x)))
-_operation("NthElement", lambda reverse=False: lambda x, n: _nth(x, n, reverse))
+_operation(
+    "DiagPart",
+    constant(lambda x: _diagonal_of_pairs(x)),
+    "``DiagPart()(x)``: the diagonal ``x[i, j, ..., i, j, ...]`` of a tensor of shape [*sizes, *sizes].",
+)
+_operation(
+    "EmbeddingLookup",
+    constant(lambda params, indices, offset: _embedding_rows(params, indices, offset)),
+    "``EmbeddingLookup()(params, indices, offset)``: rows by index - offset; zeros where that is out of range.",
+)
+_operation(
+    "InvertPermutation",
+    constant(lambda x: _inverse_permutation(x)),
+    "``InvertPermutation()(x)``: the inverse of a permutation of 0 ... n - 1.",
+)
+_operation(
+    "NthElement",
+    lambda reverse=False: lambda x, n: _nth(x, n, reverse),
+    "``NthElement(reverse=False)(x, n)``: the n-th smallest (or greatest) element of the last dimension, from 0.",
+)
 
 
 def _embedding_rows(params: Any, indices: Any, offset: int) -> Any:

@@ -156,25 +156,60 @@ def _linear1d(coordinate_transformation_mode: str = "align_corners") -> _Functio
 
 
 # ------------------------------------------------------------------------------------------------ classes
-def _grid_sampler(
-    interpolation_mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool = False
-) -> _Function:
-    return lambda input_x, grid: public.grid_sample(input_x, grid, interpolation_mode, padding_mode, align_corners)
+_MAKERS: dict[str, tuple[Callable[..., _Function], str]] = {
+    "DepthToSpace": (
+        _depth_to_space,
+        "``DepthToSpace(block_size)(x)``: channels [N, C, H, W] moved into blocks of the image.",
+    ),
+    "Im2Col": (
+        _im2col,
+        "``Im2Col(ksizes, strides=1, dilations=1, pads=0)(x)``: the windows of images as [N, C, elements, windows].",
+    ),
+    "ResizeBicubic": (
+        lambda align_corners=False, half_pixel_centers=False: _bicubic(align_corners, half_pixel_centers),
+        (
+            "``ResizeBicubic(align_corners=False, half_pixel_centers=False)(images, size)``: one of the flags"
+            " must be set."
+        ),
+    ),
+    "ResizeBilinear": (
+        _of_size(_bilinear),
+        """``ResizeBilinear(size, ...)(x)``: images [batch, channels, height, width] resized by linear interpolation.
 
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.ResizeBilinear((2, 2))(ops.ones((1, 1, 4, 4))).shape
+    (1, 1, 2, 2)
+    """,
+    ),
+    "ResizeBilinearV2": (
+        _bilinear,
+        """``ResizeBilinearV2(...)(x, size)``: images [batch, channels, height, width] resized by linear interpolation.
 
-_MAKERS: dict[str, Callable[..., _Function]] = {
-    "DepthToSpace": _depth_to_space,
-    "GridSampler2D": _grid_sampler,
-    "GridSampler3D": _grid_sampler,
-    "Im2Col": _im2col,
-    "ResizeBicubic": lambda align_corners=False, half_pixel_centers=False: _bicubic(align_corners, half_pixel_centers),
-    "ResizeBilinear": _of_size(_bilinear),
-    "ResizeBilinearV2": _bilinear,
-    "ResizeLinear1D": _linear1d,
-    "ResizeNearestNeighbor": _of_size(_nearest_neighbour),
-    "ResizeNearestNeighborV2": _nearest_neighbour,
-    "SpaceToDepth": _space_to_depth,
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.ResizeBilinearV2()(ops.ones((1, 1, 4, 4)), (2, 2)).shape
+    (1, 1, 2, 2)
+    """,
+    ),
+    "ResizeLinear1D": (
+        _linear1d,
+        '``ResizeLinear1D(coordinate_transformation_mode="align_corners")(x, size)``: the last dimension resized.',
+    ),
+    "ResizeNearestNeighbor": (
+        _of_size(_nearest_neighbour),
+        (
+            "``ResizeNearestNeighbor(size, ...)(x)``: images [batch, channels, height, width] resized to "
+            "nearest elements."
+        ),
+    ),
+    "ResizeNearestNeighborV2": (
+        _nearest_neighbour,
+        "``ResizeNearestNeighborV2(...)(x, size)``: images [N, C, H, W] resized to nearest elements.",
+    ),
+    "SpaceToDepth": (
+        _space_to_depth,
+        "``SpaceToDepth(block_size)(x)``: blocks of images [N, C, H, W] moved into the channels.",
+    ),
 }
-for _name, _make in _MAKERS.items():
-    globals()[_name] = operation(_name, _make, __name__)
+for _name, (_make, _doc) in _MAKERS.items():
+    globals()[_name] = operation(_name, _make, __name__, _doc)
 __all__ += _MAKERS

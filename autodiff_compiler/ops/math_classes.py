@@ -9,7 +9,6 @@ from ..dtypes import dtype_of, int32
 from ..ir.primitive import call
 from ..primitives.family import all_if_none, as_tensor, static_int
 from ..surface.table import public
-from . import basic
 from .array import number_of
 from .operation import constant, operation
 
@@ -17,12 +16,24 @@ __all__: list[str] = []
 
 _Function = Callable[..., Any]
 
-#: Classes without constants whose function is written here or has a name of its own.
-_FUNCTIONS: dict[str, _Function] = {
-    "Bincount": lambda array, size, weights: _weighted_counts(array, size, weights),
-    "DivNoNan": lambda x, y: _where_not_zero(y, lambda safe: call.div(x, safe)),
-    "MulNoNan": lambda x, y: _where_not_zero(y, lambda safe: call.mul(x, safe)),
-    "TridiagonalMatMul": lambda superdiag, maindiag, subdiag, rhs: _tridiagonal(superdiag, maindiag, subdiag, rhs),
+#: Classes without constants, and their docstrings.
+_FUNCTIONS: dict[str, tuple[Callable[..., _Function], str]] = {
+    "Bincount": (
+        constant(lambda array, size, weights: _weighted_counts(array, size, weights)),
+        "``Bincount()(array, size, weights)``: the sums of the weights per number 0 ... size - 1.",
+    ),
+    "DivNoNan": (
+        constant(lambda x, y: _where_not_zero(y, lambda safe: call.div(x, safe))),
+        "``DivNoNan()(x, y)``: x / y, and 0 where y is 0.",
+    ),
+    "MulNoNan": (
+        constant(lambda x, y: _where_not_zero(y, lambda safe: call.mul(x, safe))),
+        "``MulNoNan()(x, y)``: x * y, and 0 where y is 0, whatever x is.",
+    ),
+    "TridiagonalMatMul": (
+        constant(lambda superdiag, maindiag, subdiag, rhs: _tridiagonal(superdiag, maindiag, subdiag, rhs)),
+        "``TridiagonalMatMul()(superdiag, maindiag, subdiag, rhs)``: tridiagonal matrices times `rhs`.",
+    ),
 }
 
 
@@ -79,15 +90,6 @@ def _reduce_sum(keep_dims: bool = False, skip_mode: bool = False) -> _Function:
     return reduce
 
 
-def _reduce_std(axis: Any = (), unbiased: bool = True, keep_dims: bool = False) -> _Function:
-    over = all_if_none(axis)
-    return lambda x: (call.std(x, over, int(unbiased), keep_dims), call.mean(x, over, keep_dims))
-
-
-def _count_non_zero(dims: Any = None) -> _Function:
-    return lambda x: call.count_nonzero(x, all_if_none(dims), False, dtype_of("int64"))
-
-
 def _median(global_median: bool = False, axis: int = 0, keep_dims: bool = False, ignore_nan: bool = False) -> _Function:
     along = public.nanmedian if ignore_nan else public.median
 
@@ -113,14 +115,6 @@ def _log_cumulative(exclusive: bool = False, reverse: bool = False) -> _Function
     return run
 
 
-def _l2_normalize(axis: Any = 0, epsilon: float = 1e-4) -> _Function:
-    return lambda x: call.div(x, call.sqrt(call.maximum(call.sum(call.square(x), axis, keepdims=True), epsilon)))
-
-
-def _arg(function: _Function) -> Callable[..., _Function]:
-    return lambda axis=-1, output_type=int32: lambda x: call.cast(function(x, axis), dtype_of(output_type))
-
-
 def _arg_with_value(function: _Function) -> Callable[..., _Function]:
     def make(axis: int = 0, keep_dims: bool = False) -> _Function:
         def run(x: Any) -> tuple[Any, Any]:
@@ -133,18 +127,6 @@ def _arg_with_value(function: _Function) -> Callable[..., _Function]:
 
 
 # ------------------------------------------------------------------------------------------------ matrices
-def _mat_mul(transpose_a: bool = False, transpose_b: bool = False) -> _Function:
-    def product(x: Any, y: Any) -> Any:
-        a = call.matrix_transpose(as_tensor(x)) if transpose_a else x
-        return call.matmul(a, call.matrix_transpose(as_tensor(y)) if transpose_b else y)
-
-    return product
-
-
-def _transposed(x: Any) -> Any:
-    return call.matrix_transpose(as_tensor(x))
-
-
 def _least_squares(x: Any, a: Any, regularizer: float) -> Any:
     if regularizer:
         raise ValueError("Lstsq has no l2_regularizer here: append its rows to the matrix")
@@ -158,40 +140,69 @@ def _confusion(labels: Any, predictions: Any, weights: Any, count: int, dtype: A
     return call.cast(call.reshape(found, (count, count)), dtype_of(dtype))
 
 
-def _svd(full_matrices: bool = False, compute_uv: bool = True) -> _Function:
-    return lambda x: public.svd(x, full_matrices, compute_uv)
+#: Classes with constants, and their docstrings.
+_MAKERS: dict[str, tuple[Callable[..., _Function], str]] = {
+    "ArgMaxWithValue": (
+        _arg_with_value(call.argmax_with_value),
+        """``ArgMaxWithValue(axis=0, keep_dims=False)(x)``: the index (int32) of the greatest element, and that element.
 
-
-#: Classes with constants.
-_MAKERS: dict[str, Callable[..., _Function]] = {
-    "ArgMaxWithValue": _arg_with_value(call.argmax_with_value),
-    "ArgMinWithValue": _arg_with_value(call.argmin_with_value),
-    "Argmax": _arg(call.argmax),
-    "Argmin": _arg(call.argmin),
-    "BatchMatMul": _mat_mul,
-    "ConfusionMatrix": lambda num_classes, dtype="int32": (
-        lambda labels, predictions, weights=None: _confusion(labels, predictions, weights, num_classes, dtype)
+    >>> from autodiff_compiler import Tensor, ops
+    >>> [t.tolist() for t in ops.ArgMaxWithValue()(Tensor([1.0, 4.0, 2.0]))]
+    [1, 4.0]
+    """,
     ),
-    "CountNonZero": _count_non_zero,
-    "CumulativeLogsumexp": _log_cumulative,
-    "EuclideanNorm": lambda keep_dims=False: lambda x, axes: call.vector_norm(x, 2, all_if_none(axes), keep_dims),
-    "L2Normalize": _l2_normalize,
-    "MatMul": _mat_mul,
-    "MatrixInverse": lambda adjoint=False: lambda x: call.inverse(_transposed(x) if adjoint else x),
-    "Lstsq": lambda fast=True, l2_regularizer=0.0: lambda x, a: _least_squares(x, a, l2_regularizer),
-    "Median": _median,
-    "ReduceAll": _reduction(call.all),
-    "ReduceAny": _reduction(call.any),
-    "ReduceMax": _reduction(call.max),
-    "ReduceMean": _reduction(basic.mean),
-    "ReduceMin": _reduction(call.min),
-    "ReduceProd": _reduction(_prod),
-    "ReduceStd": _reduce_std,
-    "ReduceSum": _reduce_sum,
-    "Svd": _svd,
+    "ArgMinWithValue": (
+        _arg_with_value(call.argmin_with_value),
+        (
+            "``ArgMinWithValue(axis=0, keep_dims=False)(x)``: the index (int32) of the smallest element, and "
+            "that element."
+        ),
+    ),
+    "ConfusionMatrix": (
+        lambda num_classes, dtype="int32": (
+            lambda labels, predictions, weights=None: _confusion(labels, predictions, weights, num_classes, dtype)
+        ),
+        (
+            '``ConfusionMatrix(num_classes, dtype="int32")(labels, predictions, weights=None)``: counts '
+            "[label, prediction]."
+        ),
+    ),
+    "CumulativeLogsumexp": (
+        _log_cumulative,
+        "``CumulativeLogsumexp(exclusive=False, reverse=False)(x, axis)``: log of the running sum of exp(x).",
+    ),
+    "Lstsq": (
+        lambda fast=True, l2_regularizer=0.0: lambda x, a: _least_squares(x, a, l2_regularizer),
+        (
+            "``Lstsq(fast=True, l2_regularizer=0.0)(x, a)``: least squares, see `ops.lstsq`; ValueError for a"
+            " regularizer."
+        ),
+    ),
+    "Median": (
+        _median,
+        (
+            "``Median(global_median=False, axis=0, keep_dims=False, ignore_nan=False)(x)``: the lower median "
+            "and its index."
+        ),
+    ),
+    "ReduceProd": (
+        _reduction(_prod),
+        "``ReduceProd(keep_dims=False)(x, axis=())``: the product over axes; integers keep their dtype.",
+    ),
+    "ReduceSum": (
+        _reduce_sum,
+        """``ReduceSum(keep_dims=False, skip_mode=False)(x, axis=())``: the sum over axes; integers keep their dtype.
+
+    An empty `axis` means all axes, with `skip_mode` none.
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.ReduceSum(keep_dims=True)(Tensor([[1.0, 2.0], [3.0, 4.0]]), 1).tolist()
+    [[3.0], [7.0]]
+    """,
+    ),
 }
 
-_MAKERS |= {name: constant(function) for name, function in _FUNCTIONS.items()}
-for _name, _make in _MAKERS.items():
-    globals()[_name] = operation(_name, _make, __name__)
+_MAKERS |= _FUNCTIONS
+for _name, (_make, _doc) in _MAKERS.items():
+    globals()[_name] = operation(_name, _make, __name__, _doc)
 __all__ += _MAKERS

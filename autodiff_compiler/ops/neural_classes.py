@@ -290,34 +290,132 @@ def _nll_loss(reduction: str = "mean", ignore_index: int = -100) -> _Function:
     return run
 
 
-def _sigmoid_cross_entropy(logits: Any, label: Any) -> Any:
-    return public.binary_cross_entropy_with_logits(logits, label, None, None, "none")
+#: The classes, and their docstrings.
+_MAKERS: dict[str, tuple[Callable[..., _Function], str]] = {
+    "AvgPool": (
+        _avg_pool,
+        """``AvgPool(kernel_size=1, strides=1, ...)(x)``: the mean of every window over height and width.
 
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.AvgPool(2, 2)(Tensor([[[[1.0, 2.0], [3.0, 0.0]]]])).tolist()
+    [[[[1.5]]]]
+    """,
+    ),
+    "AvgPool3D": (
+        _avg_pool3d,
+        "``AvgPool3D(kernel_size=1, strides=1, ...)(x)``: `AvgPool` over the last 3 dimensions.",
+    ),
+    "BatchNorm": (
+        _batch_norm,
+        """``BatchNorm(is_training=False, ...)(x, scale, bias, mean, variance)``: normalization per channel.
 
-#: Classes with constants.
-_MAKERS: dict[str, Callable[..., _Function]] = {
-    "AvgPool": _avg_pool,
-    "AvgPool3D": _avg_pool3d,
-    "BatchNorm": _batch_norm,
-    "BiasAdd": _bias_add,
-    "Conv2D": _convolution("Conv2D", 2),
-    "Conv2DBackpropInput": _conv2d_transpose,
-    "Conv2DTranspose": _conv2d_transpose,
-    "Conv3D": _convolution("Conv3D", 3),
-    "Conv3DTranspose": _conv3d_transpose,
-    "DepthwiseConv2dNative": _depthwise,
-    "LayerNorm": _layer_norm,
-    "MaxPool": _max_pool,
-    "MaxPool3D": _max_pool3d,
-    "MaxPoolWithArgmaxV2": _max_pool_with_argmax,
-    "MaxUnpool2D": _max_unpool(public.max_unpool2d, 2),
-    "MaxUnpool3D": _max_unpool(public.max_unpool3d, 3),
-    "NLLLoss": _nll_loss,
-    "SigmoidCrossEntropyWithLogits": lambda: _sigmoid_cross_entropy,
-    "SoftmaxCrossEntropyWithLogits": lambda: _softmax_cross_entropy,
-    "SparseSoftmaxCrossEntropyWithLogits": _sparse_softmax_cross_entropy,
+    Returns the result and four statistics.  In training those of the batch are used, and the Parameters `mean`
+    and `variance` become ``(1 - momentum) * old + momentum * batch``.
+    """,
+    ),
+    "BiasAdd": (
+        _bias_add,
+        """``BiasAdd(data_format="NCHW")(x, bias)``: x [batch, channels, ...] plus one number per channel.
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.BiasAdd()(ops.zeros((1, 2, 1)), Tensor([1.0, 2.0])).tolist()
+    [[[1.0], [2.0]]]
+    """,
+    ),
+    "Conv2D": (
+        _convolution("Conv2D", 2),
+        """``Conv2D(out_channel, kernel_size, ...)(x, weight)``: convolution over height and width.
+
+    x is [batch, channels, height, width], the weight [out_channel, channels / group, *kernel_size].
+    ShapeError: another weight.
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.Conv2D(2, 3)(ops.ones((1, 1, 4, 4)), ops.ones((2, 1, 3, 3))).shape
+    (1, 2, 2, 2)
+    """,
+    ),
+    "Conv2DBackpropInput": (
+        _conv2d_transpose,
+        "``Conv2DBackpropInput(...)(g, weight, input_size)``: the transpose of `Conv2D` in its input.",
+    ),
+    "Conv2DTranspose": (
+        _conv2d_transpose,
+        "``Conv2DTranspose(...)(x, weight, size)``: the transpose of `Conv2D` in its input, of shape `size`.",
+    ),
+    "Conv3D": (
+        _convolution("Conv3D", 3),
+        (
+            "``Conv3D(out_channel, kernel_size, ...)(x, weight)``: convolution over depth, height and width; "
+            "see `Conv2D`."
+        ),
+    ),
+    "Conv3DTranspose": (
+        _conv3d_transpose,
+        "``Conv3DTranspose(...)(x, weight)``: the transpose of `Conv3D` in its input.",
+    ),
+    "DepthwiseConv2dNative": (
+        _depthwise,
+        (
+            "``DepthwiseConv2dNative(channel_multiplier, kernel_size, ...)(x, weight)``: every channel by "
+            "filters of its own."
+        ),
+    ),
+    "LayerNorm": (
+        _layer_norm,
+        """``LayerNorm(begin_norm_axis=1, begin_params_axis=1, epsilon=1e-7)(x, gamma, beta)``: y, mean, variance.
+
+    y is x standardized over the dimensions from `begin_norm_axis` on, times gamma plus beta, which have the
+    shape of x from `begin_params_axis` on.  ShapeError: another gamma or beta.
+    """,
+    ),
+    "MaxPool": (
+        _max_pool,
+        """``MaxPool(kernel_size=1, strides=1, ...)(x)``: the greatest element of every window over height and width.
+
+    >>> from autodiff_compiler import Tensor, ops
+    >>> ops.MaxPool(2, 2)(Tensor([[[[1.0, 2.0], [3.0, 0.0]]]])).tolist()
+    [[[[3.0]]]]
+    """,
+    ),
+    "MaxPool3D": (
+        _max_pool3d,
+        "``MaxPool3D(kernel_size=1, strides=1, ...)(x)``: `MaxPool` over the last 3 dimensions.",
+    ),
+    "MaxPoolWithArgmaxV2": (
+        _max_pool_with_argmax,
+        "``MaxPoolWithArgmaxV2(kernel_size, ...)(x)``: the greatest element of every window, and its position.",
+    ),
+    "MaxUnpool2D": (
+        _max_unpool(public.max_unpool2d, 2),
+        "``MaxUnpool2D(ksize, ...)(x, argmax)``: zeros with the elements of x where a max pooling found them.",
+    ),
+    "MaxUnpool3D": (
+        _max_unpool(public.max_unpool3d, 3),
+        "``MaxUnpool3D(ksize, ...)(x, argmax)``: zeros with the elements of x where a max pooling found them.",
+    ),
+    "NLLLoss": (
+        _nll_loss,
+        (
+            '``NLLLoss(reduction="mean", ignore_index=-100)(logits, labels, weight)``: the loss, and the sum '
+            "of the weights."
+        ),
+    ),
+    "SoftmaxCrossEntropyWithLogits": (
+        lambda: _softmax_cross_entropy,
+        """``SoftmaxCrossEntropyWithLogits()(logits, labels)``: the loss of each row, and its gradient by the logits.
+
+    `labels` are probabilities of the logits' shape [N, C].  The gradient returned is a constant.
+    """,
+    ),
+    "SparseSoftmaxCrossEntropyWithLogits": (
+        _sparse_softmax_cross_entropy,
+        """``SparseSoftmaxCrossEntropyWithLogits(is_grad=False)(logits, labels)``: the mean loss of integer labels.
+
+    With `is_grad` its gradient by the logits instead.
+    """,
+    ),
 }
 
-for _name, _make in _MAKERS.items():
-    globals()[_name] = operation(_name, _make, __name__)
+for _name, (_make, _doc) in _MAKERS.items():
+    globals()[_name] = operation(_name, _make, __name__, _doc)
 __all__ += _MAKERS

@@ -8,7 +8,6 @@ import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from .operator_docs import DOCS
 from .primitive import OPERATORS, Primitive
 
 __all__ = ["Operation", "constant", "drawing", "operation"]
@@ -93,7 +92,7 @@ class Operation(Primitive, metaclass=_OperationType):
 
 def operation(name: str, make: Callable[..., _Function], module: str, doc: str = "") -> type[Operation]:
     """A class whose constructor takes the arguments of `make` and whose objects are called as its result."""
-    doc, make = DOCS.get(name) or doc or _docstring(name, make), _called(make, name)
+    doc, make = inspect.cleandoc(doc) or _docstring(name, make), _called(make, name)
     members = {"_make": staticmethod(make), "_name": name, "__module__": module, "__doc__": doc}
     made = type(name, (Operation,), members)
     OPERATORS[name] = lambda: made

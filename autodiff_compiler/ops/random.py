@@ -57,7 +57,10 @@ def _drawing(function: _Function) -> _Function:
 
     def source_of(args: Any, kwargs: Any, unwrap: _Function = lambda x: x) -> tuple[Any, tuple[int | None, ...]]:
         """The generator to draw from and the seed of its stream: a `generator` of the user's has one stream."""
-        bound = signature.bind(*args, **kwargs)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{function.__name__}() {error}") from None
         bound.apply_defaults()
         own, seed = unwrap(bound.arguments.get("generator")), unwrap(bound.arguments["seed"])
         if own is not None:

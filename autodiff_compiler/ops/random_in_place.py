@@ -25,13 +25,13 @@ def _draw_dtype(x: Any) -> Any:
 
 
 @drawing
-def _normal(state: Any, x: Any, mean: Any = 0, std: Any = 1, *, generator: Any = None, seed: int | None = None) -> Any:
+def normal_(state: Any, x: Any, mean: Any = 0, std: Any = 1, *, generator: Any = None, seed: int | None = None) -> Any:
     drawn = F.random_normal(state, shape=x.shape, dtype=_draw_dtype(x))
     return cast(call.add(call.mul(drawn, std), mean), x.dtype)
 
 
 @drawing
-def _uniform(state: Any, x: Any, from_: Any = 0, to: Any = 1, *, generator: Any = None, seed: int | None = None) -> Any:
+def uniform_(state: Any, x: Any, from_: Any = 0, to: Any = 1, *, generator: Any = None, seed: int | None = None) -> Any:
     drawn = F.random_uniform(state, shape=x.shape, dtype=_draw_dtype(x))
     return cast(call.add(call.mul(drawn, call.sub(to, from_) if _dynamic(to, from_) else to - from_), from_), x.dtype)
 
@@ -41,7 +41,7 @@ def _dynamic(*xs: Any) -> bool:
 
 
 @drawing
-def _random(
+def random_(
     state: Any, x: Any, from_: int = 0, to: int | None = None, *, generator: Any = None, seed: int | None = None
 ) -> Any:
     """Integers from `from_` to less than `to`, by default all that the dtype holds exactly."""
@@ -52,20 +52,20 @@ def _random(
 
 
 @drawing
-def _exponential(state: Any, x: Any, lambd: Any = 1, *, generator: Any = None, seed: int | None = None) -> Any:
+def exponential_(state: Any, x: Any, lambd: Any = 1, *, generator: Any = None, seed: int | None = None) -> Any:
     drawn = F.random_uniform(state, shape=x.shape, dtype=_draw_dtype(x))
     return cast(call.div(call.neg(call.log(call.sub(1, drawn))), lambd), x.dtype)
 
 
 @drawing
-def _bernoulli(state: Any, x: Any, p: Any = 0.5, *, generator: Any = None, seed: int | None = None) -> Any:
+def bernoulli_(state: Any, x: Any, p: Any = 0.5, *, generator: Any = None, seed: int | None = None) -> Any:
     return random.trials(state, x, p)
 
 
 RANDOM_IN_PLACE = {
-    "bernoulli_": _bernoulli,
-    "exponential_": _exponential,
-    "normal_": _normal,
-    "random_": _random,
-    "uniform_": _uniform,
+    "bernoulli_": bernoulli_,
+    "exponential_": exponential_,
+    "normal_": normal_,
+    "random_": random_,
+    "uniform_": uniform_,
 }

@@ -13,12 +13,12 @@ __all__ = ["RANDOM_METHODS"]
 
 
 @drawing
-def _cauchy(state: Any, x: Any, median: float = 0.0, sigma: float = 1.0, *, seed: int | None = None) -> Any:
+def cauchy(state: Any, x: Any, median: float = 0.0, sigma: float = 1.0, *, seed: int | None = None) -> Any:
     return cast(random.cauchy_numbers(state, x.shape, median, sigma), x.dtype)
 
 
 @drawing
-def _uniform(
+def uniform(
     state: Any, x: Any, from_: float = 0.0, to: float = 1.0, generator: Any = None, *, seed: int | None = None
 ) -> Any:
     drawn = F.random_uniform(state, shape=x.shape, dtype=x.dtype)
@@ -26,16 +26,16 @@ def _uniform(
 
 
 @drawing
-def _bernoulli(state: Any, x: Any, *, generator: Any = None, seed: int | None = None) -> Any:
+def bernoulli(state: Any, x: Any, *, generator: Any = None, seed: int | None = None) -> Any:
     """1 with the probabilities in a Tensor, else 0."""
     return random.trials(state, x, x)
 
 
 RANDOM_METHODS = {
-    "bernoulli": _bernoulli,
-    "cauchy": _cauchy,
+    "bernoulli": bernoulli,
+    "cauchy": cauchy,
     "log_normal": random.log_normal,
     "multinomial": random.multinomial,
     "random_categorical": random.random_categorical,
-    "uniform": _uniform,
+    "uniform": uniform,
 }

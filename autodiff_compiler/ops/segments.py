@@ -51,7 +51,15 @@ def sparse_segment_mean(x: Any, indices: Any, segment_ids: Any) -> Any:
     return _reduction("mean")(call.gather(x, indices, 0), segment_ids)
 
 
-for _kind in ("max", "mean", "min", "prod", "sum"):
+_KINDS = {
+    "max": "greatest rows",
+    "mean": "means of rows",
+    "min": "smallest rows",
+    "prod": "products of rows",
+    "sum": "sums of rows",
+}
+for _kind, _what in _KINDS.items():
     _name = f"Segment{_kind.capitalize()}"
-    globals()[_name] = operation(_name, constant(_reduction(_kind)), __name__)
+    _doc = f"``{_name}()(x, segment_ids)``: {_what} by segment; ids never decrease.  Eager code only."
+    globals()[_name] = operation(_name, constant(_reduction(_kind)), __name__, _doc)
     __all__.append(_name)

@@ -1,4 +1,4 @@
-"""MindSpore's operator classes that write Parameters."""
+"""MindSpore's operator classes that write Parameters and are no function of `ops`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 from ..ir.primitive import call
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
-from . import state
-from .operation import constant, operation
+from .operation import operation
 from .state import assign, compiled_from_source
 
 __all__: list[str] = []
@@ -17,20 +16,14 @@ __all__: list[str] = []
 _Function = Callable[..., Any]
 
 
-@compiled_from_source
-def _scatter_sub(input_x: Parameter, indices: Any, updates: Any) -> Tensor:
+def _scatter_sub(use_locking: bool = False) -> _Function:
     """Subtracts `updates` from the rows of a Parameter at the given positions, repeatedly if repeated."""
-    return assign(input_x, call.scatter_add(input_x, indices, call.neg(updates)))
 
+    @compiled_from_source
+    def run(input_x: Parameter, indices: Any, updates: Any) -> Tensor:
+        return assign(input_x, call.scatter_add(input_x, indices, call.neg(updates)))
 
-def _locking(function: _Function, default: bool) -> Callable[..., _Function]:
-    """The maker of a class whose only constant, `use_locking`, has no effect."""
-
-    def make(use_locking: bool = default) -> _Function:
-        return function
-
-    make.__doc__ = function.__doc__
-    return make
+    return run
 
 
 def _index_add(axis: int) -> _Function:
@@ -43,32 +36,7 @@ def _index_add(axis: int) -> _Function:
     return run
 
 
-#: Class, its function, and the default of `use_locking`, which is accepted and changes nothing.
-_SCATTERING = {
-    "ScatterAdd": (state.scatter_add, False),
-    "ScatterDiv": (state.scatter_div, False),
-    "ScatterMax": (state.scatter_max, False),
-    "ScatterMin": (state.scatter_min, False),
-    "ScatterMul": (state.scatter_mul, False),
-    "ScatterNdAdd": (state.scatter_nd_add, False),
-    "ScatterNdDiv": (state.scatter_nd_div, False),
-    "ScatterNdMax": (state.scatter_nd_max, False),
-    "ScatterNdMin": (state.scatter_nd_min, False),
-    "ScatterNdMul": (state.scatter_nd_mul, False),
-    "ScatterNdSub": (state.scatter_nd_sub, False),
-    "ScatterNdUpdate": (state.scatter_nd_update, True),
-    "ScatterSub": (_scatter_sub, False),
-    "ScatterUpdate": (state.scatter_update, True),
-}
-_MAKERS: dict[str, Callable[..., _Function]] = {
-    "Assign": constant(state.assign),
-    "AssignAdd": constant(state.assign_add),
-    "AssignSub": constant(state.assign_sub),
-    "InplaceIndexAdd": _index_add,
-    "ScatterNonAliasingAdd": constant(state.scatter_nd_add),
-}
-
-_MAKERS |= {name: _locking(*row) for name, row in _SCATTERING.items()}
+_MAKERS: dict[str, Callable[..., _Function]] = {"InplaceIndexAdd": _index_add, "ScatterSub": _scatter_sub}
 for _name, _make in _MAKERS.items():
     globals()[_name] = operation(_name, _make, __name__)
 __all__ += _MAKERS

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dtypes import DType, bool_, dtype_of
 from ..ir.core import Value
-from ..ir.primitive import METHODS, F, Primitive, composite
+from ..ir.primitive import METHODS, F, Primitive, composite, under_name
 from ..ir.types import TensorType, tensor
 from .compare import truth
 from .family import (
@@ -491,7 +491,12 @@ def where(condition, x, y):
     return _where(condition, x, y)
 
 
-METHODS["where"] = lambda x, condition, y: _where(condition, x, y)
+def _where_method(x, condition, y):
+    """The elements of the Tensor where the condition holds, else those of `y`; both sides are computed."""
+    return _where(condition, x, y)
+
+
+METHODS["where"] = under_name(_where_method, "where")
 
 
 @composite("masked_fill")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import DTypeError, ShapeError
-from ..ir.primitive import METHODS, REGISTRY, call, in_place
+from ..ir.primitive import METHODS, REGISTRY, call, in_place, under_name
 from .family import broadcast_to, cast, in_dtype, normal_axis
 
 
@@ -25,27 +25,32 @@ def fitting(name: str, old: Any, new: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ with arguments
-def _copy(x: Any, src: Any, non_blocking: bool = False) -> Any:
+def copy_(x: Any, src: Any, non_blocking: bool = False) -> Any:
+    """The elements of `src`, cast and broadcast."""
     return broadcast_to(cast(in_dtype(src, x.dtype) if isinstance(src, int | float) else src, x.dtype), x.shape)
 
 
-def _fill(x: Any, value: Any) -> Any:
+def fill_(x: Any, value: Any) -> Any:
+    """One number everywhere."""
     value = in_dtype(value, x.dtype)
     if value.ndim:
         raise ShapeError(f"fill_() takes one number, not a tensor of shape {list(value.shape)}")
     return broadcast_to(value, x.shape)
 
 
-def _zero(x: Any) -> Any:
-    return _fill(x, 0)
+def zero_(x: Any) -> Any:
+    """0 everywhere."""
+    return fill_(x, 0)
 
 
 # ------------------------------------------------------------------------------------------------ by index
-def _index_copy(x: Any, dim: int, index: Any, tensor: Any) -> Any:
+def index_copy_(x: Any, dim: int, index: Any, tensor: Any) -> Any:
+    """x with the slices along a dimension at the positions in a vector replaced."""
     return call.scatter_update(x, index, tensor, dim)
 
 
-def _scatter(x: Any, dim: int, index: Any, src: Any = None, *, reduce: str | None = None, value: Any = None) -> Any:
+def scatter_(x: Any, dim: int, index: Any, src: Any = None, *, reduce: str | None = None, value: Any = None) -> Any:
+    """x with the elements at positions along a dimension replaced, or raised, by those of `src` or by `value`."""
     if (src is None) is (value is None):
         raise TypeError("scatter_() takes `src` or `value`")
     src = value if src is None else src
@@ -56,8 +61,8 @@ def _scatter(x: Any, dim: int, index: Any, src: Any = None, *, reduce: str | Non
     return METHODS["scatter_add" if reduce == "add" else "scatter"](x, dim, index, src)
 
 
-def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
-    """Positions are those of the flattened tensor."""
+def put_(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """x with the elements at positions of the flattened tensor replaced, or raised."""
     flat, at, given = (call.reshape(t, (-1,)) for t in (x, index, source))
     write = call.scatter_add if accumulate else call.scatter_update
     return call.reshape(write(flat, at, given, normal_axis(0, 1)), x.shape)
@@ -65,17 +70,17 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
 
 #: The methods by name, and what computes the new value: those that classes name, and others.
 IN_PLACE: dict[str, Callable[..., Any]] = {
-    name: METHODS[name.removesuffix("_")]
+    name: under_name(METHODS[name.removesuffix("_")], name)
     for name in (
         *sorted(name for defn in REGISTRY.values() for name in defn.methods if in_place(name)),
         *("addmm_", "clamp_", "fill_diagonal_", "index_add_", "index_fill_", "index_put_", "masked_fill_"),
         *("masked_scatter_", "scatter_add_"),
     )
 } | {
-    "copy_": _copy,
-    "fill_": _fill,
-    "index_copy_": _index_copy,
-    "put_": _put,
-    "scatter_": _scatter,
-    "zero_": _zero,
+    "copy_": copy_,
+    "fill_": fill_,
+    "index_copy_": index_copy_,
+    "put_": put_,
+    "scatter_": scatter_,
+    "zero_": zero_,
 }

@@ -76,7 +76,8 @@ ROWS = (
     `prepend` and `append` are Tensors that extend x along the axis first.
     """),
     Row("prod(input, axis=None, keep_dims=False, dtype=None)",
-        calls="call.prod(input, all_if_none(axis), keep_dims, dtype)", doc="""
+        calls="call.prod(input, all_if_none(axis), keep_dims, dtype)",
+        mint="prod(input, dim=None, keepdim=False, *, dtype=None)", doc="""
     Product over axes (all by default); smaller integers and bools are multiplied as int64.
 
     >>> ops.prod(Tensor([1.0, 2.0, 4.0])).item()
@@ -105,18 +106,22 @@ ROWS = (
         calls="call.matrix_norm(A, ord, axis, keepdims, dtype)",
         doc='Norm of matrices, which lie in two axes: "fro", "nuc", inf, -inf, 1, -1, 2, -2.'),
     Row("var(input, axis=None, ddof=0, keepdims=False)",
-        calls="call.var(input, all_if_none(axis), ddof, keepdims)", doc="""
+        calls="call.var(input, all_if_none(axis), ddof, keepdims)",
+        mint="var(input, dim=None, *, correction=1, keepdim=False)", doc="""
     Mean squared deviation from the mean over axes (all by default), divided by the count less `ddof`.
 
     >>> ops.var(Tensor([1.0, 3.0])).item()
     1.0
     """),
     Row("std(input, axis=None, ddof=0, keepdims=False)", calls="call.std(input, all_if_none(axis), ddof, keepdims)",
+        mint="std(input, dim=None, *, correction=1, keepdim=False)",
         doc="Square root of `var`; where all numbers are equal its derivative is 0."),
     Row("var_mean(input, axis=None, ddof=0, keepdims=False) -> tuple[Tensor, Tensor]",
-        calls="call.var_mean(input, all_if_none(axis), ddof, keepdims)", doc="`var` and `mean` at once."),
+        calls="call.var_mean(input, all_if_none(axis), ddof, keepdims)",
+        mint="var_mean(input, dim=None, *, correction=1, keepdim=False)", doc="`var` and `mean` at once."),
     Row("std_mean(input, axis=None, ddof=0, keepdims=False) -> tuple[Tensor, Tensor]",
-        calls="call.std_mean(input, all_if_none(axis), ddof, keepdims)", doc="`std` and `mean` at once."),
+        calls="call.std_mean(input, all_if_none(axis), ddof, keepdims)",
+        mint="std_mean(input, dim=None, *, correction=1, keepdim=False)", doc="`std` and `mean` at once."),
     Row("median(input, axis=-1, keepdims=False) -> tuple[Tensor, Tensor]", doc="""
     The median along an axis and its index (int64); of two middle elements the lower, nan if there is one.
 
@@ -127,6 +132,7 @@ ROWS = (
         doc="The `median` of the elements that are not nan, and its index."),
     Row("nansum(input, axis=None, keepdims=False, *, dtype=None)",
         calls="call.nansum(input, all_if_none(axis), keepdims, dtype=dtype)",
+        mint="nansum(input, dim=None, keepdim=False, *, dtype=None)",
         doc="Sum over axes (all by default) of the elements that are not nan."),
     Row("nanmean(input, axis=None, keepdims=False, *, dtype=None)",
         calls="call.nanmean(input, all_if_none(axis), keepdims, dtype=dtype)",

@@ -7,7 +7,7 @@ import ast
 import inspect
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..dtypes import DType, dtype_of, float32, float64, int32, int64
@@ -51,8 +51,8 @@ class Operator(NamedTuple):
     """A public operator class that only calls a function.
 
     `signature` calls its constructor and then the object, ``Cholesky(upper=False)(input_x)``; `calls` is the expression
-    that the object returns, over the parameters of both, `call`, `ops` and the conversions.  A class without constants
-    may have the function itself: ``Diag()`` and ``ops.diag``.  `doc` is by default that of the function.
+    that the object returns, over the parameters of both, `call`, `ops` and the conversions.  Without operands
+    it has the function itself: ``Diag()`` and ``ops.diag``.  `doc` is by default the first sentence of the function's.
     """
 
     signature: str
@@ -68,7 +68,7 @@ def maker(row: Operator, ops: Any) -> Callable[..., Callable[..., Any]]:
     """The function from constants to what an operator computes; `ops` has the functions that it may call."""
     head, _, operands = row.signature.partition(")(")
     inner = f"    def {row.name}({operands}:\n        return {row.calls}\n    return {row.name}\n"
-    text = f"def {head}):\n{inner}" if operands else f"def {row.name}():\n    return {row.calls}\n"
+    text = f"def {head}):\n{inner}" if operands else f"def {row.signature}:\n    return {row.calls}\n"
     space = _spaces.setdefault("operators", {**_GLOBALS, "__name__": "autodiff_compiler.ops.operations", "ops": ops})
     return _defined(row.name, text, space)
 
@@ -76,9 +76,11 @@ def maker(row: Operator, ops: Any) -> Callable[..., Callable[..., Any]]:
 def documented(row: Operator, ops: Any) -> str:
     """The docstring of an operator class: how it is called, and what that gives."""
     found = re.match(r"(ops|call)\.(\w+)", row.calls)
-    said = row.doc or (getattr({"ops": ops, "call": call}[found[1]], found[2]).__doc__ if found else "") or ""
-    first = inspect.cleandoc(said).partition("\n\n")[0]
-    return f"``{row.signature}``: {first}"
+    function: Any = getattr({"ops": ops, "call": call}[found[1]], found[2]) if found else None
+    said = row.doc or inspect.cleandoc(getattr(function, "__doc__", "") or "").partition("\n\n")[0]
+    own = function is not None and ")(" not in row.signature  # it has the function's operands
+    operands = f"({', '.join(inspect.signature(function).parameters)})" if own else ""
+    return f"``{row.signature}{operands}``: {_docstring(said, _IMPORT)}"
 
 
 def renamed(row: Row, signature: str) -> Row:
@@ -88,7 +90,8 @@ def renamed(row: Row, signature: str) -> Row:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = names.get(node.id, node.id)
-    return Row(signature, row.doc.partition(">>>")[0], ast.unparse(tree))
+    doc = re.sub(r"`(\w+)`", lambda said: f"`{names.get(said[1], said[1])}`", row.doc.partition(">>>")[0])
+    return Row(signature, doc, ast.unparse(tree))
 
 
 def names_of(row: Row) -> list[str]:
@@ -140,12 +143,19 @@ _OF_TENSORS = """\
 """
 
 
-def function(row: Row, module: str) -> Callable[..., Any]:
-    """The function of a row, as if it were written in a module of this name."""
-    space = _spaces.setdefault(module, {**_GLOBALS, "__name__": module})
+#: The import that the examples of rows of `ops` need.
+_IMPORT = ">>> from autodiff_compiler import Tensor, ops"
+
+
+def function(row: Row, module: str, names: Mapping[str, Any] = {}, needed: str = _IMPORT) -> Callable[..., Any]:
+    """The function of a row, as if it were written in a module of this name.
+
+    `names` are what its expression may name beside the conversions, `needed` is the import that its examples need.
+    """
+    space = _spaces.setdefault(module, {**names, **_GLOBALS, "__name__": module})
     text = f"def {_head(row.signature)}:\n{_fast_path(row, space)}    return {row.expression}\n"
     result = _defined(row.name, text, space)
-    result.__doc__ = _docstring(row.doc) if row.doc else getattr(call, _target(row)).__doc__
+    result.__doc__ = _docstring(row.doc, needed) if row.doc else getattr(call, _target(row)).__doc__
     return result
 
 
@@ -157,10 +167,10 @@ def _defined(name: str, text: str, space: dict[str, Any]) -> Callable[..., Any]:
     return made[name]  # type: ignore[no-any-return]
 
 
-def _docstring(doc: str) -> str:
-    """The text, its examples with the import that they need."""
+def _docstring(doc: str, needed: str) -> str:
+    """The text, its examples behind the import that they need."""
     said, prompt, examples = inspect.cleandoc(doc).partition(">>>")
-    return f"{said}>>> from autodiff_compiler import Tensor, ops\n>>>{examples}" if prompt else said.rstrip()
+    return f"{said}{needed}\n>>>{examples}" if prompt else said.rstrip()
 
 
 _spaces: dict[str, dict[str, Any]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import creation, elementwise, indexing, matrices, neural, operators, reductions, shapes, special, vision
+from . import creation, elementwise, indexing, matrices, mint, neural, operators, reductions, shapes, special, vision
 from .row import Operator, Row, function, names_of, renamed
 
 __all__ = ["MINT", "OPERATORS", "ROWS", "of_mint", "public"]
@@ -23,6 +23,7 @@ for _row in {row.signature: row for row in ROWS.values()}.values():
         MINT[_row.mint.partition("(")[0]] = _row
     else:
         MINT |= dict.fromkeys(_row.mint.split(), _row)
+MINT |= {row.name: row for row in mint.ROWS}
 
 #: The rows of operator classes by name: their own, or that of the function which a class without constants applies.
 OPERATORS: dict[str, Operator | Row] = {row.name: row for row in operators.OPERATORS}
@@ -48,6 +49,8 @@ public: Any = _Public()
 def of_mint(name: str) -> Callable[..., Any]:
     """The function of `mint` of this name, one of `MINT`."""
     row = MINT[name]
+    if row in mint.ROWS:
+        return function(row, "autodiff_compiler.mint")
     if "(" not in row.mint:
         return getattr(public, name)  # type: ignore[no-any-return]
     return function(renamed(row, row.mint), "autodiff_compiler.mint")

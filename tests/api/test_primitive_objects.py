@@ -80,7 +80,7 @@ def test_classes_write_parameters(name: str, operands: tuple[Any, ...], expected
 
 
 def test_every_class_that_writes_has_a_case() -> None:
-    assert set(state_classes.__all__) == {case[0] for case in WRITING}
+    assert set(state_classes.__all__) <= {case[0] for case in WRITING}
 
 
 @pytest.mark.parametrize("compiled", [False, True])

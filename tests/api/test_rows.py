@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import inspect
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 from autodiff_compiler import Tensor, mint, ops
+from autodiff_compiler import numpy as mnp
 from autodiff_compiler.ir.primitive import call
-from autodiff_compiler.surface.row import Row, function, renamed
+from autodiff_compiler.surface.mint import ROWS as MINT_ROWS
+from autodiff_compiler.surface.numpy import ROWS as NUMPY
+from autodiff_compiler.surface.row import Operator, Row, function, renamed
 from autodiff_compiler.surface.table import MINT, OPERATORS, ROWS
-from tests.api import test_operator_classes, test_primitive_classes, test_special_classes
+from tests.api import test_operator_classes, test_primitive_classes, test_primitive_objects, test_special_classes
 
-EXAMPLES = sorted({row.name for row in ROWS.values() if ">>>" in row.doc})
+EXAMPLES = sorted(
+    {(place, row.name) for place, rows in ((ops, ROWS), (mnp, NUMPY)) for row in rows.values() if ">>>" in row.doc},
+    key=str,
+)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_of_rows_run(name: str) -> None:
-    parsed = doctest.DocTestParser().get_doctest(getattr(ops, name).__doc__, {}, name, None, None)
+@pytest.mark.parametrize(
+    "name", sorted(name for name, row in OPERATORS.items() if isinstance(row, Operator) and ">>>" in row.doc)
+)
+def test_examples_of_operator_classes_run(name: str) -> None:
+    test_examples_of_rows_run(ops, name)
+
+
+@pytest.mark.parametrize(("place", "name"), EXAMPLES, ids=lambda x: getattr(x, "__name__", x))
+def test_examples_of_rows_run(place: Any, name: str) -> None:
+    parsed = doctest.DocTestParser().get_doctest(getattr(place, name).__doc__, {}, name, None, None)
     told: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
     runner.run(parsed, out=told.append)
@@ -75,11 +91,42 @@ def plain(signature: str) -> list[str]:
 @pytest.mark.parametrize("name", sorted(MINT))
 def test_a_function_of_mint_is_that_of_ops_or_has_its_own_signature(name: str) -> None:
     row, made = MINT[name], getattr(mint, name)
-    if "(" in row.mint:
+    if row in MINT_ROWS:
+        assert [str(p) for p in inspect.signature(made).parameters.values()] == plain(row.signature)
+        assert made.__module__ == "autodiff_compiler.mint"
+    elif "(" in row.mint:
         assert [str(p) for p in inspect.signature(made).parameters.values()] == plain(row.mint)
         assert made.__module__ == "autodiff_compiler.mint"
     else:
         assert made is getattr(ops, name)
+
+
+@pytest.mark.parametrize("name", sorted(NUMPY))
+def test_a_function_of_numpy_converts_its_operands(name: str) -> None:
+    row, made = NUMPY[name], getattr(mnp, name)
+    assert [str(p) for p in inspect.signature(made).parameters.values()] == plain(row.signature)
+    assert made.__module__ == "autodiff_compiler.numpy"
+    assert made is getattr(mnp, row.name)
+    assert pickle.loads(pickle.dumps(made)) is made
+
+
+@pytest.mark.parametrize("module", mnp._MODULES)
+def test_each_module_of_numpy_defines_the_names_that_it_is_loaded_for(module: str) -> None:
+    space = vars(importlib.import_module(f"autodiff_compiler.numpy.{module}"))
+    public = {name for name in space if not name.startswith("_") and _defined_in(space, name)}
+    assert public <= set(mnp._MODULES[module].split()) <= space.keys()
+    assert not NUMPY.keys() & public
+
+
+def _defined_in(space: dict[str, Any], name: str) -> bool:
+    return getattr(space[name], "__module__", None) == space["__name__"]
+
+
+def test_a_name_of_numpy_loads_its_module_alone() -> None:
+    text = "import sys; from autodiff_compiler import numpy; numpy.sin, numpy.cov; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout.split()
+    assert "autodiff_compiler.numpy.products" in loaded
+    assert not {f"autodiff_compiler.numpy.{name}" for name in ("math", "search", "reductions")} & {*loaded}
 
 
 def test_two_tensors_go_to_the_operator() -> None:
@@ -100,5 +147,6 @@ def test_every_operator_class_of_a_row_has_a_case() -> None:
         case[0] for m in (test_operator_classes, test_primitive_classes, test_special_classes) for case in m.CASES
     }
     tested |= {case[0] for case in (*test_primitive_classes.DELEGATED, *test_operator_classes.DATA_SIZED)}
+    tested |= {case[0] for case in test_primitive_objects.WRITING}
     by_name = {"Geqrf", "Orgqr", "Ormqr", "Qr"}  # in tests of their own
     assert OPERATORS.keys() - tested == by_name | test_special_classes.OTHERS

@@ -19,6 +19,7 @@ from ...ops import (
     gelu,
     grid_sample,
     group_norm,
+    hardtanh,
     interpolate,
     layer_norm,
     mse_loss,
@@ -26,6 +27,7 @@ from ...ops import (
     prelu,
     relu,
     sigmoid,
+    silu,
     soft_margin_loss,
     tanh,
     unfold,
@@ -154,19 +156,9 @@ def glu(input: Any, dim: int = -1) -> Any:
     return ops.glu(input, dim)
 
 
-def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
-    """x clamped to [min_val, max_val]."""
-    return ops.hardtanh(input, min_val, max_val)
-
-
 def relu6(input: Any) -> Any:
     """x clamped to [0, 6]."""
     return ops.relu6(input)
-
-
-def silu(input: Any) -> Any:
-    """x * sigmoid(x)."""
-    return ops.silu(input)
 
 
 def logsigmoid(input: Any) -> Any:
