@@ -261,7 +261,7 @@ def judge(mutation: Mutation, status: int, rans: list[Ran]) -> None:
         endless = os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
         mutation.outcome, mutation.test = ("timeout" if endless else "crash"), ""
     else:
-        mutation.outcome, mutation.test = ("survived" if rans and not status else "caught"), ""
+        mutation.outcome, mutation.test = ("survived" if rans and not status else "broken"), ""
 
 
 def describe(mutation: Mutation) -> str:
@@ -275,7 +275,7 @@ def summary(found: list[Mutation]) -> dict[str, str]:
     shares = {}
     for room, some in rooms.items():
         counts = Counter(m.outcome for m in some)
-        tried = len(some) - counts["untested"]
+        tried = len(some) - counts["untested"] - counts["broken"]  # this tool failed at the broken ones, and no test
         caught = tried - counts["survived"]
         shares[room] = f"{caught}/{tried} = {caught / max(tried, 1):.0%}, {counts['untested']} entered by no test"
     return shares
