@@ -21,7 +21,7 @@ from ..memory.buffer_plan import BufferPlan
 from .host_calls import call_python
 from .windows import compute
 
-__all__ = ["TOGETHER", "in_order", "position", "positions", "rows_before"]
+__all__ = ["TOGETHER", "position", "positions", "rows_before"]
 
 #: Slices that are read in one trip, and the most bytes of such slices.
 TOGETHER = 8
@@ -71,10 +71,7 @@ def _refuse(low: BufferPlan, op: Op, source: Array | None, bad: Reg) -> None:
 
     def fail() -> tuple[()]:
         kernel = kernel_of(op.defn)
-        operand = source
-        if operand is None:
-            operand = low.array(x.type)  # type: ignore[arg-type]
-            low.copy(x, operand)
+        operand = low.in_memory(x) if source is None else source
 
         def refuse(index: Any) -> tuple[()]:
             kernel(index, size=size, negative=negative)
@@ -150,7 +147,7 @@ def _gather(low: BufferPlan, op: Op) -> None:
     x, index = op.operands
     if _same_everywhere(low, op):
         return
-    source, places = low.in_memory(x, ordered=False), in_order(low, index)
+    source, places = low.in_memory(x, ordered=False), low.in_memory(index)
     axis = op.attr("axis") % len(x.shape)
     if row_of(source, axis) is None:
         source = low.in_memory(x)
@@ -212,16 +209,6 @@ def rows_before(sizes: list[int]) -> list[int]:
         strides.append(step)
         step *= d
     return strides[::-1]
-
-
-def in_order(low: BufferPlan, x: Value) -> Array:
-    """A tensor in memory in C order; scalars are stored for it."""
-    if x.shape != ():
-        return low.in_memory(x)
-    assert isinstance(x.type, TensorType)
-    made = low.array(x.type)
-    low.copy(x, made)
-    return made
 
 
 def _same_everywhere(low: BufferPlan, op: Op) -> bool:

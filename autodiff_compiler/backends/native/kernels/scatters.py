@@ -15,7 +15,7 @@ from ..loops.loop_nest import LoopNest
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from ..memory.overwriting import copy_to_change
-from .indexing import TOGETHER, in_order, position, positions, rows_before
+from .indexing import TOGETHER, position, positions, rows_before
 
 __all__: list[str] = []
 
@@ -58,7 +58,7 @@ def _scatter(low: BufferPlan, op: Op) -> None:
     x, index, updates = op.operands
     name = op.defn.name
     number = _known(low, updates)
-    places, new = in_order(low, index), in_order(low, updates) if number is None else None
+    places, new = low.in_memory(index), low.in_memory(updates) if number is None else None
     axis = op.attr("axis") % len(x.shape)
     start = _Start(low, op, widen=op.defn.widen)
     into, dtype = start.array, start.dtype

@@ -110,6 +110,16 @@ class BufferPlan(Emitter, ABC):
         `over`: it is the next version of a carry and may be written in place over this version.
         """
 
+    def target_in_memory(self, value: Value) -> Array:
+        """The same for a kernel, which writes scalars to memory, too: `load_scalar` is called after it."""
+        assert isinstance(value.type, TensorType)
+        return self.target(value) if value.type.shape else self.array(value.type)
+
+    def load_scalar(self, value: Value, array: Array) -> None:
+        """The operand of a value that a kernel has written: of a scalar a register."""
+        if array.shape == ():
+            self.env[value] = Spread(array.type, self.one.load(array.base, array.dtype))
+
     @abstractmethod
     def touch(self, operand: Operand) -> None:
         """The current step reads or writes the operand: its buffers are live."""
