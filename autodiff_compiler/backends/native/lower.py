@@ -40,6 +40,11 @@ __all__ = ["FRAME_START", "OPS", "Lowering"]
 FRAME_START = 64
 #: How ops without a formula are written.
 OPS: dict[str, Callable[[Lowering, Op], None]] = {}
+#: Ops whose result has elements of their first operand and no others: of a splat it is a splat.
+_REARRANGE = {
+    "broadcast_to", "diagonal", "expand_dims", "gather", "repeat_elements", "reshape", "roll", "slice", "squeeze",
+    "take_along_axis", "transpose", "windows",
+}  # fmt: skip
 
 
 def _is_empty(op: Op) -> bool:
@@ -362,8 +367,12 @@ class Lowering(BufferPlan):
             for x in op.results:
                 self.target(x)
             return
-        special = OPS.get(name)
         self.ways.setdefault(name, NATIVE)
+        if name in _REARRANGE and isinstance(splat := self.env[op.operands[0]], Spread):
+            (result,) = op.results
+            self.env[result] = Spread(result.type, splat.number)  # type: ignore[arg-type]
+            return
+        special = OPS.get(name)
         if special is not None:
             try:
                 special(self, op)

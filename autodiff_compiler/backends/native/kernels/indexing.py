@@ -145,7 +145,7 @@ def _counted_from_zero(low: BufferPlan, source: Array, target: Array, size: int)
 # ------------------------------------------------------------------------------------------------ slices
 def _gather(low: BufferPlan, op: Op) -> None:
     x, index = op.operands
-    if _same_everywhere(low, op):
+    if _is_nothing(low, op):
         return
     source, places = low.in_memory(x, ordered=False), low.in_memory(index)
     axis = op.attr("axis") % len(x.shape)
@@ -211,24 +211,19 @@ def rows_before(sizes: list[int]) -> list[int]:
     return strides[::-1]
 
 
-def _same_everywhere(low: BufferPlan, op: Op) -> bool:
-    """Lowers a gather of a splat, or of an axis without elements (no position passes its check); False: of neither."""
+def _is_nothing(low: BufferPlan, op: Op) -> bool:
+    """Whether a gather is one along an axis without elements, and is done: no position has passed its check."""
     (result,), (source, _) = op.results, op.operands
-    x = low.env[source]
     assert isinstance(result.type, TensorType)
-    if isinstance(x, Spread):
-        low.env[result] = Spread(result.type, x.number)
-    elif source.shape[op.attr("axis")] == 0:
+    if source.shape[op.attr("axis")] == 0:
         low.env[result] = Spread(result.type, 0)
-    else:
-        return False
-    return True
+    return source.shape[op.attr("axis")] == 0
 
 
 # ------------------------------------------------------------------------------------------------ elements
 def _take_along_axis(low: BufferPlan, op: Op) -> None:
     x, index = op.operands
-    if _same_everywhere(low, op):
+    if _is_nothing(low, op):
         return
     source, places = low.in_memory(x, ordered=False), low.in_memory(index, ordered=False)
     axis = op.attr("axis") % len(x.shape)

@@ -90,9 +90,6 @@ def _roll(low: BufferPlan, op: Op) -> None:
     for shift, axis in zip(op.attr("shifts"), op.attr("axes"), strict=True):
         axis %= len(shape)
         moved[axis] = (moved.get(axis, 0) + shift) % shape[axis]
-    if low.env[op.operands[0]].__class__ is Spread:
-        low.env[op.results[0]] = low.env[op.operands[0]]
-        return
     x = _operand(low, op)
     pieces = [(x, low.target(op.results[0]))]
     for axis, shift in moved.items():
@@ -109,9 +106,6 @@ def _roll(low: BufferPlan, op: Op) -> None:
 
 def _repeat(low: BufferPlan, op: Op) -> None:
     axis, count = op.attr("axis"), op.attr("count")
-    if low.env[op.operands[0]].__class__ is Spread:
-        low.env[op.results[0]] = Spread(_result(op), low.env[op.operands[0]].number)  # type: ignore[union-attr]
-        return
     x, target = _operand(low, op), low.target(op.results[0])
     at = axis % len(x.shape)
     shape = (*x.shape[: at + 1], count, *x.shape[at + 1 :])
@@ -130,12 +124,8 @@ def _diagonal_of(array: Array, offset: int, length: int) -> Array:
 
 
 def _diagonal(low: BufferPlan, op: Op) -> None:
-    type = _result(op)
-    x = low.env[op.operands[0]]
-    if isinstance(x, Spread):
-        low.env[op.results[0]] = Spread(type, x.number)
-        return
-    low.env[op.results[0]] = _diagonal_of(_operand(low, op), op.attr("offset"), int(type.shape[-1]))  # type: ignore[arg-type]
+    length = int(op.results[0].shape[-1])  # type: ignore[arg-type]
+    low.env[op.results[0]] = _diagonal_of(_operand(low, op), op.attr("offset"), length)
 
 
 def _diag_embed(low: BufferPlan, op: Op) -> None:
@@ -148,9 +138,6 @@ def _diag_embed(low: BufferPlan, op: Op) -> None:
 def _windows(low: BufferPlan, op: Op) -> None:
     """All windows: a view whose elements overlap, copied."""
     n = len(op.attr("kernel"))
-    if low.env[op.operands[0]].__class__ is Spread:
-        low.env[op.results[0]] = Spread(_result(op), low.env[op.operands[0]].number)  # type: ignore[union-attr]
-        return
     x, target = _operand(low, op), low.target(op.results[0])
     lead, steps = x.strides[: len(x.strides) - n], x.strides[len(x.strides) - n :]
     within = [step * d for step, d in zip(steps, op.attr("dilation"), strict=True)]
