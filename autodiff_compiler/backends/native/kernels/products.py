@@ -5,7 +5,7 @@ A small product is computed in tiles of C, rows by vectors, which stay in regist
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 
 from ....dtypes import DType, bfloat16, float16, float32, float64
@@ -127,27 +127,10 @@ class _Product:
         """Writes the kernel and its call."""
         nest = LoopNest(self.low, [self.a, self.b, self.c])
         self.text = nest.text
-        batch = [
-            (d, [x.strides[i] for x in (self.a, self.b, self.c)]) for i, d in enumerate(self.c.shape[:-2]) if d != 1
-        ]
         one = _along_k if _dots(self.a, self.b, self.m) and self.b.strides[-1] != self.dtype.itemsize else _tiles
-        self._batched(batch, nest.places, one)
+        strides = [x.strides[:-2] for x in nest.arrays]
+        nest.over(self.c.shape[:-2], strides, nest.places, lambda at: one(self, at))
         nest.call()
-
-    def _batched(
-        self, batch: Sequence[tuple[int, list[int]]], at: list[Reg], one: Callable[[_Product, list[Reg]], None]
-    ) -> None:
-        if not batch:
-            one(self, at)
-            return
-        size, strides = batch[0]
-
-        def trip(i: Int, _: list[Reg]) -> list[Reg]:
-            moved = [self.text.at(p, self.text.mul(i, s)) for p, s in zip(at, strides, strict=True)]
-            self._batched(batch[1:], moved, one)
-            return []
-
-        self.text.loop(0, size, 1, [], trip)
 
     def join(self, k: Kernels, x: Lane, y: Lane, total: Reg) -> Reg:
         """total + x * y"""
