@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ....dtypes import DType, bfloat16, bool_, float16, float64
+from ....dtypes import DType, bfloat16, bool_, float16, float32, float64
 from ....ir.definition import take_operators
 from .emit import Reg, Text, mangled, of_lane, vector
 from .vectors import Vectors
 
-__all__ = ["Lane", "Lanes", "NotNativeError", "element_type", "memory_type", "rounded"]
+__all__ = ["Lane", "Lanes", "NotNativeError", "computed_in", "element_type", "memory_type", "rounded"]
 
 
 class NotNativeError(Exception):
@@ -28,6 +28,11 @@ def element_type(dtype: DType) -> str:
     if dtype.is_float:
         return "double" if dtype is float64 else "float"
     return f"i{dtype.bits}"
+
+
+def computed_in(dtype: DType) -> DType:
+    """The dtype that elements are computed in: f32 for floats of 16 bits."""
+    return float32 if dtype in (float16, bfloat16) else dtype
 
 
 def memory_type(dtype: DType) -> str:

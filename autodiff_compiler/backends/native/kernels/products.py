@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from ....dtypes import DType, bfloat16, float16, float32, float64
+from ....dtypes import float32, float64
 from ....ir.core import Op
 from ....ir.types import TensorType, tensor
 from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, float_text, i64
-from ..codegen.lanes import Lane, NotNativeError
+from ..codegen.lanes import Lane, NotNativeError, computed_in
 from ..codegen.values import Array
 from ..loops.loop_nest import LoopNest
 from ..lower import OPS
@@ -48,19 +48,17 @@ def _matmul(low: BufferPlan, op: Op) -> None:
         return
     if not vector and work > SMALL_PRODUCT:
         raise NotNativeError("a large product")
-    wide = float32 if dtype in (float16, bfloat16) else dtype
-    left, right = _as(low, a, wide), _as(low, b, wide)
+    wide = computed_in(dtype)
+    left, right = (low.in_dtype(low.in_memory(x, ordered=False), wide) for x in (a, b))
     target = low.target(out)
-    made = target if wide is dtype else low.array(tensor(wide, out.type.shape))
-    result = made
+    made = result = low.new_in_dtype(target, wide)
     if out.shape[-1] == 1:  # a column is a row of the transposed product
         left, right, made = _turned(right), _turned(left), _turned(made)
     rows = made.shape[-2]
     if right.strides[-1] != wide.itemsize and right.shape[-1] > 1 and not _dots(left, right, rows):
         right = _ordered(low, right)
     _Product(low, left, right, made).write()
-    if wide is not dtype:
-        low.copy_array(result, target)
+    low.give(result, target)
 
 
 def _turned(x: Array) -> Array:
@@ -90,16 +88,6 @@ def _dots(left: Array, right: Array, rows: int) -> bool:
     """Whether both operands are contiguous along k, and the rows few: dot products are faster than tiles."""
     size = left.dtype.itemsize
     return rows < _FEW_ROWS and left.strides[-1] == size and right.strides[-2] == size and left.dtype.is_float
-
-
-def _as(low: BufferPlan, x: object, dtype: DType) -> Array:
-    """An operand as an array of that dtype."""
-    found = low.in_memory(x, ordered=False)  # type: ignore[arg-type]
-    if found.dtype is dtype:
-        return found
-    made = low.array(tensor(dtype, found.type.shape))
-    low.copy_array(found, made)
-    return made
 
 
 def _ordered(low: BufferPlan, x: Array) -> Array:

@@ -34,12 +34,6 @@ def _result(op: Op) -> TensorType:
     return type
 
 
-def _operand(low: BufferPlan, op: Op) -> Array:
-    """The operand as an array whose offset from its base is a constant."""
-    found = low.in_memory(op.operands[0], ordered=False)
-    return found if isinstance(found.offset, int) else low.in_memory(op.operands[0])
-
-
 # ------------------------------------------------------------------------------------------------ borders
 def _pad(low: BufferPlan, op: Op) -> None:
     before, after = op.attr("before"), op.attr("after")
@@ -90,7 +84,7 @@ def _roll(low: BufferPlan, op: Op) -> None:
     for shift, axis in zip(op.attr("shifts"), op.attr("axes"), strict=True):
         axis %= len(shape)
         moved[axis] = (moved.get(axis, 0) + shift) % shape[axis]
-    x = _operand(low, op)
+    x = low.sliceable(op.operands[0])
     pieces = [(x, low.target(op.results[0]))]
     for axis, shift in moved.items():
         if shift:
@@ -106,7 +100,7 @@ def _roll(low: BufferPlan, op: Op) -> None:
 
 def _repeat(low: BufferPlan, op: Op) -> None:
     axis, count = op.attr("axis"), op.attr("count")
-    x, target = _operand(low, op), low.target(op.results[0])
+    x, target = low.sliceable(op.operands[0]), low.target(op.results[0])
     at = axis % len(x.shape)
     shape = (*x.shape[: at + 1], count, *x.shape[at + 1 :])
     type = tensor(x.dtype, shape)
@@ -125,7 +119,7 @@ def _diagonal_of(array: Array, offset: int, length: int) -> Array:
 
 def _diagonal(low: BufferPlan, op: Op) -> None:
     length = int(op.results[0].shape[-1])  # type: ignore[arg-type]
-    low.env[op.results[0]] = _diagonal_of(_operand(low, op), op.attr("offset"), length)
+    low.env[op.results[0]] = _diagonal_of(low.sliceable(op.operands[0]), op.attr("offset"), length)
 
 
 def _diag_embed(low: BufferPlan, op: Op) -> None:
@@ -138,7 +132,7 @@ def _diag_embed(low: BufferPlan, op: Op) -> None:
 def _windows(low: BufferPlan, op: Op) -> None:
     """All windows: a view whose elements overlap, copied."""
     n = len(op.attr("kernel"))
-    x, target = _operand(low, op), low.target(op.results[0])
+    x, target = low.sliceable(op.operands[0]), low.target(op.results[0])
     lead, steps = x.strides[: len(x.strides) - n], x.strides[len(x.strides) - n :]
     within = [step * d for step, d in zip(steps, op.attr("dilation"), strict=True)]
     between = [step * s for step, s in zip(steps, op.attr("stride"), strict=True)]

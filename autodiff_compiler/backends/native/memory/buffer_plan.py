@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ....dtypes import DType
 from ....ir.core import Block, Module, Op, Value
-from ....ir.types import TensorType, Type
+from ....ir.types import TensorType, Type, tensor
 from ....ir.undefined import undefined_values
 from ....ir.walk import uses
 from ..codegen.emit import Reg
@@ -144,6 +145,28 @@ class BufferPlan(Emitter, ABC):
     @abstractmethod
     def copy_array(self, source: Array, to: Array) -> None:
         """Copies an array into another one, cast to its dtype."""
+
+    def sliceable(self, value: Value) -> Array:
+        """A value as an array whose offset from its base is a constant, as `part` needs it."""
+        found = self.in_memory(value, ordered=False)
+        return found if isinstance(found.offset, int) else self.in_memory(value)
+
+    def in_dtype(self, array: Array, dtype: DType) -> Array:
+        """An array, or a copy of it cast to a dtype."""
+        if array.dtype is dtype:
+            return array
+        made = self.array(tensor(dtype, array.type.shape))
+        self.copy_array(array, made)
+        return made
+
+    def new_in_dtype(self, target: Array, dtype: DType) -> Array:
+        """The target itself, or an array of its shape for results in another dtype; `give` copies these."""
+        return target if target.dtype is dtype else self.array(tensor(dtype, target.type.shape))
+
+    def give(self, made: Array, target: Array) -> None:
+        """Copies an array to its target, cast to the dtype of that, unless it was made there."""
+        if made is not target:
+            self.copy_array(made, target)
 
     # ------------------------------------------------------------------------------------------- operands
     def at_pointer(self, type: TensorType, place: Reg, roots: tuple[Buffer, ...]) -> Array:
