@@ -215,9 +215,10 @@ def _is_nothing(low: BufferPlan, op: Op) -> bool:
     """Whether a gather is one along an axis without elements, and is done: no position has passed its check."""
     (result,), (source, _) = op.results, op.operands
     assert isinstance(result.type, TensorType)
-    if source.shape[op.attr("axis")] == 0:
+    nothing = bool(source.shape[op.attr("axis")] == 0)
+    if nothing:
         low.env[result] = Spread(result.type, 0)
-    return source.shape[op.attr("axis")] == 0
+    return nothing
 
 
 # ------------------------------------------------------------------------------------------------ elements
