@@ -346,7 +346,7 @@ class EntryText(EntryWriter):
         frames, s = self.frames(), self.signature
         pop, take, on, lost = (self.fresh(x) for x in ("pop", "take", "frame", "lost"))
         size = frame_size(s.frame_bytes, s.shares_frames) + GUARD * s.poison
-        call = f"(ptr {frames}, i64 {size}, i64 {s.stacks})"
+        call = f"(ptr {frames}, i64 {size})"
         if s.shares_frames:
             frame = self.let(f"call ptr {self.known('frame_take')}{call}")
         else:  # all frames of the list have one size
@@ -372,8 +372,10 @@ class EntryText(EntryWriter):
         self.do(f"  br label %{otherwise}")
         self.block(on)
         if s.poison:
-            begin, end = HEADER + 16 * s.stacks, s.frame_bytes
-            self.do(f"  call void {self.known('frame_poison')}(ptr {frame}, i64 {begin}, i64 {end}, i64 {end + GUARD})")
+            end = s.frame_bytes
+            self.do(
+                f"  call void {self.known('frame_poison')}(ptr {frame}, i64 {HEADER}, i64 {end}, i64 {end + GUARD})"
+            )
         return frame
 
     def give_frame(self, frame: str, failed: str) -> str:
