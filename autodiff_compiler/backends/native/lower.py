@@ -17,7 +17,7 @@ from ...runtime.commits import sees_state
 from .codegen.emit import LEAVE, Reg, Text
 from .codegen.formulas import apply_formula, has_formula
 from .codegen.lanes import NotNativeError
-from .codegen.values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, row_major, size_of
+from .codegen.values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, size_of
 from .fusion.clusters import Axes, Cluster
 from .fusion.grouping import items
 from .fusion.loop_plan import Passes
@@ -96,7 +96,7 @@ class Lowering(BufferPlan):
     def array(self, type: TensorType, buffer: Buffer | None = None) -> Array:
         """An array in C order in a buffer of its own."""
         buffer = buffer or self.buffer(size_of(type))
-        return Array(type, buffer.base, row_major(type.shape, type.dtype.itemsize), 0, (buffer,))  # type: ignore[arg-type]
+        return self.at_pointer(type, buffer.base, (buffer,))
 
     def target(self, value: Value, *, over: bool = False) -> Array:
         """The array that a value is to be written to, now its operand: a wanted place, or a new buffer.

@@ -61,7 +61,7 @@ def _image(
     plane = prod(pitches) * prod(stride)
     flat = low.array(tensor(dtype, (prod(lead) * plane + slack,)))
     whole = (*lead, *stride, *pitches)
-    image = flat.viewed(tensor(dtype, whole), row_major(whole, dtype.itemsize))
+    image = flat.in_order(tensor(dtype, whole))
     fill(low, image, 0)
     for remainders in itertools.product(*map(range, stride)):
         to, of = image, source
@@ -267,7 +267,7 @@ def _weights(low: BufferPlan, w: Value, found: _Windows, *, turned: bool) -> Arr
     if not source.contiguous:
         source = low.in_memory(w)
     shape = (groups, filters // groups, channels, prod(found.kernel))
-    view = source.viewed(tensor(source.dtype, shape), row_major(shape, source.dtype.itemsize))
+    view = source.in_order(tensor(source.dtype, shape))
     if turned:
         g, f, c, t = view.strides
         shape = (groups, channels, filters // groups, shape[3])

@@ -10,7 +10,7 @@ from typing import Any
 from ....ir.core import Op
 from ....ir.types import TensorType, tensor
 from ..codegen.lanes import NotNativeError, rounded
-from ..codegen.values import Array, Operand, Spread, part, row_major
+from ..codegen.values import Array, Operand, Spread, part
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 
@@ -105,7 +105,7 @@ def _repeat(low: BufferPlan, op: Op) -> None:
     shape = (*x.shape[: at + 1], count, *x.shape[at + 1 :])
     type = tensor(x.dtype, shape)
     source = x.viewed(type, (*x.strides[: at + 1], 0, *x.strides[at + 1 :]))
-    _copy(low, source, target.viewed(type, row_major(shape, x.dtype.itemsize)))
+    _copy(low, source, target.in_order(type))
 
 
 def _diagonal_of(array: Array, offset: int, length: int) -> Array:
@@ -144,8 +144,7 @@ def _bitcast(low: BufferPlan, op: Op) -> None:
     type = _result(op)
     if type.shape == () or op.operands[0].shape == ():
         raise NotNativeError("the bits of a number in a register")
-    x = low.in_memory(op.operands[0])
-    low.env[op.results[0]] = x.viewed(type, row_major(type.shape, type.dtype.itemsize))  # type: ignore[arg-type]
+    low.env[op.results[0]] = low.in_memory(op.operands[0]).in_order(type)
 
 
 def _shape_of(low: BufferPlan, op: Op) -> None:

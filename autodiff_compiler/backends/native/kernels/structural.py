@@ -7,7 +7,7 @@ from typing import Any
 from ....ir.core import Op
 from ....ir.types import TensorType
 from ..codegen.lanes import NotNativeError
-from ..codegen.values import Array, Pack, Spread, Undefined, part, row_major
+from ..codegen.values import Array, Pack, Spread, Undefined, part
 from ..fusion.clusters import REDUCTIONS, reduced_axes
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
@@ -31,7 +31,7 @@ def _const(low: BufferPlan, op: Op) -> None:
 
 def constant_array(low: BufferPlan, type: TensorType, array: Any) -> Array:
     """A NumPy array in C order as an operand."""
-    return Array(type, low.constant(array), row_major(type.shape, type.dtype.itemsize))  # type: ignore[arg-type]
+    return low.at_pointer(type, low.constant(array), ())
 
 
 def _undef(low: BufferPlan, op: Op) -> None:
@@ -65,9 +65,7 @@ def _reshape(low: BufferPlan, op: Op) -> None:
     if isinstance(operand, Array) and not operand.is_iota and (divided := _divided(operand, result.type.shape)):  # type: ignore[arg-type]
         low.env[result] = operand.viewed(result.type, divided)
         return
-    source = low.in_memory(x)
-    strides = row_major(result.type.shape, result.type.dtype.itemsize)  # type: ignore[arg-type]
-    low.env[result] = Array(result.type, source.base, strides, source.offset, source.roots, joined=source.joined)
+    low.env[result] = low.in_memory(x).in_order(result.type)
 
 
 def _divided(array: Array, shape: tuple[int, ...]) -> tuple[int, ...] | None:
