@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....no_memory import on_the_way
 from ..codegen.emitter import Context
-from ..memory.frame_pool import GUARD, HEADER, frame_size
+from ..memory.frame_pool import GUARD, HEADER, MARK, frame_size
 from ..memory.large_alloc import LARGE
 from . import abi
 from .entry_writer import RARE, EntryWriter
@@ -320,7 +320,7 @@ class EntryText(EntryWriter):
         frame = self.take_frame(f"drop{len(made)}") if s.frame_bytes else "null"
         if s.poison:
             for i, place in zip(s.fresh, data[len(s.arguments) :], strict=True):
-                self.do(f"  call void {self.known('fill')}(ptr {place}, i64 {s.results[i].nbytes}, i8 -1)")
+                self.set_bytes(place, 255, s.results[i].nbytes)
         if self._holds:
             for array in arrays:
                 self.keep(array)
@@ -336,6 +336,9 @@ class EntryText(EntryWriter):
             for array in arrays:
                 self.call("void", "Py_DecRef", ("ptr", array))
         return failed
+
+    def set_bytes(self, place: str, byte: int, count: int) -> None:
+        self.call("ptr", "memset", ("ptr", place), ("i32", str(byte)), ("i64", str(count)))
 
     def frames(self) -> str:
         """The list that frames are taken from."""
@@ -372,10 +375,8 @@ class EntryText(EntryWriter):
         self.do(f"  br label %{otherwise}")
         self.block(on)
         if s.poison:
-            end = s.frame_bytes
-            self.do(
-                f"  call void {self.known('frame_poison')}(ptr {frame}, i64 {HEADER}, i64 {end}, i64 {end + GUARD})"
-            )
+            self.set_bytes(self.at(frame, HEADER), 255, s.frame_bytes - HEADER)
+            self.set_bytes(self.at(frame, s.frame_bytes), MARK, GUARD)
         return frame
 
     def give_frame(self, frame: str, failed: str) -> str:

@@ -17,7 +17,7 @@ from ....runtime.storage import SHARED, holders
 from ....runtime.tensor import Array, Tensor, wrap
 from ..codegen.emitter import Context
 from ..memory.anchor import anchor
-from ..memory.frame_pool import GUARD, HEADER, ROOM, SHARED_FROM
+from ..memory.frame_pool import GUARD, HEADER, MARK, ROOM, SHARED_FROM
 from ..memory.large_alloc import new_array
 from .objects import pointer
 from .protocol import CallPath, Entry, Program
@@ -205,7 +205,7 @@ class _Frames:
         self._blocks[frame] = block
         if self._poison:
             ctypes.memset(frame + HEADER, -1, self._bytes - HEADER)
-            ctypes.memset(frame + self._bytes, 90, GUARD)
+            ctypes.memset(frame + self._bytes, MARK, GUARD)
         return frame
 
     def give(self, frame: int | None) -> None:
@@ -213,7 +213,7 @@ class _Frames:
         if frame is None:
             return
         block = self._blocks.pop(frame)
-        broken = self._poison and ctypes.string_at(frame + self._bytes, GUARD) != b"Z" * GUARD
+        broken = self._poison and ctypes.string_at(frame + self._bytes, GUARD) != bytes([MARK]) * GUARD
         self._free.append((frame, block))
         if self._bytes > SHARED_FROM or len(self._free) > 16:
             self.free()

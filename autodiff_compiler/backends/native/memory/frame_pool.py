@@ -21,6 +21,7 @@ from . import large_alloc
 __all__ = [
     "GUARD",
     "HEADER",
+    "MARK",
     "POOL",
     "ROOM",
     "SHARED_FROM",
@@ -41,8 +42,8 @@ POOL = ctypes.c_void_p(None)
 _SIZE, _BLOCK, ROOM = 8, 16, 24
 #: The most frames that a list keeps; deeper recursions allocate and free.
 _KEPT = 16
-#: Bytes of the guard behind a poisoned frame.
-GUARD = 4096
+#: Bytes of the guard behind a poisoned frame, each of them `MARK`.
+GUARD, MARK = 4096, 90
 
 
 def frame_size(frame_bytes: int, shared: bool) -> int:
@@ -57,13 +58,11 @@ def functions() -> Loaded:
 
     ``ptr frame_take(ptr list, i64 bytes)`` gives a frame (null: no memory); ``void frame_give(ptr list,
     ptr frame)`` takes it back; ``void frames_release(ptr list, i64 limit)`` frees those of the list that have more
-    bytes.  ``void fill(ptr, i64 bytes, i8)``; ``void frame_poison(ptr frame, i64 first, i64 end, i64 limit)`` fills the
-    bytes from `first` to `end` with NaN and those to `limit` with a mark, of which ``i1 frame_intact(ptr frame,
-    i64 end, i64 limit)`` says whether it is whole.
+    bytes.  ``i1 frame_intact(ptr frame, i64 end, i64 limit)`` says whether the guard from `end` to `limit` is whole.
     """
-    text = _NEW + _TAKE + _GIVE + _RELEASE + _POISON
+    text = _NEW + _TAKE + _GIVE + _RELEASE + _INTACT
     numbers = {
-        "SIZE": _SIZE, "BLOCK": _BLOCK, "ROOM": ROOM, "KEPT": _KEPT, "HUGE": large_alloc.HUGE,
+        "SIZE": _SIZE, "BLOCK": _BLOCK, "ROOM": ROOM, "KEPT": _KEPT, "MARK": MARK, "HUGE": large_alloc.HUGE,
     }  # fmt: skip
     for name, value in numbers.items():
         text = text.replace(f"<{name}>", str(value))
@@ -239,32 +238,7 @@ done:
 }
 """
 
-_POISON = """
-define void @fill(ptr %block, i64 %bytes, i8 %byte) noinline {
-start:
-  %some = icmp ne i64 %bytes, 0
-  br i1 %some, label %loop, label %done
-loop:
-  %i = phi i64 [0, %start], [%next, %loop]
-  %at = getelementptr i8, ptr %block, i64 %i
-  store volatile i8 %byte, ptr %at
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %bytes
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-
-define void @frame_poison(ptr %frame, i64 %first, i64 %end, i64 %limit) noinline {
-  %begin = getelementptr i8, ptr %frame, i64 %first
-  %bytes = sub i64 %end, %first
-  call void @fill(ptr %begin, i64 %bytes, i8 -1)
-  %guard = getelementptr i8, ptr %frame, i64 %end
-  %marked = sub i64 %limit, %end
-  call void @fill(ptr %guard, i64 %marked, i8 90)
-  ret void
-}
-
+_INTACT = """
 define i1 @frame_intact(ptr %frame, i64 %end, i64 %limit) noinline {
 start:
   br label %loop
@@ -272,7 +246,7 @@ loop:
   %i = phi i64 [%end, %start], [%next, %step]
   %at = getelementptr i8, ptr %frame, i64 %i
   %byte = load i8, ptr %at
-  %kept = icmp eq i8 %byte, 90
+  %kept = icmp eq i8 %byte, <MARK>
   br i1 %kept, label %step, label %broken
 step:
   %next = add i64 %i, 1
