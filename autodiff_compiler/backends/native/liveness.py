@@ -7,10 +7,11 @@ loop, nor arguments, results, constants and scalars), but neither their offsets 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from operator import attrgetter
 
 from ...ir.core import Block, Op, Value
+from ...ir.loops import Loop
 from ...ir.undefined import always_raises
 from ...ir.walk import free_values
 from .codegen.values import Array, Buffer, Operand, roots_of, size_of
@@ -196,14 +197,14 @@ class _Liveness:
         return before
 
     def _loop(self, op: Op, after: _Live) -> _Live:
-        body, (inits, args, results) = op.blocks[-1], _carries(op)
+        loop = Loop(op)
         free = self._union(x for block in op.blocks for x in free_values(block))
-        collected = self._union(x for x in op.results if x not in results)
-        through = (after - self._union(results)) | free | collected | self._union(op.operands[len(inits) + 1 :])
+        whole = [*[result for _, result in loop.collected], *[xs for xs, _ in loop.elements]]
+        through = (after - self._union(c.result for c in loop.carries)) | free | self._union(whole)
         # Collected elements are copied where they are computed.
-        self._block(body, through | self._union(body.outs[: len(results)]))
-        if op.defn.name == "while":
-            self._block(op.blocks[0], through | self._union(args))
+        self._block(loop.body, through | self._union(c.next for c in loop.carries))
+        if loop.cond is not None:
+            self._block(loop.cond, through | self._union(c.arg for c in loop.carries))
         return (after - self._union(op.results)) | free | self._union(op.operands)
 
     # ------------------------------------------------------------------------------------------- loops
@@ -229,21 +230,17 @@ class _Liveness:
         return out.block is arm and out not in self._choices and self.places(out) <= {out}
 
     def _bind(self, op: Op) -> None:
-        body = op.blocks[-1]
-        inits, args, results = _carries(op)
-        for result in op.results:
-            if result not in results:
-                self.rows.update(r for r in roots_of(self.low.env.get(result)) if not r.virtual)
-        if op.defn.name == "scan":
-            for x, arg in zip(op.operands[1 + len(args) :], body.args[1 + len(args) :], strict=True):
-                self._places[arg] = self.places(x)
-        for i, (init, arg, result) in enumerate(zip(inits, args, results, strict=True)):
-            if body.outs[i] is arg:
-                self._places[arg] = self._places[result] = self.places(init)
+        loop = Loop(op)
+        for _, result in loop.collected:
+            self.rows.update(r for r in roots_of(self.low.env.get(result)) if not r.virtual)
+        for xs, arg in loop.elements:
+            self._places[arg] = self.places(xs)
+        for carry in loop.carries:
+            if carry.next is carry.arg:
+                self._places[carry.arg] = self._places[carry.result] = self.places(carry.init)
             else:
-                self._versions(arg, body.outs[i], result, body)
-            if op.defn.name == "while":
-                self._places[op.blocks[0].args[i]] = self._places[arg]
+                self._versions(carry.arg, carry.next, carry.result, loop.body)
+            self._places.update(dict.fromkeys(carry.args, self._places[carry.arg]))
 
     def _versions(self, arg: Value, out: Value, result: Value, body: Block) -> None:
         """Gives each version of a carry its own place, unless all lie in memory of arguments or records."""
@@ -268,11 +265,3 @@ def _lies_elsewhere(operand: Operand | None) -> bool:
     if not isinstance(operand, Array) or operand.is_iota:
         return False
     return all(root.virtual or root.argument is not None for root in operand.roots)
-
-
-def _carries(op: Op) -> tuple[Sequence[Value], Sequence[Value], Sequence[Value]]:
-    """The carries of a loop: initial values, arguments of its body, and results."""
-    if op.defn.name == "while":
-        return op.operands, op.blocks[-1].args, op.results[1 : 1 + len(op.operands)]
-    count = op.attr("carries")
-    return op.operands[1 : 1 + count], op.blocks[-1].args[1 : 1 + count], op.results[:count]

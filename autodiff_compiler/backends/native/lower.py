@@ -17,7 +17,7 @@ from ...runtime.commits import sees_state
 from .codegen.emit import LEAVE, Reg, Text
 from .codegen.formulas import apply_formula, has_formula
 from .codegen.lanes import NotNativeError
-from .codegen.values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, row_major, size_of
+from .codegen.values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, size_of
 from .fusion.clusters import Axes, Cluster
 from .fusion.grouping import items
 from .fusion.loop_plan import Passes
@@ -28,16 +28,20 @@ from .loops.transposes import is_transposed, transpose
 from .memory.arena import place_buffers
 from .memory.arms import Arms
 from .memory.buffer_plan import BufferPlan, Region, Step
+from .memory.frame_pool import HEADER, ROOM
 from .memory.last_uses import last_use
 from .memory.poison import Apart, Given, guarded_main, poisoned
 from .memory.sequences import Room, descriptor_type, enter
 from .memory.versions import Versions
 from .memory.wishes import Keeping, Place
 
-#: Bytes of the entry's header, with which the frame begins.
-FRAME_START = 64
 #: How ops without a formula are written.
 OPS: dict[str, Callable[[Lowering, Op], None]] = {}
+#: Ops whose result has elements of their first operand and no others: of a splat it is a splat.
+_REARRANGE = {
+    "broadcast_to", "diagonal", "expand_dims", "gather", "repeat_elements", "reshape", "roll", "slice", "squeeze",
+    "take_along_axis", "transpose", "windows",
+}  # fmt: skip
 
 
 def _is_empty(op: Op) -> bool:
@@ -90,7 +94,7 @@ class Lowering(BufferPlan):
     def array(self, type: TensorType, buffer: Buffer | None = None) -> Array:
         """An array in C order in a buffer of its own."""
         buffer = buffer or self.buffer(size_of(type))
-        return Array(type, buffer.base, row_major(type.shape, type.dtype.itemsize), 0, (buffer,))  # type: ignore[arg-type]
+        return self.at_pointer(type, buffer.base, (buffer,))
 
     def target(self, value: Value, *, over: bool = False) -> Array:
         """The array that a value is to be written to, now its operand: a wanted place, or a new buffer.
@@ -360,8 +364,12 @@ class Lowering(BufferPlan):
             for x in op.results:
                 self.target(x)
             return
-        special = OPS.get(name)
         self.ways.setdefault(name, NATIVE)
+        if name in _REARRANGE and isinstance(splat := self.env[op.operands[0]], Spread):
+            (result,) = op.results
+            self.env[result] = Spread(result.type, splat.number)  # type: ignore[arg-type]
+            return
+        special = OPS.get(name)
         if special is not None:
             try:
                 special(self, op)
@@ -441,17 +449,15 @@ class Lowering(BufferPlan):
 
     def _finish(self) -> None:
         """Plans the arena, and emits the head of the driver: its parameters and the pointer of every buffer."""
-        self.stacks = 1 if self.room_uses else 0
-        start = FRAME_START + -(-Room.ENTRY * self.stacks // FRAME_START) * FRAME_START  # aligned as the frame
         params = [("ptr", "frame")] + [("ptr", f"a{i}") for i in range(len(self.module.entry.args))]
         fresh = [i for i in range(len(self.outs)) if i not in self.versions.next_of]
         params += [("ptr", f"o{i}") for i in fresh]
         listed = ", ".join(f"{t} %{n}" for t, n in params)
         self.text.head = f"define i32 @main({listed}) {{"
-        lines = [f"  %room = getelementptr i8, ptr %frame, i64 {FRAME_START}"] if self.room_uses else []
-        apart = Apart(start) if self.poisoned else None
+        lines = [f"  %room = getelementptr i8, ptr %frame, i64 {ROOM}"] if self.room_uses else []
+        apart = Apart(HEADER) if self.poisoned else None
         self.arms.note_unread(self.buffers)
-        places, self.planned = place_buffers(self.buffers, start)
+        places, self.planned = place_buffers(self.buffers, HEADER)
         self.frame_bytes = self.planned
         if apart is not None:
             places = apart.buffers(self.buffers)
@@ -468,9 +474,9 @@ class Lowering(BufferPlan):
                 outer.do("call void @room.rest(ptr %room)")
             outer.ret(str(found))
             self.kernels.append(outer)
-        if self.frame_bytes == FRAME_START:
-            self.frame_bytes = start = 0
-        self.frame_start = start
+        if self.frame_bytes == HEADER and not self.room_uses:
+            self.frame_bytes = 0
+        self.frame_start = HEADER if self.frame_bytes else 0
         for buffer in self.buffers:
             shadow = None if buffer.result is None else self.shadows.get(buffer.result)
             base, offset = "%frame", places.get(shadow or buffer, 0)

@@ -38,7 +38,7 @@ FORM = {
     "code": is_key,
     "arguments": [(str, [is_size])],
     "results": [(str, [is_size], OneOf(None, is_size))],
-    "numbers": (is_size, is_size, bool, bool),
+    "numbers": (is_size, bool, bool),
     "context": [str],
     "constants": [(str, [is_size], str)],
 }
@@ -83,7 +83,6 @@ class Recipe:
             arguments,
             results,
             low.frame_bytes,
-            stacks=low.stacks,
             calls_python=python,
             resumes=low.polls or any(host.returns for host in low.hosts),
             release_gil=alone and touched >= _LONG,
@@ -106,7 +105,7 @@ class Recipe:
         return {
             "arguments": [[a.dtype.name, list(a.shape)] for a in s.arguments],
             "results": [[r.dtype.name, list(r.shape), r.argument] for r in s.results],
-            "numbers": [s.frame_bytes, s.stacks, s.calls_python, s.release_gil],
+            "numbers": [s.frame_bytes, s.calls_python, s.release_gil],
             "context": self.context.names,
         }
 
@@ -131,12 +130,11 @@ class Recipe:
             return None
         if ctypes.string_at(loaded.address(_MADE_WITH), 32) != _digest([facts, _kinds(constants)]):
             return None
-        frame_bytes, stacks, calls_python, release_gil = data["numbers"]
+        frame_bytes, calls_python, release_gil = data["numbers"]
         signature = Signature(
             tuple(Argument(BY_NAME[name], tuple(shape)) for name, shape in data["arguments"]),
             tuple(Result(BY_NAME[name], tuple(shape), argument) for name, shape, argument in data["results"]),
             frame_bytes,
-            stacks=stacks,
             calls_python=calls_python,
             resumes=calls_python,  # without hosts only looks for signals call Python
             release_gil=release_gil,

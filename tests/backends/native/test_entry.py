@@ -296,7 +296,7 @@ def test_signatures_that_make_no_sense():
     with pytest.raises(ValueError, match="cannot be argument 0"):
         Signature((V8,), (Result(float32, (4,), 0),))
     with pytest.raises(ValueError, match="no room for its header"):
-        Signature((), (), frame_bytes=64, stacks=1)
+        Signature((), (), frame_bytes=63)
 
 
 # ------------------------------------------------------------------------------------------------ Tensors

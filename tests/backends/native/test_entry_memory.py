@@ -16,7 +16,7 @@ import pytest
 
 from autodiff_compiler.backends.native.callpath.signature import Argument, Result, Signature
 from autodiff_compiler.backends.native.jit import machine
-from autodiff_compiler.backends.native.memory.frame_pool import SHARED_FROM
+from autodiff_compiler.backends.native.memory.frame_pool import ROOM, SHARED_FROM
 from autodiff_compiler.dtypes import bfloat16, float32, float64, int64
 from autodiff_compiler.runtime.tensor import Tensor, wrap
 from tests.backends.native.entries import ADD, ADD_TO, CALLBACK, ENTRIES, R8, V8, Made, floats
@@ -64,24 +64,29 @@ def through_frame(kind, size, trips, **options):
     return Made(kind, signature, THROUGH_FRAME.replace("<trips>", str(trips)).replace("<first>", str(size - 8)))
 
 
-#: Grows each of `n` stacks by 1024 bytes per call; o[i] = bytes of stack i before the call.
-def growing(n, end):
-    lines = ["declare ptr @PyMem_RawRealloc(ptr, i64)", "define i32 @main(ptr %frame, ptr %o) {"]
-    for i in range(n):
-        lines += [
-            f"  %at{i} = getelementptr i8, ptr %frame, i64 {64 + 16 * i}",
-            f"  %size.at{i} = getelementptr i8, ptr %at{i}, i64 8",
-            f"  %block{i} = load ptr, ptr %at{i}",
-            f"  %size{i} = load i64, ptr %size.at{i}",
-            f"  %more{i} = add i64 %size{i}, 1024",
-            f"  %new{i} = call ptr @PyMem_RawRealloc(ptr %block{i}, i64 %more{i})",
-            f"  store ptr %new{i}, ptr %at{i}",
-            f"  store i64 %more{i}, ptr %size.at{i}",
-            f"  %o{i} = getelementptr i64, ptr %o, i64 {i}",
-            f"  store i64 %size{i}, ptr %o{i}",
-        ]
-    lines += [f"  %end = getelementptr i8, ptr %frame, i64 {end - 8}", "  store i64 -1, ptr %end", "  ret i32 0", "}"]
-    return "\n".join(lines)
+#: Grows the room by 1024 bytes per call; o = its bytes before the call.
+GROWING = """
+declare ptr @PyMem_RawRealloc(ptr, i64)
+define i32 @main(ptr %frame, ptr %o) {
+  %at = getelementptr i8, ptr %frame, i64 <room>
+  %size.at = getelementptr i8, ptr %at, i64 8
+  %block = load ptr, ptr %at
+  %size = load i64, ptr %size.at
+  %more = add i64 %size, 1024
+  %new = call ptr @PyMem_RawRealloc(ptr %block, i64 %more)
+  store ptr %new, ptr %at
+  store i64 %more, ptr %size.at
+  store i64 %size, ptr %o
+  %end = getelementptr i8, ptr %frame, i64 <end>
+  store i64 -1, ptr %end
+  ret i32 0
+}
+"""
+
+
+def growing(kind, size):
+    signature = Signature((), (Result(int64),), frame_bytes=size, bare=True)
+    return Made(kind, signature, GROWING.replace("<room>", str(ROOM)).replace("<end>", str(size - 8)))
 
 
 @pytest.fixture
@@ -120,31 +125,22 @@ def test_no_frame_where_none_is_needed(kind):
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE])
-def test_stacks_of_a_frame_begin_empty_and_stay(kind, size):
-    def made(n):
-        signature = Signature((), (Result(int64, (n,)),), frame_bytes=size, stacks=n, bare=True)
-        return Made(kind, signature, growing(n, size))
-
-    three, five = made(3), made(5)
-    assert three().tolist() == [0, 0, 0]
+def test_the_room_of_a_frame_begins_empty_and_stays(kind, size):
+    one, other = growing(kind, size), growing(kind, size)
+    assert int(one()) == 0
     kept = kind == "fast" or size == SMALL
-    assert three().tolist() == [1024 * kept] * 3
+    assert int(one()) == 1024 * kept
     if size == SMALL:
-        assert five().tolist() == [0] * 5
-    elif kept:  # the frame of the other module, with two more stacks
-        assert five().tolist() == [2048] * 3 + [0] * 2
-        assert three().tolist() == [3072] * 3
-        assert five().tolist() == [4096] * 3 + [0] * 2
+        assert int(other()) == 0
+    elif kept:  # both have the same frame
+        assert [int(other()), int(one()), int(other())] == [2048, 3072, 4096]
 
 
 @pytest.mark.some(2)
 @pytest.mark.parametrize("size", [SMALL, LARGE])
-@pytest.mark.parametrize("stacks", [0, 4])
-def test_modules_that_are_dropped_free_their_frames(kind, size, stacks, traced):
-    signature = Signature((), (Result(int64, (stacks,)),), frame_bytes=size, stacks=stacks)
-
+def test_modules_that_are_dropped_free_their_frames(kind, size, traced):
     def use():
-        made = Made(kind, signature, growing(stacks, size))
+        made = growing(kind, size)
         for _ in range(3):
             made()
 
@@ -266,8 +262,8 @@ def test_other_threads_run_while_main_does(kind):
 # ------------------------------------------------------------------------------------------------ references
 CASES = {
     "results": (Signature((V8, V8), (R8,)), ADD),
-    "frames": (Signature((V8, V8), (R8,), frame_bytes=SMALL, stacks=2), ADD),
-    "shared frames": (Signature((V8, V8), (R8,), frame_bytes=LARGE, stacks=2), ADD),
+    "frames": (Signature((V8, V8), (R8,), frame_bytes=SMALL), ADD),
+    "shared frames": (Signature((V8, V8), (R8,), frame_bytes=LARGE), ADD),
     "in place": (Signature((V8, V8), (Result(float32, (8,), 0),)), ADD_TO),
     "without the lock": (Signature((V8, V8), (R8,), release_gil=True), ADD),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....no_memory import on_the_way
 from ..codegen.emitter import Context
-from ..memory.frame_pool import GUARD, HEADER, frame_size
+from ..memory.frame_pool import GUARD, HEADER, MARK, frame_size
 from ..memory.large_alloc import LARGE
 from . import abi
 from .entry_writer import RARE, EntryWriter
@@ -318,7 +318,7 @@ class EntryText(EntryWriter):
         frame = self.take_frame(f"drop{len(made)}") if s.frame_bytes else "null"
         if s.poison:
             for i, place in zip(s.fresh, data[len(s.arguments) :], strict=True):
-                self.do(f"  call void {self.known('fill')}(ptr {place}, i64 {s.results[i].nbytes}, i8 -1)")
+                self.set_bytes(place, 255, s.results[i].nbytes)
         if self._holds:
             for array in arrays:
                 self.keep(array)
@@ -335,6 +335,9 @@ class EntryText(EntryWriter):
                 self.call("void", "Py_DecRef", ("ptr", array))
         return failed
 
+    def set_bytes(self, place: str, byte: int, count: int) -> None:
+        self.call("ptr", "memset", ("ptr", place), ("i32", str(byte)), ("i64", str(count)))
+
     def frames(self) -> str:
         """The list that frames are taken from."""
         return self.known("pool") if self.signature.shares_frames else self.context.place("frames")
@@ -344,7 +347,7 @@ class EntryText(EntryWriter):
         frames, s = self.frames(), self.signature
         pop, take, on, lost = (self.fresh(x) for x in ("pop", "take", "frame", "lost"))
         size = frame_size(s.frame_bytes, s.shares_frames) + GUARD * s.poison
-        call = f"(ptr {frames}, i64 {size}, i64 {s.stacks})"
+        call = f"(ptr {frames}, i64 {size})"
         if s.shares_frames:
             frame = self.let(f"call ptr {self.known('frame_take')}{call}")
         else:  # all frames of the list have one size
@@ -370,8 +373,8 @@ class EntryText(EntryWriter):
         self.do(f"  br label %{otherwise}")
         self.block(on)
         if s.poison:
-            begin, end = HEADER + 16 * s.stacks, s.frame_bytes
-            self.do(f"  call void {self.known('frame_poison')}(ptr {frame}, i64 {begin}, i64 {end}, i64 {end + GUARD})")
+            self.set_bytes(self.at(frame, HEADER), 255, s.frame_bytes - HEADER)
+            self.set_bytes(self.at(frame, s.frame_bytes), MARK, GUARD)
         return frame
 
     def give_frame(self, frame: str, failed: str) -> str:

@@ -23,7 +23,7 @@ _OBJECTS: dict[str, Any] = {
     "IndexError": IndexError, "tensor": Tensor, "parameter": Parameter, "float": float,
 }  # fmt: skip
 #: Functions of `memory/frame_pool.py`.
-_FUNCTIONS = {"frame_take", "frame_give", "frame_poison", "frame_intact", "fill"}
+_FUNCTIONS = {"frame_take", "frame_give", "frame_intact"}
 #: dtype numbers of C integers of the same width, such as long and long long.
 _SAME: dict[int, int] = {}
 for _a, _b in ("il", "lq", "IL", "LQ"):

@@ -17,7 +17,7 @@ from ....runtime.storage import SHARED, holders
 from ....runtime.tensor import Array, Tensor, wrap
 from ..codegen.emitter import Context
 from ..memory.anchor import anchor
-from ..memory.frame_pool import GUARD, HEADER, SHARED_FROM
+from ..memory.frame_pool import GUARD, HEADER, MARK, ROOM, SHARED_FROM
 from ..memory.large_alloc import new_array
 from .objects import pointer
 from .protocol import CallPath, Entry, Program
@@ -183,7 +183,7 @@ class _Frames:
     """The frames of one module: small ones are kept for the next calls, large ones are freed after each call."""
 
     def __init__(self, signature: Signature) -> None:
-        self._bytes, self._stacks, self._poison = signature.frame_bytes, signature.stacks, signature.poison
+        self._bytes, self._poison = signature.frame_bytes, signature.poison
         #: addresses of free frames, and of their blocks
         self._free: list[tuple[int, int]] = []
         self._blocks: dict[int, int] = {}
@@ -199,12 +199,11 @@ class _Frames:
             if not block:
                 raise MemoryError(on_the_way(self._bytes)) from None
             frame = -(-block // 64) * 64
-            ctypes.memset(frame, 0, HEADER + 16 * self._stacks)
+            ctypes.memset(frame, 0, HEADER)
         self._blocks[frame] = block
         if self._poison:
-            first = HEADER + 16 * self._stacks
-            ctypes.memset(frame + first, -1, self._bytes - first)
-            ctypes.memset(frame + self._bytes, 90, GUARD)
+            ctypes.memset(frame + HEADER, -1, self._bytes - HEADER)
+            ctypes.memset(frame + self._bytes, MARK, GUARD)
         return frame
 
     def give(self, frame: int | None) -> None:
@@ -212,7 +211,7 @@ class _Frames:
         if frame is None:
             return
         block = self._blocks.pop(frame)
-        broken = self._poison and ctypes.string_at(frame + self._bytes, GUARD) != b"Z" * GUARD
+        broken = self._poison and ctypes.string_at(frame + self._bytes, GUARD) != bytes([MARK]) * GUARD
         self._free.append((frame, block))
         if self._bytes > SHARED_FROM or len(self._free) > 16:
             self.free()
@@ -226,8 +225,7 @@ class _Frames:
                 frame, block = self._free.pop()
             except IndexError:  # another thread was faster
                 return
-            for i in range(self._stacks):
-                _free(ctypes.c_void_p.from_address(frame + HEADER + 16 * i).value)
+            _free(ctypes.c_void_p.from_address(frame + ROOM).value)
             _free(block)
 
 

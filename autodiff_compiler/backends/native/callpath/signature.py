@@ -72,21 +72,20 @@ class Form:
 class Signature:
     """How a module's main is called: ``i32 @main(ptr %frame, ptr %argument..., ptr %new_result...)``.
 
-    `frame_bytes`: of the frame with its header (see `memory/frame_pool.py`); 0 if main gets a null pointer.  `stacks`:
-    how many growable stacks its table has.  `tensors`: whether arguments and results are Tensors.  `bare`: whether the
-    one result is returned itself, not a tuple with it; `form`: what is returned instead of either.  `release_gil`:
-    whether other threads run during main.  `calls_python`: whether Python code may run in main with the lock held;
-    `resumes`: whether main goes on after that (False: it only raises).
-    `watched`: the entry checks a guard table, whose address is "watched" in the context: pairs of the address of a word
-    and what it must be, up to an address of 0 (`memory_guards.BY_VALUE` and `BYTES` are flags of addresses); and it
-    counts in "calls" the calls that pass.  `poison`: frames and new results are filled with NaN before main, and
-    whether main wrote behind its frame is checked afterwards.
+    `frame_bytes`: of the frame with its header (see `memory/frame_pool.py`); 0 if main gets a null pointer.
+    `tensors`: whether arguments and results are Tensors.  `bare`: whether the one result is returned itself, not a
+    tuple with it; `form`: what is returned instead of either.  `release_gil`: whether other threads run during
+    main.  `calls_python`: whether Python code may run in main with the lock held; `resumes`: whether main goes on
+    after that (False: it only raises).
+    `watched`: the entry checks a guard table, whose address is "watched" in the context: pairs of the address of a
+    word and what it must be, up to an address of 0 (`memory_guards.BY_VALUE` and `BYTES` are flags of addresses);
+    and it counts in "calls" the calls that pass.  `poison`: frames and new results are filled with NaN before main,
+    and whether main wrote behind its frame is checked afterwards.
     """
 
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
     frame_bytes: int = 0
-    stacks: int = 0
     tensors: bool = False
     bare: bool = False
     form: Form | None = None
@@ -99,8 +98,8 @@ class Signature:
     def __post_init__(self) -> None:
         if self.bare and len(self.results) != 1:
             raise ValueError(f"{len(self.results)} results cannot be returned without a tuple")
-        if self.frame_bytes < (HEADER + 16 * self.stacks if self.frame_bytes or self.stacks else 0):
-            raise ValueError(f"a frame of {self.frame_bytes} bytes has no room for its header and {self.stacks} stacks")
+        if 0 < self.frame_bytes < HEADER:
+            raise ValueError(f"a frame of {self.frame_bytes} bytes has no room for its header")
         for r in self.results:
             if r.argument is not None and r.kind != self.arguments[r.argument].kind:
                 raise ValueError(f"a result {r} cannot be argument {r.argument}: {self.arguments[r.argument]}")

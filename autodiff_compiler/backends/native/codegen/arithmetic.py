@@ -16,21 +16,11 @@ from .lanes import Lane, Lanes, NotNativeError
 from .maths import FUNCTIONS, written
 from .remainders import divided, float_remainder
 
-#: Functions of floats that `maths` has, by their NumPy or SciPy names.
-_FLOAT = {
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
-    "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "hypot", "logaddexp", "erf", "erfc",
-    "sigmoid",
-}  # fmt: skip
-_COMPARISONS = {
-    "equal": ("oeq", "eq", "eq"), "not_equal": ("une", "ne", "ne"), "less": ("olt", "slt", "ult"),
-    "less_equal": ("ole", "sle", "ule"), "greater": ("ogt", "sgt", "ugt"), "greater_equal": ("oge", "sge", "uge"),
-}  # fmt: skip
-
-
-#: The functions of Python's `operator` for them.
-_PYTHON = {
-    "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
+#: Comparisons: in Python, and LLVM's predicates for floats, signed and unsigned integers.
+_COMPARISONS: dict[str, tuple[Callable[[int, int], bool], str, str, str]] = {
+    "equal": (operator.eq, "oeq", "eq", "eq"), "not_equal": (operator.ne, "une", "ne", "ne"),
+    "less": (operator.lt, "olt", "slt", "ult"), "less_equal": (operator.le, "ole", "sle", "ule"),
+    "greater": (operator.gt, "ogt", "sgt", "ugt"), "greater_equal": (operator.ge, "oge", "sge", "uge"),
 }  # fmt: skip
 
 
@@ -46,7 +36,7 @@ class Kernels(Lanes):
     pi, e, inf, nan = math.pi, math.e, math.inf, math.nan
 
     def __getattr__(self, name: str) -> Callable[..., Lane]:
-        if name in _FLOAT:
+        if name in FUNCTIONS:
             return lambda *xs: self._float(name, *xs)
         if name in _COMPARISONS:
             return lambda x, y: self._compare(name, x, y)
@@ -58,7 +48,7 @@ class Kernels(Lanes):
     def _float(self, name: str, *xs: Any) -> Lane:
         lanes = self._promoted(*xs)
         dtype = lanes[0].dtype
-        if name not in FUNCTIONS or not dtype.is_float:
+        if not dtype.is_float:
             raise NotNativeError(f"{name} of {dtype.name}")
         return self._rounded(written(name, self.vectors(dtype), [x.reg for x in lanes]), dtype)
 
@@ -273,10 +263,10 @@ class Kernels(Lanes):
 
     # ------------------------------------------------------------------------------------------- order
     def _compare(self, name: str, x: Any, y: Any) -> Lane:
+        compare, floats, signed, unsigned = _COMPARISONS[name]
         if isinstance(x, Lane) and x.dtype.is_int and isinstance(y, int) and not _holds(x.dtype, y):
-            return self.number(getattr(operator, _PYTHON[name])(0, y), bool_)
+            return self.number(compare(0, y), bool_)
         a, b = self._promoted(x, y)
-        floats, signed, unsigned = _COMPARISONS[name]
         if a.dtype.is_float:
             return self._let(f"fcmp {floats} {a.reg}, {b.reg.text}", bool_)
         return self._let(f"icmp {signed if a.dtype.kind == 'i' else unsigned} {a.reg}, {b.reg.text}", bool_)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....dtypes import DType, bfloat16, bool_, float16, float64
+from ....dtypes import DType, bfloat16, bool_, float16, float32, float64
 from ....ir.definition import take_operators
 from .emit import Reg, Text, mangled, of_lane, vector
 from .vectors import Vectors
@@ -26,6 +26,11 @@ def element_type(dtype: DType) -> str:
     if dtype.is_float:
         return "double" if dtype is float64 else "float"
     return f"i{dtype.bits}"
+
+
+def computed_in(dtype: DType) -> DType:
+    """The dtype that elements are computed in: f32 for floats of 16 bits."""
+    return float32 if dtype in (float16, bfloat16) else dtype
 
 
 def memory_type(dtype: DType) -> str:

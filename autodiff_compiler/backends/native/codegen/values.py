@@ -131,6 +131,10 @@ class Array:
         """A view: some of the elements, or the elements in another order."""
         return replace(self, type=type, strides=strides, offset=self.offset if offset is None else offset)
 
+    def in_order(self, type: TensorType) -> Array:
+        """A view in C order: of all elements if the array is in C order itself."""
+        return self.viewed(type, row_major(type.shape, type.dtype.itemsize))  # type: ignore[arg-type]
+
 
 def joined(array: Array, tick: int) -> Array:
     """An array in one of several buffers: from a step on each is only needed as far as that is."""

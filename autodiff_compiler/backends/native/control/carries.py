@@ -50,6 +50,18 @@ class Carry:
     def end(self, registers: list[Reg]) -> Operand:
         return operand_of(self.low, self.type, iter(registers), tuple(self.roots))
 
+    def stays(self, operand: Operand) -> bool:
+        """Whether the next trip finds an operand in memory, in C order and unchanged."""
+        if not isinstance(operand, Array) or not operand.contiguous:
+            return False
+        region = self.low.regions[-1]
+        return all(
+            root in self.roots.found
+            or root in region.records
+            or (root.first < region.start and root not in region.moving)
+            for root in operand.roots
+        )
+
 
 class ArrayCarry(Carry):
     """An array with two buffers: the registers point to this version and to the buffer of the next one.
@@ -162,7 +174,7 @@ class ArrayCarry(Carry):
         if operand is self.following and self.carried.in_place:
             return [self.spare, self.spare]
         low.touch(operand)
-        if isinstance(operand, Array) and operand.contiguous and all(map(self._stays, operand.roots)):
+        if isinstance(operand, Array) and self.stays(operand):
             found = text.at(operand.base, operand.offset)
             self.roots.add(operand.roots)
             if self.second not in operand.roots and set(self.one.roots).isdisjoint(operand.roots):
@@ -178,13 +190,6 @@ class ArrayCarry(Carry):
             return [found, self.here]
         taken = text.let("i1", f"icmp eq {found}, {self.here.text}")
         return [found, text.let("ptr", f"select {taken}, {self._other().base}, {self.here}")]
-
-    def _stays(self, root: Buffer) -> bool:
-        """Whether the next trip finds a buffer unchanged."""
-        region = self.low.regions[-1]
-        if root in self.roots.found or root in region.records:
-            return True
-        return root.first < self.start and root not in region.moving
 
     def end(self, registers: list[Reg]) -> Operand:
         low = self.low

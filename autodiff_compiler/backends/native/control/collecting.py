@@ -38,14 +38,13 @@ class _Group:
 class Collected:
     """The sequences that a loop collects."""
 
-    def __init__(self, low: Lowering, outs: list[Value], results: list[Value], trips: int | None) -> None:
+    def __init__(self, low: Lowering, collected: list[tuple[Value, Value]], trips: int | None) -> None:
+        """`collected`: what the body yields, and the sequence of it, which is read."""
         self.low = low
         self.groups: list[_Group] = []
         shared: _Group | None = None
-        for out, result in zip(outs, results, strict=True):
-            users = low.uses.get(result, [])
-            if not users:
-                continue
+        for out, result in collected:
+            users = low.uses[result]
             stacked = [user for user, _ in users if isinstance(user, Op) and user.defn.name == "from_seq"]
             if stacked:
                 group = _Group(self._direct(stacked[0], result, trips) if len(users) == 1 else None)

@@ -1,14 +1,15 @@
 """`while` and `scan` as loops of the driver.
 
-Carries are in `carries` and `one_place`, collected sequences in `collecting`, polls for signals in `interrupts`.
+The plan that emitters share (`LoopPlan`) says what is read.  Carries are in `carries` and `one_place`, collected
+sequences in `collecting`, polls for signals in `interrupts`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from ....ir.core import Block, Op, Value
+from ....ir.core import Op, Value
+from ....ir.loops import Carry as Values
 from ....ir.types import Seq, TensorType
+from ...loop_plan import LoopPlan
 from ..codegen.emit import Int, Reg, i64, pointer
 from ..codegen.lanes import Lane
 from ..codegen.values import Buffer, Operand, Sequence, Spread, Undefined, roots_of
@@ -29,77 +30,53 @@ _LARGE = 1 << 20
 _FIRST = 16
 
 
-class _Carried(NamedTuple):
-    """A carry of the loop and the values that it is."""
-
-    carry: Carry
-    #: the value in the body, and in the condition of a `while`
-    args: tuple[Value, ...]
-    #: the next version, in the body
-    out: Value
-    #: the last version, after the loop
-    result: Value
-
-
 class _Loop:
     """What `while` and `scan` have in common."""
 
-    def __init__(
-        self,
-        low: Lowering,
-        op: Op,
-        body: Block,
-        inits: tuple[Value, ...],
-        args: list[tuple[Value, ...]],
-        results: list[Value],
-    ) -> None:
-        """`args`: the arguments that each carry is; `results`: the last versions, then the collected sequences."""
-        self.low, self.op, self.text, self.body = low, op, low.text, body
-        self.inits, self.args, self.results = inits, args, results
-        #: sequences that are read, and the arguments that are their elements
-        self.elements: list[tuple[Value, Value]] = []
-        self.carries: list[_Carried] = []
+    def __init__(self, low: Lowering, op: Op) -> None:
+        self.low, self.op, self.text, self.plan = low, op, low.text, LoopPlan(op, low.uses)
+        self.body = self.plan.body
+        #: the carries that change, and the values that they are
+        self.carries: list[tuple[Carry, Values]] = []
+        #: the number of the operand that is the first carry; in a `scan` it is behind the number of trips
+        self.first = 1 if self.plan.cond is None else 0
         self.cost = sum(cost_of(block, low.machine.vector_bytes) for block in op.blocks)
 
     def _open(self, trips: int | None) -> None:
         """Before the loop."""
-        low, k = self.low, len(self.inits)
+        low, carries = self.low, list(enumerate(self.plan.carries, self.first))
         low.tick += 1
-        self.collected = Collected(low, self.body.outs[k:], self.results[k:], trips)
-        first = self.op.defn.name == "scan"  # behind the number of trips
-        free = [None if x in low.undefined else dies(low, x, (self.op, i)) for i, x in enumerate(self.inits, first)]
-        for init, args in zip(self.inits, self.args, strict=True):
-            if self._keeps_one(args[0]):
-                low.touch(low.env[init])  # in the loop, virtual buffers stand for it
+        self.collected = Collected(low, self.plan.collected, trips)
+        free = {i: None if c.init in low.undefined else dies(low, c.init, (self.op, i)) for i, c in carries}
+        for _, values in carries:
+            if self._keeps_one(values.arg):
+                low.touch(low.env[values.init])  # in the loop, virtual buffers stand for it
         self.region = low.open_region(self.collected.records)
         # A copy may end the live range of its source, so numbers that fill arrays come last.
-        for number in sorted(range(k), key=lambda i: isinstance(low.env[self.inits[i]], Spread)):
-            args, out, result = self.args[number], self.body.outs[number], self.results[number]
-            operand = low.env[self.inits[number]]
+        for number, values in sorted(carries, key=lambda carry: isinstance(low.env[carry[1].init], Spread)):
+            operand = low.env[values.init]
             if isinstance(operand, Spread) and operand.type.shape and self.carries and low.keeping.one:
                 low.tick += 1
-            if out is args[0]:
-                low.env[result] = operand
+            if values.next is values.arg:
+                low.env[values.result] = operand
                 low.touch(operand)
-                self._see(args, operand)
+                self._see(values, operand)
                 continue
             if isinstance(operand, Sequence):
                 operand = anchored(low, operand, escapes=False)
-            carry = self._carry(number, operand, free[number])
-            self.carries.append(_Carried(carry, args, out, result))
+            self.carries.append((self._carry(values, (self.op, number), operand, free[number]), values))
         low.tick += 1  # the virtual buffers of versions begin inside the loop
 
-    def _carry(self, number: int, operand: Operand, free: Buffer | None) -> Carry:
-        low, init, arg, result = self.low, self.inits[number], self.args[number][0], self.results[number]
+    def _carry(self, values: Values, use: tuple[Op, int], operand: Operand, free: Buffer | None) -> Carry:
+        low, arg = self.low, values.arg
         type = arg.type
         if not isinstance(type, TensorType) or type.shape == ():
             return carry_of(low, type, operand, arg)
         one = self._keeps_one(arg)
-        place = place_of(low, result, init, one)
+        place = place_of(low, values.result, values.init, one)
         if one:
             of_frame = all(root.argument is None and root.result is None for root in roots_of(operand))
-            use = self.op, number + (self.op.defn.name == "scan")
-            dying = of_frame and last_read(low, init, use)
+            dying = of_frame and last_read(low, values.init, use)
             kept = low.keeping.moves and of_frame and not dying
             return OnePlace(low, operand, place, arg, self.cost, dying=dying, kept=kept)
         return ArrayCarry(low, type, operand, place, arg, free)
@@ -109,18 +86,18 @@ class _Loop:
         array = isinstance(arg.type, TensorType) and arg.type.shape != ()
         return array and self.low.keeping.one and arg not in self.low.keeping.dear
 
-    def _see(self, args: tuple[Value, ...], operand: Operand) -> None:
-        self.low.env.update(dict.fromkeys(args, operand))
+    def _see(self, values: Values, operand: Operand) -> None:
+        self.low.env.update(dict.fromkeys(values.args, operand))
 
     def _first(self) -> list[Reg]:
         """The registers of the carries for the first trip."""
-        return [r for carried in self.carries for r in carried.carry.first]
+        return [r for carry, _ in self.carries for r in carry.first]
 
     def _bind(self, registers: list[Reg]) -> None:
         """Binds the carries to their registers at the start of a trip."""
-        for carry, args, _, _ in self.carries:
+        for carry, values in self.carries:
             n = len(carry.first)
-            self._see(args, carry.begin(registers[:n]))
+            self._see(values, carry.begin(registers[:n]))
             registers = registers[n:]
 
     def _trip(self, index: Int) -> list[Reg]:
@@ -128,22 +105,21 @@ class _Loop:
         low = self.low
         outer, low.written = low.written, set()
         used, spot = low.room_uses, len(low.text.lines)
-        for x, arg in self.elements:
-            if low.uses.get(arg):
-                operand = low.env[x]
-                low.touch(operand)
-                low.env[arg] = Undefined()
-                if isinstance(operand, Sequence):
-                    low.env[arg] = element(low, operand, index, undefined=x in low.undefined)
+        for x, arg in self.plan.elements:
+            operand = low.env[x]
+            low.touch(operand)
+            low.env[arg] = Undefined()
+            if isinstance(operand, Sequence):
+                low.env[arg] = element(low, operand, index, undefined=x in low.undefined)
         self.collected.plan(self.body, index)
-        for carried in self.carries:
-            carried.carry.wish(carried.out, self.body)
+        for carry, values in self.carries:
+            carry.wish(values.next, self.body)
         with low.inside():
             low.block(self.body)
         low.tick += 1
-        mine = [c.carry.carried for c in self.carries if isinstance(c.carry, ArrayCarry | OnePlace)]
+        mine = [carry.carried for carry, _ in self.carries if isinstance(carry, ArrayCarry | OnePlace)]
         low.wanted = {v: p for v, p in low.wanted.items() if p.carried is None or p.carried not in mine}
-        found = next_versions(low, [(c.carry, c.out) for c in self.carries])
+        found = next_versions(low, [(carry, values.next) for carry, values in self.carries])
         if low.room_uses != used and not self._keeps_room():
             mark = pointer(low.text.fresh("mark"))
             room = low.room()
@@ -160,13 +136,13 @@ class _Loop:
         """After the loop."""
         low = self.low
         low.tick += 1
-        for carried in self.carries:
-            if isinstance(carried.carry, OnePlace):
-                carried.carry.rest()
+        for carry, _ in self.carries:
+            if isinstance(carry, OnePlace):
+                carry.rest()
         low.close_region(self.region)
-        for carry, _, _, result in self.carries:
+        for carry, values in self.carries:
             n = len(carry.first)
-            low.env[result] = carry.end(registers[:n])
+            low.env[values.result] = carry.end(registers[:n])
             registers = registers[n:]
         self.collected.bind(length)
 
@@ -174,18 +150,12 @@ class _Loop:
 class _Scan(_Loop):
     """A loop of a number of trips known when it begins."""
 
-    def __init__(self, low: Lowering, op: Op) -> None:
-        k, (body,) = op.attr("carries"), op.blocks
-        args: list[tuple[Value, ...]] = [(arg,) for arg in body.args[1 : 1 + k]]
-        super().__init__(low, op, body, op.operands[1 : 1 + k], args, op.results)
-        self.elements = list(zip(op.operands[1 + k :], body.args[1 + k :], strict=True))
-
     def write(self) -> None:
         low, text = self.low, self.text
         trips, n = self._count()
-        for x, arg in self.elements:
+        for x, _ in self.plan.elements:
             operand = low.env[x]
-            if low.uses.get(arg) and isinstance(operand, Sequence):
+            if isinstance(operand, Sequence):
                 require_elements(low, operand, n)
         self._open(trips)
         self.collected.take(n)
@@ -202,7 +172,7 @@ class _Scan(_Loop):
                 burn(low, self.cost)
             return [*found, low.fuel] if fuelled else found
 
-        start, stop, step = (text.sub(n, 1), -1, -1) if self.op.attr("reverse") else (0, n, 1)
+        start, stop, step = (text.sub(n, 1), -1, -1) if self.plan.reverse else (0, n, 1)
         carried = [*self._first(), low.fuel] if fuelled else self._first()
         found = text.loop(start, stop, step, carried, trip)
         if fuelled:
@@ -211,9 +181,7 @@ class _Scan(_Loop):
 
     def _count(self) -> tuple[int | None, Int]:
         """The number of trips: known when compiling, or None; and as code."""
-        count = self.op.operands[0]
-        operand = self.low.env[count]
-        n = self.low.scalar(count).reg
+        operand, n = self.low.env[self.plan.count], self.low.scalar(self.plan.count).reg
         if isinstance(operand, Spread) and not isinstance(operand.number, Lane):
             trips = max(int(operand.number), 0)
             return trips, trips
@@ -222,8 +190,8 @@ class _Scan(_Loop):
 
     def _number(self, i: Int) -> None:
         """Binds the number of the trip."""
-        index = self.body.args[0]
-        if self.low.uses.get(index):
+        index = self.plan.index
+        if index is not None:
             assert isinstance(index.type, TensorType)
             number = i if isinstance(i, int) else self.low.one.lane(i, index.type.dtype)
             self.low.env[index] = Spread(index.type, number)
@@ -233,17 +201,13 @@ class _While(_Loop):
     """A loop of an unknown number of trips: its records are reallocated when they are full."""
 
     def __init__(self, low: Lowering, op: Op) -> None:
-        self.cond, body = op.blocks
-        args: list[tuple[Value, ...]] = list(zip(body.args, self.cond.args, strict=True))
-        super().__init__(low, op, body, op.operands, args, op.results[1:])
-        self.count = op.results[0]
+        super().__init__(low, op)
         self.trips = self.capacity = i64(0)
 
     def write(self) -> None:
-        low, text = self.low, self.text
+        low, text, cond, count = self.low, self.text, self.op.blocks[0], self.plan.count
         self._open(None)
-        groups = self.collected.growing
-        counted = bool(groups) or bool(low.uses.get(self.count))
+        groups, counted = self.collected.growing, self.plan.counted
         state: list[Reg] = [low.fuel]
         if counted:
             state.append(i64(0))
@@ -263,8 +227,8 @@ class _While(_Loop):
         def test(registers: list[Reg]) -> Reg:
             self._bind(take(registers))
             with low.inside():
-                low.block(self.cond)
-                return low.scalar(self.cond.outs[0]).reg
+                low.block(cond)
+                return low.scalar(cond.outs[0]).reg
 
         def trip(registers: list[Reg]) -> list[Reg]:
             if groups:
@@ -281,14 +245,14 @@ class _While(_Loop):
         last = take(text.repeat([*state, *self._first()], test, trip))
         self.collected.trim(self.trips, self.capacity)
         self._close(last, self.trips)
-        assert isinstance(self.count.type, TensorType)
-        low.env[self.count] = Spread(self.count.type, low.one.lane(self.trips, self.count.type.dtype))
+        assert isinstance(count.type, TensorType)
+        low.env[count] = Spread(count.type, low.one.lane(self.trips, count.type.dtype))
 
     def _grow(self) -> None:
         """Emits the reallocation of full records; pointers into them are moved along."""
         text, groups, room = self.text, self.collected.growing, self.collected.room
         assert room is not None
-        pointers = [p for carried in self.carries for p in carried.carry.pointers()]
+        pointers = [p for carry, _ in self.carries for p in carry.pointers()]
 
         def grow() -> list[Reg]:
             # Twice as many, of large ones a quarter more.
@@ -307,8 +271,8 @@ class _While(_Loop):
         self.capacity = found[0]
         self.collected.begin(found[1 : 1 + len(groups)])
         left = iter(found[1 + len(groups) :])
-        for carry, args, _, _ in self.carries:
-            self._see(args, carry.moved(left, self.low.env[args[0]]))
+        for carry, values in self.carries:
+            self._see(values, carry.moved(left, self.low.env[values.arg]))
 
     def _followed(self, pointer: Reg, moved: list[Reg]) -> Reg:
         """The pointer, moved along if it points into a record."""

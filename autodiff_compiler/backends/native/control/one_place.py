@@ -100,17 +100,7 @@ class OnePlace(Carry):
 
     def needs_copy(self, operand: Operand) -> bool:
         """Whether the next version lies, or may lie, in memory that the next trip overwrites."""
-        if isinstance(operand, Undefined):
-            return False
-        if not isinstance(operand, Array) or not operand.contiguous:
-            return True
-        region = self.low.regions[-1]
-        return not all(
-            root in self.roots.found
-            or root in region.records
-            or (root.first < region.start and root not in region.moving)
-            for root in operand.roots
-        )
+        return not (isinstance(operand, Undefined) or self.stays(operand))
 
     def note_copy(self) -> None:
         """Each trip copies a version: notes whether that takes too long."""

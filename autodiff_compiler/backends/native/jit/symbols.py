@@ -14,17 +14,15 @@ from importlib import import_module
 from typing import NamedTuple
 
 _PYTHON = (
-    "PyBool_FromLong", "PyDict_New", "PyDict_SetItem", "PyErr_CheckSignals", "PyErr_Clear", "PyErr_Fetch",
-    "PyErr_NoMemory", "PyErr_NormalizeException", "PyErr_Occurred", "PyErr_Restore", "PyErr_SetNone", "PyErr_SetString",
-    "PyEval_RestoreThread", "PyEval_SaveThread", "PyException_GetTraceback", "PyException_SetTraceback",
-    "PyFloat_AsDouble", "PyFloat_FromDouble", "PyGILState_Ensure", "PyGILState_Release", "PyList_New", "PyList_SetItem",
-    "PyLong_AsLongLong", "PyLong_FromLongLong", "PyMem_RawFree", "PyMem_RawMalloc", "PyMem_RawRealloc", "PyObject_Call",
-    "PyObject_CallNoArgs", "PyObject_GetAttr", "PyObject_IsTrue", "PyObject_RichCompareBool", "PyObject_Vectorcall",
-    "PyObject_VectorcallMethod", "PyTuple_New", "PyTuple_Pack", "Py_DecRef", "Py_IncRef", "_Py_Dealloc",
+    "PyDict_New", "PyDict_SetItem", "PyErr_CheckSignals", "PyErr_Clear", "PyErr_Fetch", "PyErr_NoMemory",
+    "PyErr_NormalizeException", "PyErr_Restore", "PyErr_SetNone", "PyErr_SetString", "PyEval_RestoreThread",
+    "PyEval_SaveThread", "PyException_GetTraceback", "PyException_SetTraceback", "PyFloat_FromDouble",
+    "PyGILState_Ensure", "PyGILState_Release", "PyList_New", "PyList_SetItem", "PyLong_FromLongLong", "PyMem_RawFree",
+    "PyMem_RawMalloc", "PyMem_RawRealloc", "PyObject_CallNoArgs", "PyObject_GetAttr", "PyObject_RichCompareBool",
+    "PyObject_Vectorcall", "PyTuple_New", "Py_DecRef", "Py_IncRef",
 )  # fmt: skip
 _C = (
-    "abort", "calloc", "clock_gettime", "free", "madvise", "malloc", "memchr", "memcmp", "memcpy", "memmove", "memset",
-    "mmap", "munmap", "realloc",
+    "clock_gettime", "free", "madvise", "malloc", "memcmp", "memcpy", "memmove", "memset", "mmap", "munmap",
 )  # fmt: skip
 #: Functions of NumPy's C API, by their index in its table, which the ABI fixes.
 _NUMPY = {"PyArray_NewFromDescr": 94, "PyDataMem_SetHandler": 304}

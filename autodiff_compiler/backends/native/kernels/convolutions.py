@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....dtypes import DType, bfloat16, float16, float32, uint8
+from ....dtypes import uint8
 from ....ir.core import Op, Value
 from ....ir.types import tensor
 from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, i64
-from ..codegen.lanes import Lane, NotNativeError
+from ..codegen.lanes import Lane, NotNativeError, computed_in
 from ..codegen.values import Array, part, row_major
 from ..loops.loop_nest import LoopNest
 from ..lower import OPS
@@ -52,25 +52,16 @@ class _Image(NamedTuple):
         return 1 + sum((n - 1) * step for n, step in zip(counts, steps, strict=True))
 
 
-def _wide(x: Value) -> DType:
-    return float32 if x.dtype in (float16, bfloat16) else x.dtype
-
-
-def _known(low: BufferPlan, x: Value) -> Array:
-    found = low.in_memory(x, ordered=False)
-    return found if isinstance(found.offset, int) else low.in_memory(x)
-
-
 def _image(
     low: BufferPlan, x: Value, before: Sequence[int], pitches: Sequence[int], stride: Sequence[int], *, slack: int
 ) -> _Image:
     """Copies a value [samples, channels, ...]: element i is that at i * stride + remainder - before, or 0."""
-    source, dtype = _known(low, x), _wide(x)
+    source, dtype = low.sliceable(x), computed_in(x.dtype)
     lead, sizes = source.shape[:2], source.shape[2:]
     plane = prod(pitches) * prod(stride)
     flat = low.array(tensor(dtype, (prod(lead) * plane + slack,)))
     whole = (*lead, *stride, *pitches)
-    image = flat.viewed(tensor(dtype, whole), row_major(whole, dtype.itemsize))
+    image = flat.in_order(tensor(dtype, whole))
     fill(low, image, 0)
     for remainders in itertools.product(*map(range, stride)):
         to, of = image, source
@@ -247,13 +238,10 @@ class _Correlation:
 
 def _given(low: BufferPlan, op: Op, write: Callable[[Array], None]) -> None:
     """Writes the op's result by `write`, in f32 and cast where it is of 16 bits."""
-    target, dtype = low.target(op.results[0]), _wide(op.results[0])
-    if target.dtype is dtype and target.contiguous:
-        write(target)
-        return
-    made = low.array(tensor(dtype, target.shape))
+    target, dtype = low.target(op.results[0]), computed_in(op.results[0].dtype)
+    made = target if target.dtype is dtype and target.contiguous else low.array(tensor(dtype, target.shape))
     write(made)
-    low.copy_array(made, target)
+    low.give(made, target)
 
 
 def _slack(low: BufferPlan) -> int:
@@ -274,12 +262,12 @@ def _conv(low: BufferPlan, op: Op) -> None:
 
 def _weights(low: BufferPlan, w: Value, found: _Windows, *, turned: bool) -> Array:
     """[groups, filters of a group, channels, taps], or with channels before filters."""
-    source, dtype, groups = _known(low, w), _wide(w), found.groups
+    source, dtype, groups = low.sliceable(w), computed_in(w.dtype), found.groups
     filters, channels, *_ = source.shape
     if not source.contiguous:
         source = low.in_memory(w)
     shape = (groups, filters // groups, channels, prod(found.kernel))
-    view = source.viewed(tensor(source.dtype, shape), row_major(shape, source.dtype.itemsize))
+    view = source.in_order(tensor(source.dtype, shape))
     if turned:
         g, f, c, t = view.strides
         shape = (groups, channels, filters // groups, shape[3])
@@ -331,8 +319,7 @@ def _conv_input(low: BufferPlan, op: Op) -> None:
                 _Correlation(low, image, weights, taps, made, looks=looks).write()
             else:
                 fill(low, made, 0)
-            if made is not place:
-                low.copy_array(made, place)
+            low.give(made, place)
 
     _given(low, op, write)
 
@@ -344,7 +331,7 @@ def _conv_filter(low: BufferPlan, op: Op) -> None:
     found = _Windows(op, x.shape[2:], op.attr("kernel"), g.shape[2:])
     if 0 in x.shape or 0 in g.shape:
         raise NotNativeError("a convolution of nothing")
-    width = low.machine.vector_bytes // _wide(x).itemsize
+    width = low.machine.vector_bytes // computed_in(x.dtype).itemsize
     pitches = found.pitches()
     image = _image(low, x, found.before, pitches, found.stride, slack=_slack(low))
     ones = [1] * len(pitches)

@@ -21,7 +21,7 @@ from ....ir.types import TensorType
 from ....source import Loc, line_of
 from ..codegen.emit import i64
 from ..codegen.lanes import NotNativeError
-from ..codegen.values import Array, Spread
+from ..codegen.values import Array
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 
@@ -159,12 +159,11 @@ def call_host(
     for r in op.results:
         if not isinstance(r.type, TensorType):
             raise NotNativeError(f"{op.defn.name} makes {r.type}")
-        results.append(low.array(r.type) if r.type.shape == () else low.target(r))
+        results.append(low.target_in_memory(r))
     low.text.note(f"Python runs: {_summary(low, op)}")
     call_python(low, run, operands, results, copies=copies, returns=returns, loc=op.loc)
     for r, array in zip(op.results, results, strict=True):
-        if array.shape == ():
-            low.env[r] = Spread(array.type, low.one.load(array.base, array.dtype))
+        low.load_scalar(r, array)
 
 
 def _summary(low: BufferPlan, op: Op) -> str:
@@ -208,11 +207,7 @@ def call_python(
 def array_of(low: BufferPlan, x: Any) -> Array:
     if not isinstance(x.type, TensorType):
         raise NotNativeError(f"a kernel takes {x.type}")
-    if x.type.shape != ():
-        return low.in_memory(x, ordered=False)
-    made = low.array(x.type)
-    low.copy(x, made)
-    return made
+    return low.in_memory(x, ordered=False)
 
 
 OPS["host"] = lower_host

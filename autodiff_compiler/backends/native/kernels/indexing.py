@@ -69,10 +69,7 @@ def _refuse(low: BufferPlan, op: Op, source: Array | None, bad: Reg) -> None:
 
     def fail() -> tuple[()]:
         kernel = kernel_of(op.defn)
-        operand = source
-        if operand is None:
-            operand = low.array(x.type)  # type: ignore[arg-type]
-            low.copy(x, operand)
+        operand = low.in_memory(x) if source is None else source
 
         def refuse(index: Any) -> tuple[()]:
             kernel(index, size=size, negative=negative)
@@ -146,9 +143,9 @@ def _counted_from_zero(low: BufferPlan, source: Array, target: Array, size: int)
 # ------------------------------------------------------------------------------------------------ slices
 def _gather(low: BufferPlan, op: Op) -> None:
     x, index = op.operands
-    if _same_everywhere(low, op):
+    if _is_nothing(low, op):
         return
-    source, places = low.in_memory(x, ordered=False), in_order(low, index)
+    source, places = low.in_memory(x, ordered=False), low.in_memory(index)
     axis = op.attr("axis") % len(x.shape)
     if row_of(source, axis) is None:
         source = low.in_memory(x)
@@ -212,34 +209,20 @@ def rows_before(sizes: list[int]) -> list[int]:
     return strides[::-1]
 
 
-def in_order(low: BufferPlan, x: Value) -> Array:
-    """A tensor in memory in C order; scalars are stored for it."""
-    if x.shape != ():
-        return low.in_memory(x)
-    assert isinstance(x.type, TensorType)
-    made = low.array(x.type)
-    low.copy(x, made)
-    return made
-
-
-def _same_everywhere(low: BufferPlan, op: Op) -> bool:
-    """Lowers a gather of a splat, or of an axis without elements (no position passes its check); False: of neither."""
+def _is_nothing(low: BufferPlan, op: Op) -> bool:
+    """Whether a gather is one along an axis without elements, and is done: no position has passed its check."""
     (result,), (source, _) = op.results, op.operands
-    x = low.env[source]
     assert isinstance(result.type, TensorType)
-    if isinstance(x, Spread):
-        low.env[result] = Spread(result.type, x.number)
-    elif source.shape[op.attr("axis")] == 0:
+    nothing = bool(source.shape[op.attr("axis")] == 0)
+    if nothing:
         low.env[result] = Spread(result.type, 0)
-    else:
-        return False
-    return True
+    return nothing
 
 
 # ------------------------------------------------------------------------------------------------ elements
 def _take_along_axis(low: BufferPlan, op: Op) -> None:
     x, index = op.operands
-    if _same_everywhere(low, op):
+    if _is_nothing(low, op):
         return
     source, places = low.in_memory(x, ordered=False), low.in_memory(index, ordered=False)
     axis = op.attr("axis") % len(x.shape)

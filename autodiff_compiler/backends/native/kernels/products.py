@@ -5,15 +5,15 @@ A small product is computed in tiles of C, rows by vectors, which stay in regist
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 
-from ....dtypes import DType, bfloat16, float16, float32, float64
+from ....dtypes import float32, float64
 from ....ir.core import Op
 from ....ir.types import TensorType, tensor
 from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, float_text, i64
-from ..codegen.lanes import Lane, NotNativeError
+from ..codegen.lanes import Lane, NotNativeError, computed_in
 from ..codegen.values import Array
 from ..loops.loop_nest import LoopNest
 from ..lower import OPS
@@ -48,19 +48,17 @@ def _matmul(low: BufferPlan, op: Op) -> None:
         return
     if not vector and work > SMALL_PRODUCT:  # type: ignore[operator]
         raise NotNativeError("a large product")
-    wide = float32 if dtype in (float16, bfloat16) else dtype
-    left, right = _as(low, a, wide), _as(low, b, wide)
+    wide = computed_in(dtype)
+    left, right = (low.in_dtype(low.in_memory(x, ordered=False), wide) for x in (a, b))
     target = low.target(out)
-    made = target if wide is dtype else low.array(tensor(wide, out.type.shape))
-    result = made
+    made = result = low.new_in_dtype(target, wide)
     if out.shape[-1] == 1:  # a column is a row of the transposed product
         left, right, made = _turned(right), _turned(left), _turned(made)
     rows = made.shape[-2]
     if right.strides[-1] != wide.itemsize and right.shape[-1] > 1 and not _dots(left, right, rows):
         right = _ordered(low, right)
     _Product(low, left, right, made).write()
-    if wide is not dtype:
-        low.copy_array(result, target)
+    low.give(result, target)
 
 
 def _turned(x: Array) -> Array:
@@ -92,16 +90,6 @@ def _dots(left: Array, right: Array, rows: int) -> bool:
     return rows < _FEW_ROWS and left.strides[-1] == size and right.strides[-2] == size and left.dtype.is_float
 
 
-def _as(low: BufferPlan, x: object, dtype: DType) -> Array:
-    """An operand as an array of that dtype."""
-    found = low.in_memory(x, ordered=False)  # type: ignore[arg-type]
-    if found.dtype is dtype:
-        return found
-    made = low.array(tensor(dtype, found.type.shape))
-    low.copy_array(found, made)
-    return made
-
-
 def _ordered(low: BufferPlan, x: Array) -> Array:
     made = low.array(x.type)
     low.copy_array(x, made)
@@ -127,27 +115,10 @@ class _Product:
         """Writes the kernel and its call."""
         nest = LoopNest(self.low, [self.a, self.b, self.c])
         self.text = nest.text
-        batch = [
-            (d, [x.strides[i] for x in (self.a, self.b, self.c)]) for i, d in enumerate(self.c.shape[:-2]) if d != 1
-        ]
         one = _along_k if _dots(self.a, self.b, self.m) and self.b.strides[-1] != self.dtype.itemsize else _tiles
-        self._batched(batch, nest.places, one)
+        strides = [x.strides[:-2] for x in nest.arrays]
+        nest.over(self.c.shape[:-2], strides, nest.places, lambda at: one(self, at))
         nest.call()
-
-    def _batched(
-        self, batch: Sequence[tuple[int, list[int]]], at: list[Reg], one: Callable[[_Product, list[Reg]], None]
-    ) -> None:
-        if not batch:
-            one(self, at)
-            return
-        size, strides = batch[0]
-
-        def trip(i: Int, _: list[Reg]) -> list[Reg]:
-            moved = [self.text.at(p, self.text.mul(i, s)) for p, s in zip(at, strides, strict=True)]
-            self._batched(batch[1:], moved, one)
-            return []
-
-        self.text.loop(0, size, 1, [], trip)
 
     def join(self, k: Kernels, x: Lane, y: Lane, total: Reg) -> Reg:
         """total + x * y"""

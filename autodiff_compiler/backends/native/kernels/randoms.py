@@ -11,14 +11,12 @@ from typing import Any
 
 from ....dtypes import DType, bfloat16, float16, float32, float64, int64
 from ....ir.core import Op
-from ....ir.types import TensorType
 from ..codegen.emit import Int, Reg, Text, float_text, i64
 from ..codegen.lanes import Lane
-from ..codegen.values import Array, Spread
+from ..codegen.values import Array
 from ..loops.loop_nest import LoopNest
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
-from .indexing import in_order
 
 __all__: list[str] = []
 
@@ -110,17 +108,13 @@ def _random_uniform(low: BufferPlan, op: Op) -> None:
 
 
 def _begin(low: BufferPlan, op: Op) -> tuple[LoopNest, Array, int]:
-    result = op.results[0]
-    assert isinstance(result.type, TensorType)
-    state = in_order(low, op.operands[0])
-    target = low.array(result.type) if result.type.shape == () else low.target(result)
+    state, target = low.in_memory(op.operands[0]), low.target_in_memory(op.results[0])
     return LoopNest(low, [state, target]), target, prod(target.shape)
 
 
 def _end(low: BufferPlan, op: Op, nest: LoopNest, target: Array) -> None:
     nest.call()
-    if target.shape == ():
-        low.env[op.results[0]] = Spread(target.type, low.one.load(target.base, target.dtype))
+    low.load_scalar(op.results[0], target)
 
 
 # ------------------------------------------------------------------------------------------------ integers

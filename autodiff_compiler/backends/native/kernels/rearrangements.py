@@ -10,7 +10,7 @@ from typing import Any
 from ....ir.core import Op
 from ....ir.types import TensorType, tensor
 from ..codegen.lanes import NotNativeError, rounded
-from ..codegen.values import Array, Operand, Spread, part, row_major
+from ..codegen.values import Array, Operand, Spread, part
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 
@@ -30,12 +30,6 @@ def _result(op: Op) -> TensorType:
     type = op.results[0].type
     assert isinstance(type, TensorType)
     return type
-
-
-def _operand(low: BufferPlan, op: Op) -> Array:
-    """The operand as an array whose offset from its base is a constant."""
-    found = low.in_memory(op.operands[0], ordered=False)
-    return found if isinstance(found.offset, int) else low.in_memory(op.operands[0])
 
 
 # ------------------------------------------------------------------------------------------------ borders
@@ -88,10 +82,7 @@ def _roll(low: BufferPlan, op: Op) -> None:
     for shift, axis in zip(op.attr("shifts"), op.attr("axes"), strict=True):
         axis %= len(shape)
         moved[axis] = (moved.get(axis, 0) + shift) % shape[axis]
-    if low.env[op.operands[0]].__class__ is Spread:
-        low.env[op.results[0]] = low.env[op.operands[0]]
-        return
-    x = _operand(low, op)
+    x = low.sliceable(op.operands[0])
     pieces = [(x, low.target(op.results[0]))]
     for axis, shift in moved.items():
         if shift:
@@ -107,15 +98,12 @@ def _roll(low: BufferPlan, op: Op) -> None:
 
 def _repeat(low: BufferPlan, op: Op) -> None:
     axis, count = op.attr("axis"), op.attr("count")
-    if low.env[op.operands[0]].__class__ is Spread:
-        low.env[op.results[0]] = Spread(_result(op), low.env[op.operands[0]].number)  # type: ignore[union-attr]
-        return
-    x, target = _operand(low, op), low.target(op.results[0])
+    x, target = low.sliceable(op.operands[0]), low.target(op.results[0])
     at = axis % len(x.shape)
     shape = (*x.shape[: at + 1], count, *x.shape[at + 1 :])
     type = tensor(x.dtype, shape)
     source = x.viewed(type, (*x.strides[: at + 1], 0, *x.strides[at + 1 :]))
-    _copy(low, source, target.viewed(type, row_major(shape, x.dtype.itemsize)))
+    _copy(low, source, target.in_order(type))
 
 
 def _diagonal_of(array: Array, offset: int, length: int) -> Array:
@@ -128,12 +116,8 @@ def _diagonal_of(array: Array, offset: int, length: int) -> Array:
 
 
 def _diagonal(low: BufferPlan, op: Op) -> None:
-    type = _result(op)
-    x = low.env[op.operands[0]]
-    if isinstance(x, Spread):
-        low.env[op.results[0]] = Spread(type, x.number)
-        return
-    low.env[op.results[0]] = _diagonal_of(_operand(low, op), op.attr("offset"), int(type.shape[-1]))  # type: ignore[arg-type]
+    length = int(op.results[0].shape[-1])  # type: ignore[arg-type]
+    low.env[op.results[0]] = _diagonal_of(low.sliceable(op.operands[0]), op.attr("offset"), length)
 
 
 def _diag_embed(low: BufferPlan, op: Op) -> None:
@@ -146,10 +130,7 @@ def _diag_embed(low: BufferPlan, op: Op) -> None:
 def _windows(low: BufferPlan, op: Op) -> None:
     """All windows: a view whose elements overlap, copied."""
     n = len(op.attr("kernel"))
-    if low.env[op.operands[0]].__class__ is Spread:
-        low.env[op.results[0]] = Spread(_result(op), low.env[op.operands[0]].number)  # type: ignore[union-attr]
-        return
-    x, target = _operand(low, op), low.target(op.results[0])
+    x, target = low.sliceable(op.operands[0]), low.target(op.results[0])
     lead, steps = x.strides[: len(x.strides) - n], x.strides[len(x.strides) - n :]
     within = [step * d for step, d in zip(steps, op.attr("dilation"), strict=True)]
     between = [step * s for step, s in zip(steps, op.attr("stride"), strict=True)]
@@ -161,8 +142,7 @@ def _bitcast(low: BufferPlan, op: Op) -> None:
     type = _result(op)
     if type.shape == () or op.operands[0].shape == ():
         raise NotNativeError("the bits of a number in a register")
-    x = low.in_memory(op.operands[0])
-    low.env[op.results[0]] = x.viewed(type, row_major(type.shape, type.dtype.itemsize))  # type: ignore[arg-type]
+    low.env[op.results[0]] = low.in_memory(op.operands[0]).in_order(type)
 
 
 def _shape_of(low: BufferPlan, op: Op) -> None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from ....dtypes import DType, bfloat16, bool_, float16, float32, int32, int64
+from ....dtypes import DType, bool_, int32, int64
 from ....ir.core import Op
 from ....ir.types import TensorType
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Int, Reg
-from ..codegen.lanes import Lane, NotNativeError
-from ..codegen.maths import FUNCTIONS
+from ..codegen.lanes import Lane, computed_in
 from ..codegen.values import Array
 from ..loops.loop_nest import LoopNest, row_of
 from ..lower import OPS
@@ -137,7 +136,7 @@ def _arrays(low: BufferPlan, op: Op) -> tuple[list[Array], int]:
 
 def _wide(x: Lane) -> Lane:
     """16-bit floats as f32, without rounding after each step."""
-    return Lane(x.kernels, x.reg, float32) if x.dtype in (float16, bfloat16) else x
+    return Lane(x.kernels, x.reg, computed_in(x.dtype))
 
 
 # ------------------------------------------------------------------------------------------------ one operand
@@ -147,8 +146,6 @@ def _combining(op: Op) -> tuple[Callable[[Kernels, Lane, Lane], Lane], int]:
         return (lambda k, a, b: k.add(a, b)), 0
     if name == "cumprod":
         return (lambda k, a, b: k.multiply(a, b)), 1
-    if "logaddexp" not in FUNCTIONS:
-        raise NotNativeError(name)
     return (lambda k, a, b: k.logaddexp(a, b)), 0
 
 

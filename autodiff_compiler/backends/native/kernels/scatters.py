@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from math import prod
 
-from ....dtypes import DType, bfloat16, float16, float32
+from ....dtypes import DType
 from ....ir.core import Op, Value
-from ....ir.types import tensor
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Int, Reg
-from ..codegen.lanes import Lane
+from ..codegen.lanes import Lane, computed_in
 from ..codegen.values import Spread
 from ..loops.loop_nest import LoopNest
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from ..memory.overwriting import copy_to_change
-from .indexing import TOGETHER, in_order, position, positions, rows_before
+from .indexing import TOGETHER, position, positions, rows_before
 
 __all__: list[str] = []
 
@@ -26,19 +25,16 @@ class _Start:
     def __init__(self, low: BufferPlan, op: Op, *, widen: bool) -> None:
         self.low = low
         x = op.operands[0]
-        narrow = x.dtype in (float16, bfloat16)
-        self.dtype: DType = float32 if widen and narrow else x.dtype
+        self.dtype = computed_in(x.dtype) if widen else x.dtype
         self.target = low.target(op.results[0])
-        self.array = self.target
-        if self.dtype is not x.dtype:
-            self.array = low.array(tensor(self.dtype, self.target.type.shape))
-            low.copy_array(low.in_memory(x, ordered=False), self.array)
-        else:
+        self.array = low.new_in_dtype(self.target, self.dtype)
+        if self.array is self.target:
             copy_to_change(low, op, self.array)
+        else:
+            low.copy_array(low.in_memory(x, ordered=False), self.array)
 
     def finish(self) -> None:
-        if self.array is not self.target:
-            self.low.copy_array(self.array, self.target)
+        self.low.give(self.array, self.target)
 
 
 def _combined(k: Kernels, name: str, old: Lane, new: Lane) -> Lane:
@@ -58,7 +54,7 @@ def _scatter(low: BufferPlan, op: Op) -> None:
     x, index, updates = op.operands
     name = op.defn.name
     number = _known(low, updates)
-    places, new = in_order(low, index), in_order(low, updates) if number is None else None
+    places, new = low.in_memory(index), low.in_memory(updates) if number is None else None
     axis = op.attr("axis") % len(x.shape)
     start = _Start(low, op, widen=op.defn.widen)
     into, dtype = start.array, start.dtype

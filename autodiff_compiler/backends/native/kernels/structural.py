@@ -7,7 +7,7 @@ from typing import Any
 from ....ir.core import Op
 from ....ir.types import TensorType
 from ..codegen.lanes import NotNativeError
-from ..codegen.values import Array, Operand, Pack, Spread, Undefined, part, row_major
+from ..codegen.values import Array, Pack, Spread, Undefined, part
 from ..fusion.clusters import REDUCTIONS, reduced_axes
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
@@ -31,7 +31,7 @@ def _const(low: BufferPlan, op: Op) -> None:
 
 def constant_array(low: BufferPlan, type: TensorType, array: Any) -> Array:
     """A NumPy array in C order as an operand."""
-    return Array(type, low.constant(array), row_major(type.shape, type.dtype.itemsize))  # type: ignore[arg-type]
+    return low.at_pointer(type, low.constant(array), ())
 
 
 def _undef(low: BufferPlan, op: Op) -> None:
@@ -56,9 +56,6 @@ def _reshape(low: BufferPlan, op: Op) -> None:
     x, result = op.operands[0], op.results[0]
     assert isinstance(result.type, TensorType)
     operand = low.env[x]
-    if isinstance(operand, Spread):
-        low.env[result] = Spread(result.type, operand.number)
-        return
     if result.type.shape == ():
         low.env[result] = Spread(result.type, low.scalar(x))
         return
@@ -68,9 +65,7 @@ def _reshape(low: BufferPlan, op: Op) -> None:
     if isinstance(operand, Array) and not operand.is_iota and (divided := _divided(operand, result.type.shape)):  # type: ignore[arg-type]
         low.env[result] = operand.viewed(result.type, divided)
         return
-    source = low.in_memory(x)
-    strides = row_major(result.type.shape, result.type.dtype.itemsize)  # type: ignore[arg-type]
-    low.env[result] = Array(result.type, source.base, strides, source.offset, source.roots, joined=source.joined)
+    low.env[result] = low.in_memory(x).in_order(result.type)
 
 
 def _divided(array: Array, shape: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -110,28 +105,19 @@ def _with_ones(array: Array, type: TensorType) -> Array:
 def _transpose(low: BufferPlan, op: Op) -> None:
     result, operand = op.results[0], low.env[op.operands[0]]
     assert isinstance(result.type, TensorType)
-    if isinstance(operand, Array):
-        strides = tuple(operand.strides[a] for a in op.attr("axes"))
-        low.env[result] = operand.viewed(result.type, strides)
-        if packs(low, op):
-            ordered = low.array(result.type)
-            low.copy(result, ordered)
-            low.env[result] = ordered
-    else:
-        low.env[result] = _splat(operand, result.type)
-
-
-def _splat(operand: Operand, type: TensorType) -> Spread:
-    assert isinstance(operand, Spread)
-    return Spread(type, operand.number)
+    assert isinstance(operand, Array)
+    strides = tuple(operand.strides[a] for a in op.attr("axes"))
+    low.env[result] = operand.viewed(result.type, strides)
+    if packs(low, op):
+        ordered = low.array(result.type)
+        low.copy(result, ordered)
+        low.env[result] = ordered
 
 
 def _broadcast_to(low: BufferPlan, op: Op) -> None:
     result, operand = op.results[0], low.env[op.operands[0]]
     assert isinstance(result.type, TensorType)
-    if not isinstance(operand, Array):
-        low.env[result] = _splat(operand, result.type)
-        return
+    assert isinstance(operand, Array)
     added = len(result.type.shape) - len(operand.shape)
     own = [
         0 if d == 1 and to != 1 else s
@@ -143,9 +129,7 @@ def _broadcast_to(low: BufferPlan, op: Op) -> None:
 def _slice(low: BufferPlan, op: Op) -> None:
     result, operand = op.results[0], low.env[op.operands[0]]
     assert isinstance(result.type, TensorType)
-    if not isinstance(operand, Array):
-        low.env[result] = _splat(operand, result.type)
-        return
+    assert isinstance(operand, Array)
     strides, offset = list(operand.strides), operand.offset
     for axis, start, step in zip(op.attr("axes"), op.attr("starts"), op.attr("steps"), strict=True):
         offset = low.text.add(offset, start * operand.strides[axis])

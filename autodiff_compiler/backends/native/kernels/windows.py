@@ -10,13 +10,14 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....dtypes import DType, bfloat16, float16, float32, int32, int64
+from ....dtypes import DType, int32, int64
 from ....ir.build import Builder
 from ....ir.core import Block, Op, Value
 from ....ir.primitive import F
 from ....ir.types import tensor
 from ....primitives.window import axis_taps
 from ..codegen.emit import pointer
+from ..codegen.lanes import computed_in
 from ..codegen.values import Array, part
 from ..fusion.clusters import Axes, Cluster
 from ..fusion.loop_plan import Passes, Source
@@ -61,20 +62,8 @@ def compute(
 
 def _numbers(low: BufferPlan, op: Op) -> Array:
     """The operand as an array, 16-bit floats as f32 where the NumPy kernel widens."""
-    x = low.in_memory(op.operands[0], ordered=False)
-    x = x if isinstance(x.offset, int) else low.in_memory(op.operands[0])
-    return _single(low, x) if op.defn.widen and x.dtype in (float16, bfloat16) else x
-
-
-def _single(low: BufferPlan, x: Array) -> Array:
-    made = low.array(tensor(float32, x.type.shape))
-    low.copy_array(x, made)
-    return made
-
-
-def _give(low: BufferPlan, op: Op, found: Array, target: Array) -> None:
-    if found is not target:
-        low.copy_array(found, target)
+    x = low.sliceable(op.operands[0])
+    return low.in_dtype(x, computed_in(x.dtype)) if op.defn.widen else x
 
 
 def _runs(taps: Sequence[tuple[slice, slice]], count: int) -> list[tuple[int, int, list[int]]]:
@@ -134,7 +123,7 @@ def _each(low: BufferPlan, op: Op, combine: Callable[..., Value]) -> None:
             else:
                 fill(low, place, 0)
         x = made
-    _give(low, op, x, target)
+    low.give(x, target)
 
 
 def _greatest(*xs: Value) -> Value:
@@ -167,7 +156,7 @@ def _scatter_windows(low: BufferPlan, op: Op) -> None:
                 place = part(made, axis, elements.start, count, slide.stride[i])
                 compute(low, [place, part(g, axis, windows.start, count)], [place], lambda a, b: [a + b])
         g = made
-    _give(low, op, g, target)
+    low.give(g, target)
 
 
 def _sum_windows(low: BufferPlan, op: Op) -> None:
@@ -175,7 +164,7 @@ def _sum_windows(low: BufferPlan, op: Op) -> None:
     x, target = _numbers(low, op), low.target(op.results[0])
     n = len(op.attr("kernel"))
     lead = len(x.shape) - 2 * n
-    made = target if x.dtype is target.dtype else low.array(tensor(x.dtype, target.type.shape))
+    made = low.new_in_dtype(target, x.dtype)
     fill(low, made, 0)
     counts = x.shape[lead + n :]
     for place in itertools.product(*[range(k) for k in op.attr("kernel")]):
@@ -186,7 +175,7 @@ def _sum_windows(low: BufferPlan, op: Op) -> None:
         shape = (*source.shape[:lead], *counts)
         source = source.viewed(tensor(x.dtype, shape), (*source.strides[:lead], *source.strides[lead + n :]))
         compute(low, [to, source], [to], lambda a, b: [a + b])
-    _give(low, op, made, target)
+    low.give(made, target)
 
 
 def _greatest_places(low: BufferPlan, op: Op) -> None:

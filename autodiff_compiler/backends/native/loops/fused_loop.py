@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ....dtypes import DType, bfloat16, bool_, float16, float32, float64
+from ....dtypes import DType, bool_, float32, float64
 from ....errors import InternalCompilerError
 from ....ir.core import Op, Value
 from ....ir.primitive import COSTLY
@@ -16,7 +16,7 @@ from ....ir.types import TensorType
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Int, Reg, Text
 from ..codegen.formulas import apply_formula
-from ..codegen.lanes import Lane
+from ..codegen.lanes import Lane, computed_in
 from ..fusion.clusters import REDUCTIONS, Cluster, reduced_axes
 from ..fusion.loop_plan import Layout, Level, Memory, Passes, Source
 
@@ -467,7 +467,7 @@ class FusedLoop:
     def _partial_dtype(self, op: Op) -> DType:
         """The dtype of accumulators within a block."""
         dtype = op.operands[0].dtype
-        return float32 if op.defn.widen and dtype in (float16, bfloat16) else dtype
+        return computed_in(dtype) if op.defn.widen else dtype
 
     def _total_dtype(self, op: Op) -> DType:
         """The dtype of accumulators across blocks."""

@@ -331,5 +331,5 @@ def write_fused_loop(
     low.text.note(f"{text.name}: {', '.join(places)}" if places else text.name)
     low.text.do(f"call void @{text.name}({', '.join(map(str, outside))})")
     for x, (array, _) in sinks.items():
-        if array.shape == () and x not in low.results:
-            low.env[x] = Spread(array.type, low.one.load(array.base, array.dtype))
+        if x not in low.results:
+            low.load_scalar(x, array)

@@ -108,38 +108,30 @@ class LoopNest:
 
     def along(self, count: int, widest: int, body: Callable[[Kernels, Int], None]) -> None:
         """`count` adjacent elements: vectors, then ever shorter ones; `body` gets the index of each one's first."""
-        done = 0
-        if count >= widest:
-            done = count // widest * widest
-            if done <= 4 * widest:
-                for i in range(0, done, widest):
-                    body(self.kernels(widest), i)
-            else:
-                self.text.repeated(0, done, widest, lambda i: body(self.kernels(widest), i))
-        width = widest // 2
-        while done < count:
-            while done + width <= count:
-                body(self.kernels(width), done)
-                done += width
-            width //= 2
+        self._pieces(count, widest, lambda width, i: body(self.kernels(width), i))
 
     def move(self, source: Reg, to: Reg, nbytes: int) -> None:
         """Copies bytes that do not overlap."""
-        text, step = self.text, self.low.machine.vector_bytes
+        text = self.text
 
-        def piece(type: str, i: Int) -> None:
+        def piece(width: int, i: Int) -> None:
+            type = f"<{width} x i8>" if width > 8 else f"i{8 * width}"
             text.store(text.load(type, text.at(source, i), 1), text.at(to, i), 1)
 
-        done = nbytes // step * step
-        if done <= 4 * step:
-            for i in range(0, done, step):
-                piece(f"<{step} x i8>", i)
+        self._pieces(nbytes, self.low.machine.vector_bytes, piece)
+
+    def _pieces(self, count: int, widest: int, piece: Callable[[int, Int], None]) -> None:
+        """0 ... `count` - 1 in pieces: the widest (a power of 2), looped over if they are many, then shorter ones."""
+        done = count // widest * widest
+        if done <= 4 * widest:
+            for i in range(0, done, widest):
+                piece(widest, i)
         else:
-            text.repeated(0, done, step, lambda i: piece(f"<{step} x i8>", i))
-        width = step // 2
-        while done < nbytes:
-            while done + width <= nbytes:
-                piece(f"<{width} x i8>" if width > 8 else f"i{8 * width}", done)
+            self.text.repeated(0, done, widest, lambda i: piece(widest, i))
+        width = widest // 2
+        while done < count:
+            while done + width <= count:
+                piece(width, done)
                 done += width
             width //= 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..codegen.emit import Int, Reg, Text, i64, vector
-from ..codegen.values import Array, row_major, size_of
+from ..codegen.values import Array, size_of
 from ..memory.buffer_plan import BufferPlan
 from .loop_nest import LoopNest
 
@@ -36,7 +36,7 @@ def worth_transposing(array: Array) -> bool:
     spread = any(d != 1 and s == 0 for d, s in zip(array.shape, array.strides, strict=True))
     if spread or size_of(array.type) < _READ_ACROSS:
         return False
-    return is_transposed(array, array.viewed(array.type, row_major(array.shape, array.dtype.itemsize)))
+    return is_transposed(array, array.in_order(array.type))
 
 
 def _axes(source: Array, to: Array) -> list[_Axis]:

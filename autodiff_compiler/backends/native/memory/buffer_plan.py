@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ....dtypes import DType
 from ....ir.core import Block, Module, Op, Value
-from ....ir.types import TensorType, Type
+from ....ir.types import TensorType, Type, tensor
 from ....ir.undefined import undefined_values
 from ....ir.walk import uses
 from ..codegen.emit import Reg
@@ -108,6 +109,16 @@ class BufferPlan(Emitter, ABC):
         `over`: it is the next version of a carry and may be written in place over this version.
         """
 
+    def target_in_memory(self, value: Value) -> Array:
+        """The same for a kernel, which writes scalars to memory, too: `load_scalar` is called after it."""
+        assert isinstance(value.type, TensorType)
+        return self.target(value) if value.type.shape else self.array(value.type)
+
+    def load_scalar(self, value: Value, array: Array) -> None:
+        """The operand of a value that a kernel has written: of a scalar a register."""
+        if array.shape == ():
+            self.env[value] = Spread(array.type, self.one.load(array.base, array.dtype))
+
     @abstractmethod
     def touch(self, operand: Operand) -> None:
         """The current step reads or writes the operand: its buffers are live."""
@@ -132,6 +143,28 @@ class BufferPlan(Emitter, ABC):
     @abstractmethod
     def copy_array(self, source: Array, to: Array) -> None:
         """Copies an array into another one, cast to its dtype."""
+
+    def sliceable(self, value: Value) -> Array:
+        """A value as an array whose offset from its base is a constant, as `part` needs it."""
+        found = self.in_memory(value, ordered=False)
+        return found if isinstance(found.offset, int) else self.in_memory(value)
+
+    def in_dtype(self, array: Array, dtype: DType) -> Array:
+        """An array, or a copy of it cast to a dtype."""
+        if array.dtype is dtype:
+            return array
+        made = self.array(tensor(dtype, array.type.shape))
+        self.copy_array(array, made)
+        return made
+
+    def new_in_dtype(self, target: Array, dtype: DType) -> Array:
+        """The target itself, or an array of its shape for results in another dtype; `give` copies these."""
+        return target if target.dtype is dtype else self.array(tensor(dtype, target.type.shape))
+
+    def give(self, made: Array, target: Array) -> None:
+        """Copies an array to its target, cast to the dtype of that, unless it was made there."""
+        if made is not target:
+            self.copy_array(made, target)
 
     # ------------------------------------------------------------------------------------------- operands
     def at_pointer(self, type: TensorType, place: Reg, roots: tuple[Buffer, ...]) -> Array:

@@ -1,8 +1,8 @@
 """The pool of frames: the memory of one call of a compiled module, reused by the next call.
 
-A frame begins with a header of `HEADER` bytes.  Behind it stands main's table of growable stacks, 16 bytes each: the
-block (of PyMem_RawMalloc) and its size; both are 0 at first and persist between calls.  The rest of the frame is
-main's, uninitialised.  Frames are aligned to 64 bytes.
+A frame begins with a header of `HEADER` bytes, in which lies the room of the call, at `ROOM`: its block (of
+PyMem_RawMalloc) and the size of that; both are 0 at first and persist between calls.  The rest of the frame is main's,
+uninitialised.  Frames are aligned to 64 bytes.
 
 Small frames lie in a list of their module, linked through their headers.  Large ones are shared by all modules of the
 process: as many stay as were needed at the same time, each as large as the largest module needed, and no larger than
@@ -24,12 +24,12 @@ SHARED_FROM = 1 << 16
 #: The list of shared frames.
 POOL = ctypes.c_void_p(None)
 
-#: In the header: the next frame of the list, the bytes of the frame, the block it lies in, the entries of its table.
-_SIZE, _BLOCK, _STACKS = 8, 16, 24
+#: In the header: the next frame of the list, the bytes of the frame, the block it lies in, the room.
+_SIZE, _BLOCK, ROOM = 8, 16, 24
 #: The most frames that a list keeps; deeper recursions allocate and free.
 _KEPT = 16
-#: Bytes of the guard behind a poisoned frame.
-GUARD = 4096
+#: Bytes of the guard behind a poisoned frame, each of them `MARK`.
+GUARD, MARK = 4096, 90
 
 
 def frame_size(frame_bytes: int, shared: bool) -> int:
@@ -42,15 +42,13 @@ def frame_size(frame_bytes: int, shared: bool) -> int:
 def functions() -> Loaded:
     """The functions that allocate and free frames, in machine code; all modules call the same ones.
 
-    ``ptr frame_take(ptr list, i64 bytes, i64 stacks)`` gives a frame (null: no memory); ``void frame_give(ptr list,
+    ``ptr frame_take(ptr list, i64 bytes)`` gives a frame (null: no memory); ``void frame_give(ptr list,
     ptr frame)`` takes it back; ``void frames_release(ptr list, i64 limit)`` frees those of the list that have more
-    bytes.  ``void fill(ptr, i64 bytes, i8)``; ``void frame_poison(ptr frame, i64 first, i64 end, i64 limit)`` fills the
-    bytes from `first` to `end` with NaN and those to `limit` with a mark, of which ``i1 frame_intact(ptr frame,
-    i64 end, i64 limit)`` says whether it is whole.
+    bytes.  ``i1 frame_intact(ptr frame, i64 end, i64 limit)`` says whether the guard from `end` to `limit` is whole.
     """
-    text = _NEW + _TAKE + _GIVE + _RELEASE + _POISON
+    text = _NEW + _TAKE + _GIVE + _RELEASE + _INTACT
     numbers = {
-        "SIZE": _SIZE, "BLOCK": _BLOCK, "STACKS": _STACKS, "HEADER": HEADER, "KEPT": _KEPT, "HUGE": large_alloc.HUGE,
+        "SIZE": _SIZE, "BLOCK": _BLOCK, "ROOM": ROOM, "KEPT": _KEPT, "MARK": MARK, "HUGE": large_alloc.HUGE,
     }  # fmt: skip
     for name, value in numbers.items():
         text = text.replace(f"<{name}>", str(value))
@@ -78,7 +76,7 @@ Release = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 _NEW = """
 declare ptr @PyMem_RawMalloc(i64)
 declare void @PyMem_RawFree(ptr)
-define private ptr @frame.new(i64 %bytes, i64 %stacks) noinline cold {
+define private ptr @frame.new(i64 %bytes) noinline cold {
 start:
   %large = icmp uge i64 %bytes, <HUGE>
   br i1 %large, label %pages, label %heap
@@ -105,63 +103,15 @@ made:
   store i64 %bytes, ptr %size.at
   %block.at = getelementptr i8, ptr %frame, i64 <BLOCK>
   store ptr %block, ptr %block.at
-  %stacks.at = getelementptr i8, ptr %frame, i64 <STACKS>
-  store i64 0, ptr %stacks.at
-  call void @frame.fit(ptr %frame, i64 %stacks)
+  %room.at = getelementptr i8, ptr %frame, i64 <ROOM>
+  store <2 x i64> zeroinitializer, ptr %room.at, align 8
   ret ptr %frame
 }
 
-; Gives the table of a frame that number of entries.
-define private void @frame.fit(ptr %frame, i64 %stacks) noinline cold {
-start:
-  %stacks.at = getelementptr i8, ptr %frame, i64 <STACKS>
-  %had = load i64, ptr %stacks.at
-  store i64 %stacks, ptr %stacks.at
-  %table = getelementptr i8, ptr %frame, i64 <HEADER>
-  br label %more
-more:
-  %i = phi i64 [%had, %start], [%i.next, %clear]
-  %short = icmp ult i64 %i, %stacks
-  br i1 %short, label %clear, label %fewer
-clear:
-  %clear.off = shl i64 %i, 4
-  %clear.at = getelementptr i8, ptr %table, i64 %clear.off
-  store <2 x i64> zeroinitializer, ptr %clear.at, align 16
-  %i.next = add i64 %i, 1
-  br label %more
-fewer:
-  %j = phi i64 [%stacks, %more], [%j.next, %drop]
-  %long = icmp ult i64 %j, %had
-  br i1 %long, label %drop, label %done
-drop:
-  %drop.off = shl i64 %j, 4
-  %drop.at = getelementptr i8, ptr %table, i64 %drop.off
-  %stack = load ptr, ptr %drop.at
-  call void @PyMem_RawFree(ptr %stack)
-  %j.next = add i64 %j, 1
-  br label %fewer
-done:
-  ret void
-}
-
 define private void @frame.free(ptr %frame) noinline cold {
-start:
-  %stacks.at = getelementptr i8, ptr %frame, i64 <STACKS>
-  %count = load i64, ptr %stacks.at
-  %table = getelementptr i8, ptr %frame, i64 <HEADER>
-  br label %loop
-loop:
-  %i = phi i64 [0, %start], [%i.next, %drop]
-  %more = icmp ult i64 %i, %count
-  br i1 %more, label %drop, label %done
-drop:
-  %off = shl i64 %i, 4
-  %at = getelementptr i8, ptr %table, i64 %off
-  %stack = load ptr, ptr %at
-  call void @PyMem_RawFree(ptr %stack)
-  %i.next = add i64 %i, 1
-  br label %loop
-done:
+  %room.at = getelementptr i8, ptr %frame, i64 <ROOM>
+  %room = load ptr, ptr %room.at
+  call void @PyMem_RawFree(ptr %room)
   %block.at = getelementptr i8, ptr %frame, i64 <BLOCK>
   %block = load ptr, ptr %block.at
   %size.at = getelementptr i8, ptr %frame, i64 <SIZE>
@@ -181,7 +131,7 @@ pages:
 
 _TAKE = """
 ; The smallest frame that is large enough; where there is none, the first of the list gives way to a new one.
-define ptr @frame_take(ptr %list, i64 %bytes, i64 %stacks) noinline {
+define ptr @frame_take(ptr %list, i64 %bytes) noinline {
 start:
   br label %loop
 loop:
@@ -207,14 +157,6 @@ hit:
   %found = load ptr, ptr %best
   %behind = load ptr, ptr %found
   store ptr %behind, ptr %best
-  %stacks.at = getelementptr i8, ptr %found, i64 <STACKS>
-  %had = load i64, ptr %stacks.at
-  %same = icmp eq i64 %had, %stacks
-  br i1 %same, label %done, label %fit
-fit:
-  call void @frame.fit(ptr %found, i64 %stacks)
-  br label %done
-done:
   ret ptr %found
 miss:
   %first = load ptr, ptr %list
@@ -226,7 +168,7 @@ trade:
   call void @frame.free(ptr %first)
   br label %make
 make:
-  %made = call ptr @frame.new(i64 %bytes, i64 %stacks)
+  %made = call ptr @frame.new(i64 %bytes)
   ret ptr %made
 }
 """
@@ -282,32 +224,7 @@ done:
 }
 """
 
-_POISON = """
-define void @fill(ptr %block, i64 %bytes, i8 %byte) noinline {
-start:
-  %some = icmp ne i64 %bytes, 0
-  br i1 %some, label %loop, label %done
-loop:
-  %i = phi i64 [0, %start], [%next, %loop]
-  %at = getelementptr i8, ptr %block, i64 %i
-  store volatile i8 %byte, ptr %at
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %bytes
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-
-define void @frame_poison(ptr %frame, i64 %first, i64 %end, i64 %limit) noinline {
-  %begin = getelementptr i8, ptr %frame, i64 %first
-  %bytes = sub i64 %end, %first
-  call void @fill(ptr %begin, i64 %bytes, i8 -1)
-  %guard = getelementptr i8, ptr %frame, i64 %end
-  %marked = sub i64 %limit, %end
-  call void @fill(ptr %guard, i64 %marked, i8 90)
-  ret void
-}
-
+_INTACT = """
 define i1 @frame_intact(ptr %frame, i64 %end, i64 %limit) noinline {
 start:
   br label %loop
@@ -315,7 +232,7 @@ loop:
   %i = phi i64 [%end, %start], [%next, %step]
   %at = getelementptr i8, ptr %frame, i64 %i
   %byte = load i8, ptr %at
-  %kept = icmp eq i8 %byte, 90
+  %kept = icmp eq i8 %byte, <MARK>
   br i1 %kept, label %step, label %broken
 step:
   %next = add i64 %i, 1

@@ -45,10 +45,10 @@ _ALIGNMENT = 64
 
 # ------------------------------------------------------------------------------------------------ room
 class Room:
-    """Emits the calls that allocate and free memory of the room."""
+    """Emits the calls that allocate and free memory of the room.
 
-    #: bytes of its entry at the start of the frame: the newest chunk and its size
-    ENTRY = 16
+    `entry`: a pointer to its newest chunk and the size of that, in the header of the frame.
+    """
 
     def __init__(self, text: Text, entry: Reg) -> None:
         self.text, self.entry = text, entry

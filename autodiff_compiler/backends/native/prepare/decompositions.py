@@ -8,14 +8,13 @@ from graphlib import CycleError, TopologicalSorter
 from math import prod
 from typing import Any
 
-from ....dtypes import bfloat16, float16, float32
 from ....ir.build import Builder
 from ....ir.core import Block, Function, Module, Op, Value
 from ....ir.primitive import Context, F
 from ....ir.types import TensorType
 from ....ir.walk import Cloner, callee_of, callees, count_ops, ops_of
 from ....ir.walk import inline as copied
-from ..codegen.lanes import NotNativeError
+from ..codegen.lanes import NotNativeError, computed_in
 from ..fusion.clusters import REDUCTIONS, reduced_axes
 from ..kernels import positions
 
@@ -183,7 +182,8 @@ def _reduction_rule(op: Op) -> Callable[..., Any] | None:
     axes, shape = reduced_axes(op), op.operands[0].shape
     if shape and shape[-1] == 1 and len(shape) - 1 not in axes and any(shape[a] != 1 for a in axes):
         return _without_ones
-    return _widened if op.defn.name in ("sum", "prod") and op.operands[0].dtype in (float16, bfloat16) else None
+    x = op.operands[0]
+    return _widened if op.defn.name in ("sum", "prod") and computed_in(x.dtype) is not x.dtype else None
 
 
 class _Decompose(Cloner):
@@ -209,7 +209,7 @@ class _Decompose(Cloner):
         self.builder.loc = op.loc
         with self.builder:
             xs = [self.mapping.get(x, x) for x in op.operands]
-            wide = [F.cast(x, dtype=float32) if x.dtype in (float16, bfloat16) else x for x in xs]
+            wide = [x if computed_in(x.dtype) is x.dtype else F.cast(x, dtype=computed_in(x.dtype)) for x in xs]
             found = rule(Context(op.defn, op.attrs, (), ()), *wide)
             if found is None:
                 return None
