@@ -210,7 +210,8 @@ class _Parser:
         try:
             return parse(text, self.named_size)
         except ValueError as error:
-            raise self.error(f"{text!r} is no size of a dimension: {error}") from None
+            shown = text if len(text) <= 60 else f"{text[:60]}..."
+            raise self.error(f"{shown!r} is no size of a dimension: {error}") from None
 
     def named_size(self, name: str) -> Size:
         if name in RESERVED or not SIZE_NAME.fullmatch(name):

@@ -394,7 +394,10 @@ class _Reader:
         token = self.tokens[self.i] if self.i < len(self.tokens) else ""
         self.i += 1
         if token.isdecimal():
-            return int(token)
+            try:
+                return int(token)
+            except ValueError:  # Python reads no more digits than `sys.set_int_max_str_digits` allows
+                raise ValueError(f"a number of {len(token)} digits is too long") from None
         if token == "(":
             return self.inside(self.sum)
         if token in ("max", "min") and self.next("("):
