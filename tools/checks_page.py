@@ -43,8 +43,8 @@ PARTS = """
 ## What `make test` leaves to `make test-long`
 
 One case in so many of these runs, those that cover the values of each parameter best; of `long` tests none, or none of
-those that are marked. Beside them, random tests draw a third as many cases (`part` of `tests/selection.py`). Rows of
-the language's tables compare unoptimised code, tapes and second derivatives for one program in three. Ops run as
+those that are marked. Beside them, random tests draw a fifth as many cases (`part` of `tests/selection.py`). Rows of
+the language's tables compare unoptimised code, tapes and second derivatives for one program in four. Ops run as
 machine code in five dtypes of ten. On the NumPy backend one test in ten runs where it is not marked `both_backends`.
 
 | test | one case in |

@@ -24,6 +24,7 @@ from tools.ascend_page import HOST
 ON_DEVICE = [name for name in WITH_SAMPLES if REGISTRY[name].aclnn or REGISTRY[name].decomposed]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ON_DEVICE)
 def test_a_primitive_is_what_its_numpy_kernel_is(name: str, device: Simulator) -> None:
     ran = set()
@@ -53,6 +54,7 @@ def test_a_repeated_run_gives_the_same(name: str, mode: str, device: Simulator) 
             arrays = [x[::-1].copy() if x.dtype.kind == "f" and x.ndim == 1 else x for x in arrays]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", [n for n in ON_DEVICE if REGISTRY[n].operand_names or REGISTRY[n].variadic])
 def test_operands_may_be_views(name: str, device: Simulator) -> None:
     defn = REGISTRY[name]

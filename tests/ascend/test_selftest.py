@@ -133,6 +133,7 @@ def without_tanh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return lib
 
 
+@pytest.mark.some(3)
 @simulated
 @pytest.mark.parametrize("mode", MODES)
 def test_an_operator_that_this_cann_lacks_is_refused_by_name_or_the_hosts(

@@ -97,6 +97,7 @@ def test_special_values_of_two_arguments(name, type, width):
     same_kind(page.compiled(name, width, single=type == "f32")(x, y), want, lambda k: (x[k], y[k]))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("width", [1, 8])
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("name", NAMES)
@@ -223,6 +224,7 @@ TARGETS = [
 ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("size", [4, 8])
 @pytest.mark.parametrize(("cpu", "triple", "features", "vector_bytes"), TARGETS, ids=[t[0] for t in TARGETS])
 def test_no_function_calls_a_library(cpu, triple, features, vector_bytes, size):
