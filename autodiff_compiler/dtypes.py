@@ -159,6 +159,8 @@ def promote(a: DType, b: DType) -> DType:
         return from_numpy(np.promote_types(a.numpy, b.numpy))
     if {a, b} == {float16, bfloat16}:
         return float32
+    # MindSpore 2.10: an integer Tensor of any width takes the dtype of the float Tensor beside it: int64 with float16
+    # is float16.
     return a if _RANK[a] > _RANK[b] else b
 
 
@@ -176,4 +178,5 @@ def promote_scalar(tensor: DType, kind: type) -> DType:
         return tensor
     if kind is int:
         return int64 if tensor is bool_ else tensor
+    # MindSpore 2.10: a Python float makes an integer Tensor float32, and leaves float16 and float64 as they are.
     return tensor if tensor.is_float else float32

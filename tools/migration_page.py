@@ -91,6 +91,8 @@ file could not do.
 
 {differences}
 
+Quirks of MindSpore that are kept, each with its place in the code, are in [quirks.md](quirks.md).
+
 ## Names
 
 A name counts as *there* if it takes MindSpore's arguments, by position and by name, with the same defaults; what else

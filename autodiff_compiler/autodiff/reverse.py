@@ -203,4 +203,6 @@ def _vjp(op: Op, gs: list[Value | None], active: set[Value]) -> Iterable[tuple[V
 def _in_dtype_of(x: Value, g: Value | None) -> Value | None:
     """A cotangent cast to the dtype of its operand: rules may compute that of an integer in floats."""
     integer = isinstance(x.type, TensorType) and not x.dtype.is_float
+    # MindSpore 2.10: integers are variables; their cotangents are of the integer dtype, truncated where a float one
+    # arrives.
     return cotangent_in(g, x.dtype) if integer and g is not None else g

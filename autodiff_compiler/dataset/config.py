@@ -20,7 +20,7 @@ __all__ = [
     "set_seed",
 ]
 
-#: The result of `get_seed` before a seed was set: MindSpore's.
+# MindSpore 2.10: `get_seed` gives this number until a seed is set.
 _NO_SEED = 5489
 _LARGEST = 2**32 - 1
 

@@ -33,7 +33,8 @@ def lengths_of(sizes: Any, rows: int) -> list[int]:
         raise ValueError(f"the shares {list(sizes)} must be positive and make up 1, not {sum(sizes)}")
     lengths = [round(share * rows) for share in sizes]
     missing = rows - sum(lengths)
-    # MindSpore's rule: the first part gets what is missing; what is too much comes from the first that keeps a row.
+    # MindSpore 2.10: of rounded shares the first part gets the rows that are missing; those too many come from the
+    # first part that keeps a row.
     first = next((i for i, n in enumerate(lengths) if n + min(missing, 0) > 0), None)
     if min(lengths) < 1 or first is None:
         raise RuntimeError(f"of {rows} rows, a part of {list(sizes)} gets none")

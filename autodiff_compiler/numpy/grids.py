@@ -202,4 +202,5 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "clip", order: st
     for row, n, stride in zip(rows, sizes, _strides(sizes, order), strict=True):
         place = call.clamp(row, 0, n - 1) if mode == "clip" else call.mod(row, n)
         total = call.add(call.mul(place, stride), total)
+    # MindSpore 2.10: flat indices are float32.
     return cast(total, float32)

@@ -102,6 +102,7 @@ def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) ->
     """
     a = operand(a, "a")
     found = call.mean(a, axis, keepdims)
+    # MindSpore 2.10: the mean of integers is truncated to their dtype.
     return converted(found, dtype or (None if a.dtype.is_bool else a.dtype))
 
 

@@ -11,7 +11,8 @@ from ..primitives.family import broadcast_shapes, is_tensor, normal_axes, normal
 from ..primitives.rearrange import at_least
 from .operands import given_tensor, operand, together
 
-_MOST_AXES = 32  # from this axis number on the arrays are flattened, as in MindSpore
+# MindSpore 2.10: an axis number from 32 on flattens the arrays.
+_MOST_AXES = 32
 
 
 # ------------------------------------------------------------------------------------------------ order and shape

@@ -27,6 +27,7 @@ def _seed(seed: int, seed2: int) -> int | None:
     seed, seed2 = static_int(seed, "seed"), static_int(seed2, "seed2")
     if not 0 <= seed < 2**31 or not 0 <= seed2 < 2**31:
         raise ValueError(f"seeds are from 0 to 2**31 - 1, not {seed} and {seed2}")
+    # MindSpore 2.10: two seeds of 0 mean none: every call draws other numbers.
     return None if seed == seed2 == 0 else seed + (seed2 << 31)
 
 

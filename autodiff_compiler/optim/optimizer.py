@@ -107,6 +107,7 @@ class Optimizer(KeptState, Cell):
             self.weight_decay = groups[0].decay
         self.parameters = ParameterTuple(p for p, _ in placed)
         self.decay_flags = tuple(
+            # MindSpore 2.10: Parameters with "beta" or "gamma" in their names are not decayed, unless there are groups.
             _is_on(groups[index].decay) if self.is_group else "beta" not in p.name and "gamma" not in p.name
             for p, index in placed
         )
@@ -189,6 +190,7 @@ class Optimizer(KeptState, Cell):
         """
         rates = self.rates()
         if self._is_dynamic_lr_or_weight_decay():
+            # MindSpore 2.10: asking for a rate that changes from step to step begins the next step.
             rates = [rate * 1.0 for rate in rates]  # values of this step, whatever is assigned next
             ops.assign_add(self.global_step, 1)
         return tuple([rates[index] for index in self.group_of]) if self.is_group_lr else rates[0]

@@ -42,6 +42,7 @@ class RMSProp(Optimizer):
         self.epsilon = checked_number("epsilon", epsilon, above=0.0)
         checked_flag("use_locking", use_locking)
         self.centered = checked_flag("centered", centered)
+        # MindSpore 2.10: the mean square begins with 1, so that first steps are short.
         self.ms = self.moments_like("mean_square", "ones")
         self.moment = self.moments_like("moment")
         if centered:

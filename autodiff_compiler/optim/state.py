@@ -35,6 +35,7 @@ class KeptState:
 
     def damped(self, stat: Any, g: Any, dampening: float) -> Any:
         """The gradient times 1 - `dampening`, for a momentum; undamped in the first step, while `stat` is 1."""
+        # MindSpore 2.10: the first step is not damped; `stat`, which is 1 until then, tells so in checkpoints, too.
         part = g if dampening == 0.0 else g * ops.where(stat > 0.0, 1.0, 1.0 - dampening)
         ops.assign(stat, ops.zeros_like(stat))
         return part

@@ -474,7 +474,7 @@ def transposed_convolution(
             ]
         )
         require(min(size) > 0, f"the result would have the spatial size {list(size)}: the padding is too large")
-        # MindSpore's 'valid' never leaves elements out between two windows.
+        # MindSpore 2.10: a transposed convolution with "valid" gives at least `stride` elements for each of its input.
         if pad_mode == "valid":
             size = tuple([max(d, t * s) for d, t, s in zip(size, x.shape[2:], stride, strict=True)])
     out = F.conv_input(x, w, size=size, stride=stride, padding=pairs, dilation=dilation, groups=groups)

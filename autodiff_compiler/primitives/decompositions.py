@@ -325,6 +325,7 @@ def decomposed(x, full_matrices=False, compute_uv=True):
     """MindSpore's order of `svd`: s, u, v with x = u @ diag(s) @ v.T, or s alone without `compute_uv`."""
     if not compute_uv:
         return call.svdvals(x)
+    # MindSpore 2.10: the order is s, u, v, with x = u @ diag(s) @ v.T.
     u, s, vh = call.svd(x, full_matrices)
     return s, u, matrix_transpose(vh)
 

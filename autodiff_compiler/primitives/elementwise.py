@@ -338,6 +338,7 @@ class Relu(Primitive):
 
 def winners_share(loses, tie, g):
     """The cotangent of one operand of a maximum or minimum: all if it is the result, half at a tie."""
+    # MindSpore 2.10: at a tie each operand of `maximum` and `minimum` gets half of the cotangent.
     return F.select(loses, 0, F.select(tie, divided(g, 2), g))
 
 

@@ -180,6 +180,7 @@ def normal_axes(axes: Any, ndim: int, parameter: str = "axis") -> tuple[int, ...
 
 def all_if_none(axes: Any) -> Any:
     """Axes as MindSpore's reductions take them, for which an empty tuple stands for all, too."""
+    # MindSpore 2.10: an empty tuple of axes stands for all axes.
     return None if isinstance(axes, tuple | list) and len(axes) == 0 else axes
 
 

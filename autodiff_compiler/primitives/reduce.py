@@ -41,6 +41,7 @@ def reduced_shape(shape, axes, keepdims):
 def _accumulable(x, dtype):
     """x at a dtype it can be summed in, and the dtype of the result: smaller integers and bools are summed as int64."""
     x = as_tensor(x)
+    # MindSpore 2.10: `sum` and `prod` of bools and of integers below 64 bits are int64.
     dtype = dtype_of(dtype) if dtype is not None else x.dtype if _sums_exist(x.dtype) else int64
     return cast(x, dtype if _sums_exist(dtype) else int64), dtype
 
@@ -181,6 +182,7 @@ def _shared(c, g, x):
     if not c.axes:
         return g
     winners = F.equal(x, expand(c.out, c.axes, x.shape, c.keepdims))
+    # MindSpore 2.10: equal extremes share the cotangent evenly.
     count = F.sum(F.cast(winners, dtype=x.dtype if x.dtype.is_float else int64), axes=c.axes, keepdims=c.keepdims)
     return F.select(winners, expand(divided(g, count), c.axes, x.shape, c.keepdims), 0)
 
@@ -336,6 +338,7 @@ class Argmin(_Place):
     """
 
     def infer(x: TensorType, *, axis: int, keepdims: bool = False):
+        # MindSpore 2.10: the index is int32, where that of `argmax` is int64.
         return tensor(int32, _extreme_type(x, axes=(axis,), keepdims=keepdims).shape)
 
     def numpy(x, *, axis, keepdims):

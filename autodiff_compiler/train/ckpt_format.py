@@ -29,7 +29,7 @@ __all__ = ["decode", "write"]
 
 _DTYPES = {str(d): d for d in ALL}
 _TEXT = "str"
-#: The most bytes of a tensor in one value, as MindSpore slices them: a message has less than 2 GB.
+# MindSpore 2.10: a checkpoint holds a larger tensor in slices of so many bytes, as a message has less than 2 GB.
 _SLICE = 512 * 1024 * 1024
 _CRC_WORD = b"crc_num"
 _CRC_BYTES = 10

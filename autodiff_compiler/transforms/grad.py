@@ -258,6 +258,7 @@ def _structure(grad_position: Any, weights: Any) -> Callable[[list[Any], list[An
     """How MindSpore puts gradients together: bare for an int position and a single Parameter, tuples otherwise."""
 
     def of_inputs(grads: list[Any]) -> Any:
+        # MindSpore 2.10: `grad(f, (0,))` gives the gradient bare, like `grad(f, 0)`.
         return grads[0] if len(grads) == 1 else tuple(grads)
 
     def of_weights(grads: list[Any]) -> Any:

@@ -40,6 +40,7 @@ def test_links_lead_to_files(path: Path) -> None:
     [
         "benchmarks_page.py",
         "dump_picture.py",
+        "quirks_page.py",
         "rooms_picture.py",
         "stubs.py",
         pytest.param("checks_page.py", marks=pytest.mark.long),  # `make check` does it, too

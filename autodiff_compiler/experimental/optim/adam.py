@@ -178,7 +178,7 @@ class NAdam(_Means):
         beta1, t, rise = group["betas"][0], self.step_count(), group["momentum_decay"]
         weight = beta1 * (1.0 - 0.5 * 0.96 ** (t * rise))
         following = beta1 * (1.0 - 0.5 * 0.96 ** ((t + 1.0) * rise))
-        # All elements are equal; the shape is that of the Parameter, as in MindSpore's checkpoints.
+        # MindSpore 2.10: `mu_product` has the shape of its Parameter, though all elements are equal.
         product = self.kept(self.mu_product[i], self.mu_product[i] * weight)
         direction = following * m / (1.0 - product * following) + (1.0 - weight) * g / (1.0 - product)
         return ops.assign(p, ops.cast(p - group["lr"] * direction / (ops.sqrt(v / second) + group["eps"]), p.dtype))
