@@ -48,7 +48,7 @@ def quirks(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def scope(tree: ast.Module, line: int) -> str:
-    """The dotted name of what a line is in: a function, a class, or the name that it assigns; empty if there is none."""
+    """The dotted name of the function or class that a line is in, or of what it assigns; empty if there is none."""
     names: list[str] = []
     body: list[ast.stmt] = tree.body
     while found := [node for node in body if node.lineno <= line <= (node.end_lineno or node.lineno)]:
