@@ -341,3 +341,27 @@ def test_of_a_tensor_that_is_given_twice_and_written_under_both_names_the_last_a
     x, u = Tensor([1.0, 2.0]), Tensor([1.0, 1.0])
     jit(asked)(x, x, u)
     assert x.tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("form", ["jvp", "vjp", "grad"])
+def test_which_of_its_two_variables_was_written_must_be_known(form):
+    """The Tensor that is given twice would be that of the branch that run time takes."""
+
+    def fn(a, b):
+        if a.sum() > 0:
+            a[1] = 5.0
+        else:
+            b[:] = b * 2
+        return a.sum()
+
+    def asked(x, y, u):
+        if form == "jvp":
+            return ms.jvp(fn, (x, y), (u, u))[1]
+        return ms.vjp(fn, x, y)[0] if form == "vjp" else ms.grad(fn, (0, 1))(x, y)[0]
+
+    x, y, u = Tensor([1.0, 2.0]), Tensor([1.0, 2.0]), Tensor([1.0, 1.0])
+    ms.jit(asked)(x, y, u)
+    assert (x.tolist(), y.tolist()) == ([1.0, 5.0], [1.0, 2.0])
+    with pytest.raises(GradientError, match=r"(?s)one Tensor is given as two arguments.*x\.copy\(\)"):
+        ms.jit(asked)(u, u, u)
+    assert u.tolist() == [1.0, 1.0]

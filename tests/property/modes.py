@@ -30,6 +30,7 @@ SAYING = (
     "may be known by another name, depending on the trips of a loop",
     "an element of a Tensor that is one of several, chosen at run time",
     "is used that was changed under another name on some paths only",
+    "one Tensor is given as two arguments that are differentiated",
 )
 CALLS = 4  # of one Cell, one after the other
 

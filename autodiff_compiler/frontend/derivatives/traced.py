@@ -201,6 +201,7 @@ def traced_call(
     order = {key: n for n, key in enumerate(originals)}  # of a Tensor that is given twice the last place counts
     kept.sort(key=lambda change: order.get(id(change[0]), -1))
     changes = [(obj, obj.as_value(held)) for obj, held in kept]
+    _refuse_which_was_written(changes, originals)
     left = [x.value for _, held in changes for x in flatten(held) if variable_of(x).is_own(region.start)]
     part = result if select is None else select(result)
     _check_known(ctx, part)
@@ -209,6 +210,27 @@ def traced_call(
     chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and is_tensor(dynamic[i])]
     block = builder.ret(*outs, *left)
     return Traced(operands, block, result, outs, chosen, changes, originals, region.start, perhaps, ends)
+
+
+def _refuse_which_was_written(changes: Sequence[tuple[Any, Any]], originals: dict[int, Any]) -> None:
+    """Refuses a Tensor given twice if run time decides which of its variables was written last."""
+    before: set[int] = set()
+    for obj, held in changes:
+        original = originals.get(id(obj))
+        if original is None:
+            continue
+        if id(original) in before and _is_joined(held.value):
+            raise GradientError(
+                "one Tensor is given as two arguments that are differentiated, and the function writes to both, to the"
+                " later one perhaps not: what the Tensor holds afterwards is known only at run time",
+                hint="give a copy of it as one of them: `x.copy()`",
+            )
+        before.add(id(original))
+
+
+def _is_joined(x: Value) -> bool:
+    """Whether an op with blocks gives the value, which may be one from before it."""
+    return isinstance(x.owner, Op) and bool(x.owner.blocks)
 
 
 def _check_known(ctx: DerivativeContext, part: Any) -> None:
