@@ -1,6 +1,6 @@
 """Writes the stubs of names that are made of rows and primitives: what editors complete and type checkers read.
 
-python tools/stubs.py            writes autodiff_compiler/{ops,mint,numpy}/__init__.pyi, runtime/tensor_methods.pyi
+python tools/stubs.py            writes autodiff_compiler/{ops,mint,nn,numpy}/__init__.pyi, runtime/tensor_methods.pyi
 python tools/stubs.py --check    fails if they are not what the package says
 """
 
@@ -25,6 +25,7 @@ import autodiff_compiler  # noqa: E402
 from autodiff_compiler import Tensor, mint, numpy  # noqa: E402
 from autodiff_compiler.dtypes import DType  # noqa: E402
 from autodiff_compiler.ir.primitive import METHODS, PROPERTIES  # noqa: E402
+from autodiff_compiler.nn.layer import Layer  # noqa: E402
 from autodiff_compiler.ops.operation import Operation  # noqa: E402
 from autodiff_compiler.surface.numpy import ROWS as NUMPY  # noqa: E402
 from autodiff_compiler.surface.table import MINT, ROWS  # noqa: E402
@@ -40,6 +41,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autodiff_compiler.dtypes import DType as _DType
+from autodiff_compiler.nn.layer import Layer
 from autodiff_compiler.ops.operation import Operation
 from autodiff_compiler.runtime.tensor import Tensor
 
@@ -99,6 +101,8 @@ def _written_in(name: str, value: Any, here: str) -> tuple[str, str] | None:
         return None
     if inspect.isclass(value) and issubclass(value, Operation) and value is not Operation:
         return None
+    if inspect.isclass(value) and issubclass(value, Layer) and not Path(inspect.getfile(value.__init__)).is_file():
+        return None  # its description makes the constructor
     return (where, own) if own in _defined(where) else None
 
 
@@ -112,7 +116,9 @@ def _defined(module: str) -> set[str]:
 def _made(name: str, value: Any, module: types.ModuleType) -> Iterator[str]:
     if inspect.isclass(value):
         parameters = ", ".join(["self", *_parameters(value)])
-        yield f"class {name}(Operation):\n{_doc(value)}    def __init__({parameters}) -> None: ..."
+        bases = [c.__name__ for c in value.__mro__[1:] if getattr(module, c.__name__, None) is c]
+        base = "Operation" if issubclass(value, Operation) else bases[0] if bases[0] != "Cell" else "Layer"
+        yield f"class {name}({base}):\n{_doc(value)}    def __init__({parameters}) -> None: ..."
         return
     if not callable(value):
         yield f"{name}: {_CONSTANTS.get(type(value), 'Any')}"
@@ -183,6 +189,8 @@ def _method(name: str, value: Any) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    pages = [(PACKAGE / m / "__init__.pyi", stub(getattr(autodiff_compiler, m))) for m in ("ops", "mint", "numpy")]
+    pages = [
+        (PACKAGE / m / "__init__.pyi", stub(getattr(autodiff_compiler, m))) for m in ("ops", "mint", "nn", "numpy")
+    ]
     pages.append((PACKAGE / "runtime" / "tensor_methods.pyi", tensor_methods()))
     sys.exit(max(write_or_check(path, text) for path, text in pages))

@@ -190,8 +190,8 @@ def _package_cell(path: str | None) -> type | None:
 def _has_attribute(cell: type, name: str) -> bool:
     """Whether a Cell of this package has an attribute, or its objects may have it."""
     for cls in cell.__mro__:
-        code = getattr(vars(cls).get("__init__"), "__code__", None)
-        if name in inspect.get_annotations(cls) or (code is not None and name in code.co_names):
+        codes = [getattr(vars(cls).get(method), "__code__", None) for method in ("__init__", "_make")]
+        if name in inspect.get_annotations(cls) or any(code is not None and name in code.co_names for code in codes):
             return True
     return hasattr(cell, name)
 

@@ -353,8 +353,8 @@ def _makes_weights(x: Any) -> bool:
     if not isinstance(x, type) or issubclass(x, Parameter):
         return isinstance(x, type)
     cell = hasattr(x, "__graph_state__") and not getattr(x, "__jit_class__", False)
-    module = x.__module__.partition(".nn.")[2]
-    return cell and is_ours(x) and (not module or module in _WITH_WEIGHTS)
+    _, in_nn, module = f"{x.__module__}.".partition(".nn.")
+    return cell and is_ours(x) and (not in_nn or module.rstrip(".") in _WITH_WEIGHTS)
 
 
 #: The containers that displays, comprehensions and calls of these classes make.

@@ -7,6 +7,10 @@ __all__ = ["ABSENT", "ALIASES", "PLACES", "VALUES", "VERSION"]
 #: The release of MindSpore whose names and arguments this package has; what `mindspore.__version__` says.
 VERSION = "2.10.0"
 
+_LAYERS = (
+    "activation basic channel_shuffle combined container conv dense embedding image math normalization padding pooling "
+    "rnn_cells rnns timedistributed transformer"
+)
 _OPS_FUNCTIONS = (
     "array_func clip_func debug_func fft_func image_func linalg_func math_func nn_func other_func parameter_func "
     "random_func spectral_func vmap_func"
@@ -78,29 +82,12 @@ PLACES: dict[str, str] = {
     "nn": "nn",
     "nn.cell": "nn.cell",
     "nn.dynamic_lr": "nn.dynamic_lr",
-    "nn.grad": "nn.derivatives",
-    "nn.grad.cell_grad": "nn.derivatives",
+    "nn.grad": "nn",
+    "nn.grad.cell_grad": "nn",
     "nn.layer": "nn",
-    "nn.layer.activation": "nn.activation nn.normalization",
-    "nn.layer.basic": "nn.dense nn.arrays nn.dropout nn.padding nn.image nn.matrices",
-    "nn.layer.channel_shuffle": "nn.image",
-    "nn.layer.combined": "nn.combined",
-    "nn.layer.container": "nn.containers",
-    "nn.layer.conv": "nn.convolution",
-    "nn.layer.dense": "nn.dense",
-    "nn.layer.embedding": "nn.embedding",
-    "nn.layer.image": "nn.image",
-    "nn.layer.math": "nn.arrays nn.matrices nn.special",
-    "nn.layer.normalization": "nn.normalization",
-    "nn.layer.padding": "nn.padding",
-    "nn.layer.pooling": "nn.pooling",
-    "nn.layer.rnn_cells": "nn.recurrent",
-    "nn.layer.rnns": "nn.recurrent",
-    "nn.layer.timedistributed": "nn.combined",
-    "nn.layer.transformer": "nn.attention",
     "nn.learning_rate_schedule": "nn.learning_rate_schedule",
-    "nn.loss": "nn.losses",
-    "nn.loss.loss": "nn.losses nn.sampled",
+    "nn.loss": "nn",
+    "nn.loss.loss": "nn",
     "nn.metrics": "nn.metrics train.metrics",
     "nn.optim": "optim",
     "nn.optim.ada_grad": "optim.adagrad",
@@ -119,10 +106,10 @@ PLACES: dict[str, str] = {
     "nn.optim.rmsprop": "optim.rmsprop",
     "nn.optim.rprop": "optim",
     "nn.optim.sgd": "optim",
-    "nn.utils": "nn.one_device",
-    "nn.utils.init": "nn.one_device",
+    "nn.utils": "nn",
+    "nn.utils.init": "nn",
     "nn.wrap": "nn.wrap",
-    "nn.wrap.cell_wrapper": "nn.wrap.cell_wrapper nn.combined nn.wrap",
+    "nn.wrap.cell_wrapper": "nn.wrap.cell_wrapper nn",
     "nn.wrap.grad_reducer": "nn.wrap.grad_reducer",
     "nn.wrap.loss_scale": "nn.wrap.loss_scale nn.wrap",
     "numpy": "numpy",
@@ -155,6 +142,7 @@ PLACES: dict[str, str] = {
     "train.serialization": "train.serialization train",
     "version": "version",
 }
+PLACES |= dict.fromkeys([f"nn.layer.{name}" for name in _LAYERS.split()], "nn")
 PLACES |= dict.fromkeys([f"ops.function.{name}" for name in _OPS_FUNCTIONS.split()], "ops")
 PLACES |= dict.fromkeys([f"ops.operations.{name}" for name in _OPERATOR_CLASSES.split()], "ops.operations")
 PLACES |= dict.fromkeys([f"train.metrics.{name}" for name in _METRICS.split()], "train nn.metrics")

@@ -1,52 +1,26 @@
 """Networks: Cells, layers, losses, and MindSpore's optimizers (which live in `optim`).
 
-Cells and their containers are imported with the package, a layer's module at the first access of one of its names.
+Cells and their containers are imported with the package, a layer's module at the first access of one of its names;
+layers that only call a function are rows of `surface.cells`, made then.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..surface.cells import CELLS as _CELLS
 from .cell import Cell
 from .containers import CellDict, CellList, SequentialCell
-
-if TYPE_CHECKING:
-    from .activation import *  # noqa: F403
-    from .arrays import *  # noqa: F403
-    from .attention import *  # noqa: F403
-    from .combined import *  # noqa: F403
-    from .convolution import *  # noqa: F403
-    from .dense import *  # noqa: F403
-    from .derivatives import *  # noqa: F403
-    from .dropout import *  # noqa: F403
-    from .dynamic_lr import *  # noqa: F403
-    from .embedding import *  # noqa: F403
-    from .image import *  # noqa: F403
-    from .learning_rate_schedule import *  # noqa: F403
-    from .losses import *  # noqa: F403
-    from .matrices import *  # noqa: F403
-    from .metrics import *  # noqa: F403
-    from .normalization import *  # noqa: F403
-    from .padding import *  # noqa: F403
-    from .pooling import *  # noqa: F403
-    from .recurrent import *  # noqa: F403
-    from .sampled import *  # noqa: F403
-    from .special import *  # noqa: F403
-    from .wrap import *  # noqa: F403
 
 #: The modules of the names that are imported lazily.
 # fmt: off
 _MODULES = {
-    ".activation": (
-        "CELU", "ELU", "GELU", "GLU", "FastGelu", "HShrink", "HSigmoid", "HSwish", "Hardtanh", "LeakyReLU",
-        "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SeLU", "SiLU", "Sigmoid", "SoftShrink",
-        "Softmax", "Softmax2d", "Softmin", "Softplus", "Softsign", "Tanh", "Tanhshrink", "Threshold", "get_activation",
-    ),
+    ".activation": ("CELU", "Hardtanh", "PReLU", "RReLU", "Softmax", "get_activation"),
     ".arrays": (
-        "ClipByNorm", "Flatten", "Identity", "L1Regularizer", "MatMul", "Moments", "Norm", "OneHot", "Range",
-        "ReduceLogSumExp", "Roll", "Tril", "Triu", "Unflatten",
+        "ClipByNorm", "Identity", "L1Regularizer", "MatMul", "Moments", "Norm", "OneHot", "Range", "ReduceLogSumExp",
+        "Unflatten",
     ),
     ".attention": (
         "MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
@@ -56,16 +30,13 @@ _MODULES = {
     ".convolution": ("Conv1d", "Conv1dTranspose", "Conv2d", "Conv2dTranspose", "Conv3d", "Conv3dTranspose"),
     ".dense": ("BiDense", "Dense", "Linear"),
     ".derivatives": ("Jvp", "Vjp"),
-    ".dropout": ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"),
+    ".dropout": ("Dropout",),
     ".dynamic_lr": (
         "cosine_decay_lr", "exponential_decay_lr", "inverse_decay_lr", "natural_exp_decay_lr", "piecewise_constant_lr",
         "polynomial_decay_lr", "warmup_lr",
     ),
     ".embedding": ("Embedding", "EmbeddingLookup", "MultiFieldEmbeddingLookup"),
-    ".image": (
-        "MSSSIM", "PSNR", "SSIM", "CentralCrop", "ChannelShuffle", "ImageGradients", "PixelShuffle", "PixelUnshuffle",
-        "Unfold", "Upsample",
-    ),
+    ".image": ("MSSSIM", "PSNR", "SSIM", "CentralCrop", "ImageGradients", "Unfold"),
     ".learning_rate_schedule": (
         "CosineDecayLR", "ExponentialDecayLR", "InverseDecayLR", "LearningRateSchedule", "NaturalExpDecayLR",
         "PolynomialDecayLR", "WarmUpLR",
@@ -78,7 +49,6 @@ _MODULES = {
         "SoftmaxCrossEntropyWithLogits",
         "TripletMarginLoss", "TripletMarginWithDistanceLoss",
     ),
-    ".matrices": ("MatDet", "MatInverse", "MatrixDiag", "MatrixDiagPart", "MatrixSetDiag"),
     ".metrics": (
         "F1", "MAE", "MSE", "ROC", "Accuracy", "BleuScore", "ConfusionMatrix", "ConfusionMatrixMetric",
         "CosineSimilarity", "Dice", "Fbeta", "HausdorffDistance", "Loss", "MeanSurfaceDistance", "Metric",
@@ -102,7 +72,6 @@ _MODULES = {
     ),
     ".recurrent": ("GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNCell"),
     ".sampled": ("SampledSoftmaxLoss",),
-    ".special": ("DiGamma", "IGamma", "LBeta", "LGamma"),
     ".wrap": (
         "DistributedGradReducer", "DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "ForwardValueAndGrad",
         "GradAccumulationCell", "MicroBatchInterleaved",
@@ -127,17 +96,21 @@ _SUBMODULES = {
 
 __all__ = ["Cell", "CellDict", "CellList", "SequentialCell"]
 __all__ += _WHERE
+__all__ += _CELLS
 
 
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(_SUBMODULES[name], __name__)
-    if name not in _WHERE:
+    if name in _CELLS:
+        value: Any = importlib.import_module(".layer", __name__).made(name)
+    elif name in _WHERE:
+        value = getattr(importlib.import_module(_WHERE[name], __name__), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    value = getattr(importlib.import_module(_WHERE[name], __name__), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_WHERE})
+    return sorted({*globals(), *__all__})

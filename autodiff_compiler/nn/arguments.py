@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import kind_of
 from ..primitives.window import padding_pairs, per_dimension
 
-__all__ = ["choice", "flag", "integer", "number", "padding", "positive", "probability", "sizes"]
+__all__ = ["choice", "flag", "fraction", "integer", "number", "padding", "positive", "probability", "sizes"]
 
 
 def integer(name: str, value: Any, least: int | None = None) -> int:
@@ -29,6 +29,13 @@ def number(name: str, value: Any) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"`{name}` must be a number, not {kind_of(value)}")
     return value
+
+
+def fraction(name: str, value: Any) -> float:
+    """A number from 0 to 1; TypeError, ValueError."""
+    if not 0 <= number(name, value) <= 1:
+        raise ValueError(f"`{name}` must be from 0 to 1, not {value}")
+    return float(value)
 
 
 def probability(name: str, value: Any) -> float:

@@ -12,13 +12,7 @@ from ..dtypes import dtype_of, float32
 from ..runtime.tensor import Tensor
 from .arguments import flag, integer, number
 from .cell import Cell
-
-# fmt: off
-__all__ = [
-    "ClipByNorm", "Flatten", "Identity", "L1Regularizer", "MatMul", "Moments", "Norm", "OneHot", "Range",
-    "ReduceLogSumExp", "Roll", "Tril", "Triu", "Unflatten",
-]
-# fmt: on
+from .layer import Layer
 
 
 class Identity(Cell):
@@ -29,22 +23,6 @@ class Identity(Cell):
 
     def construct(self, x: Any) -> Any:
         return x
-
-
-class Flatten(Cell):
-    """The dimensions from `start_dim` to `end_dim` made one: by default all but the first, the batch.
-
-    >>> from autodiff_compiler import ops
-    >>> Flatten()(ops.ones((2, 3, 4))).shape
-    (2, 12)
-    """
-
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim, self.end_dim = integer("start_dim", start_dim), integer("end_dim", end_dim)
-
-    def construct(self, x: Any) -> Any:
-        return ops.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
 
 class Unflatten(Cell):
@@ -88,36 +66,6 @@ class OneHot(Cell):
         return ops.one_hot(indices, self.depth, on, off, self.axis)
 
 
-class Roll(Cell):
-    """Elements shifted along axes; those that leave one end come back at the other.
-
-    >>> from autodiff_compiler import Tensor
-    >>> Roll(1, 0)(Tensor([1, 2, 3])).tolist()
-    [3, 1, 2]
-    """
-
-    def __init__(self, shift: Any, axis: Any) -> None:
-        super().__init__()
-        self.shift, self.axis = shift, axis
-
-    def construct(self, x: Any) -> Any:
-        return ops.roll(x, self.shift, self.axis)
-
-
-class Tril(Cell):
-    """The lower triangle of matrices up to the diagonal `k`, elsewhere 0."""
-
-    def construct(self, x: Any, k: int = 0) -> Any:
-        return ops.tril(x, k)
-
-
-class Triu(Cell):
-    """The upper triangle of matrices from the diagonal `k` on, elsewhere 0."""
-
-    def construct(self, x: Any, k: int = 0) -> Any:
-        return ops.triu(x, k)
-
-
 class Range(Cell):
     """The numbers from `start` up to `limit`, or from 0 up to `start` without a limit, in steps of `delta`.
 
@@ -137,17 +85,13 @@ class Range(Cell):
         return self.result_tensor
 
 
-class MatMul(Cell):
+class MatMul(Layer, parameters="transpose_x1: flag = False, transpose_x2: flag = False"):
     """The matrix product of two inputs, with the last two dimensions of one exchanged first by its `transpose_x...`.
 
     >>> from autodiff_compiler import ops
     >>> MatMul(transpose_x2=True)(ops.ones((5, 2, 3)), ops.ones((4, 3))).shape
     (5, 2, 4)
     """
-
-    def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None:
-        super().__init__()
-        self.transpose_x1, self.transpose_x2 = flag("transpose_x1", transpose_x1), flag("transpose_x2", transpose_x2)
 
     def construct(self, x1: Any, x2: Any) -> Any:
         if self.transpose_x1 and x1.ndim > 1:
@@ -157,7 +101,7 @@ class MatMul(Cell):
         return ops.matmul(x1, x2)
 
 
-class Norm(Cell):
+class Norm(Layer, parameters="axis=(), keep_dims: flag = False", shown="axis, keep_dims"):
     """The root of the sum of squares over axes, by default over all.
 
     >>> from autodiff_compiler import Tensor
@@ -165,16 +109,11 @@ class Norm(Cell):
     5.0
     """
 
-    def __init__(self, axis: Any = (), keep_dims: bool = False) -> None:
-        super().__init__()
+    def _make(self, axis: Any) -> None:
         self.axis = None if axis == () else axis
-        self.keep_dims = flag("keep_dims", keep_dims)
 
     def construct(self, x: Any) -> Any:
         return ops.sqrt(ops.sum(ops.square(x), self.axis, self.keep_dims))
-
-    def extend_repr(self) -> str:
-        return f"axis={self.axis}, keep_dims={self.keep_dims}"
 
 
 class Moments(Cell):
@@ -191,12 +130,8 @@ class Moments(Cell):
         return ops.mean(x, self.axis, self.keep_dims), variance
 
 
-class ReduceLogSumExp(Cell):
+class ReduceLogSumExp(Layer, parameters="axis, keep_dims: flag = False"):
     """log of the sum of exp(x) over axes, without overflow."""
-
-    def __init__(self, axis: Any, keep_dims: bool = False) -> None:
-        super().__init__()
-        self.axis, self.keep_dims = axis, flag("keep_dims", keep_dims)
 
     def construct(self, x: Any) -> Any:
         axis = tuple(range(x.ndim)) if self.axis == () else self.axis
@@ -222,14 +157,12 @@ class ClipByNorm(Cell):
         return x * clip_norm / ops.maximum(norm, clip_norm)
 
 
-class L1Regularizer(Cell):
+class L1Regularizer(Layer, parameters="scale: number"):
     """`scale` times the sum of absolute values of the weights; TypeError, ValueError: no finite positive number."""
 
-    def __init__(self, scale: float) -> None:
-        super().__init__()
-        if not number("scale", scale) > 0 or math.isinf(scale):
-            raise ValueError(f"`scale` must be a finite number greater than 0, not {scale}")
-        self.scale = scale
+    def _make(self) -> None:
+        if not self.scale > 0 or math.isinf(self.scale):
+            raise ValueError(f"`scale` must be a finite number greater than 0, not {self.scale}")
 
     def construct(self, weights: Any) -> Any:
         return ops.sum(ops.abs(weights)) * self.scale

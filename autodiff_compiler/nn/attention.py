@@ -21,13 +21,6 @@ from .dense import Dense
 from .dropout import Dropout
 from .normalization import LayerNorm
 
-# fmt: off
-__all__ = [
-    "MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
-    "TransformerEncoderLayer",
-]
-# fmt: on
-
 
 class MultiheadAttention(Cell):
     """softmax(q k^T / sqrt(d)) v for several heads of size d = embed_dim / num_heads, then `out_proj`.

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import ops
+from .. import nn, ops
 from ..runtime.parameter import Parameter
-from .activation import LeakyReLU, get_activation
+from .activation import get_activation
 from .arguments import flag, integer
 from .cell import Cell
 from .convolution import Conv2d
 from .dense import Dense
 from .normalization import BatchNorm1d, BatchNorm2d
 
-__all__ = ["Conv2dBnAct", "DenseBnAct", "ParameterUpdate", "TimeDistributed"]
-
 
 def _activation(activation: Any, alpha: float) -> Any:
     if activation == "leakyrelu":
-        return LeakyReLU(alpha)
+        return nn.LeakyReLU(alpha)
     if isinstance(activation, str):
         return get_activation(activation)
     if activation is not None and not isinstance(activation, Cell):

@@ -11,8 +11,6 @@ from ..errors import kind_of
 from ..runtime.static import static_query
 from .cell import Cell
 
-__all__ = ["CellDict", "CellList", "SequentialCell"]
-
 
 class _Container(Cell):
     """Cells by key, each an attribute.

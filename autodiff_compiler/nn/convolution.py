@@ -7,20 +7,29 @@ from typing import Any
 
 from .. import ops
 from ..common.initializer import HeUniform, Uniform, initializer
-from ..dtypes import dtype_of, float32
+from ..dtypes import dtype_of
 from ..ir.primitive import call
 from ..locks import remembered
 from ..runtime.parameter import Parameter
 from . import channels
-from .arguments import choice, flag, padding, positive, sizes
-from .cell import Cell
-
-__all__ = ["Conv1d", "Conv1dTranspose", "Conv2d", "Conv2dTranspose", "Conv3d", "Conv3dTranspose"]
+from .arguments import choice, padding, sizes
+from .layer import Layer
 
 _PAD_MODES = ("same", "valid", "pad")
 
 
-class _Convolution(Cell):
+#: Parameters of constructors.
+_CHANNELS = "in_channels: positive, out_channels: positive, kernel_size, stride=1, pad_mode: str = 'same', padding=0"
+_WEIGHTS = "has_bias: flag = False, weight_init=None, bias_init=None"
+_WINDOWS = f"{_CHANNELS}, dilation=1, group: positive = 1, {_WEIGHTS}"
+#: What their `repr` shows.
+_SHOWN = (
+    "input_channels=in_channels, output_channels=out_channels, kernel_size, stride, pad_mode, padding, dilation, "
+    "group, has_bias, weight_init, bias_init"
+)
+
+
+class _Convolution(Layer):
     """The base of convolutions: arguments, weight and bias."""
 
     weight: Any
@@ -28,42 +37,36 @@ class _Convolution(Cell):
     _dimensions = 2
     _transposed: bool = False
     _formats: tuple[str, ...] = ("NCHW",)
+    data_format = "NCHW"
 
-    def __init__(
+    def _make(
         self,
-        in_channels: int,
-        out_channels: int,
         kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        data_format: str = "NCHW",
-        dtype: Any = float32,
+        stride: Any,
+        pad_mode: Any,
+        padding: Any,
+        dilation: Any,
+        weight_init: Any,
+        bias_init: Any,
+        dtype: Any,
+        output_padding: Any = 0,
     ) -> None:
-        super().__init__()
-        self.in_channels = positive("in_channels", in_channels)
-        self.out_channels = positive("out_channels", out_channels)
-        self.group = positive("group", group)
-        for name, count in (("in_channels", in_channels), ("out_channels", out_channels)):
-            if count % group:
-                raise ValueError(f"`{name}` must be a multiple of `group`, but {count} is none of {group}")
-        self.data_format = choice("data_format", data_format, self._formats)
-        self.has_bias = flag("has_bias", has_bias)
+        for name, count in (("in_channels", self.in_channels), ("out_channels", self.out_channels)):
+            if count % self.group:
+                raise ValueError(f"`{name}` must be a multiple of `group`, but {count} is none of {self.group}")
+        choice("data_format", self.data_format, self._formats)
         self._place_windows(kernel_size, stride, pad_mode, padding, dilation)
+        if self._transposed:
+            self._set_output_padding(output_padding)
         self.weight_init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
         self.bias_init = bias_init
         shape = self._weight_shape()
         self.weight = Parameter(initializer(self.weight_init, shape, dtype_of(dtype)), name="weight")
         self.bias = None
-        if has_bias:
+        if self.has_bias:
             if bias_init is None:
                 self.bias_init = Uniform(1 / math.sqrt(math.prod(shape[1:])))
-            self.bias = Parameter(initializer(self.bias_init, (out_channels,), dtype_of(dtype)), name="bias")
+            self.bias = Parameter(initializer(self.bias_init, (self.out_channels,), dtype_of(dtype)), name="bias")
 
     def _place_windows(self, kernel_size: Any, stride: Any, pad_mode: Any, pad: Any, dilation: Any) -> None:
         n = self._dimensions
@@ -72,6 +75,11 @@ class _Convolution(Cell):
         self.dilation = self._sizes("dilation", dilation)
         self.pad_mode = choice("pad_mode", pad_mode.lower() if isinstance(pad_mode, str) else pad_mode, _PAD_MODES)
         self.padding = padding(self.pad_mode, pad, n)
+
+    def _set_output_padding(self, output_padding: Any) -> None:
+        self.output_padding = sizes("output_padding", output_padding, self._dimensions, 0)
+        if any(self.output_padding) and self.pad_mode != "pad":
+            raise ValueError(f"output_padding={output_padding!r} has no meaning without pad_mode='pad'")
 
     def _sizes(self, name: str, value: Any) -> tuple[int, ...]:
         return sizes(name, value, self._dimensions)
@@ -83,67 +91,18 @@ class _Convolution(Cell):
             return self.out_channels, *self.kernel_size, self.in_channels // self.group
         return self.out_channels, self.in_channels // self.group, *self.kernel_size
 
-    def extend_repr(self) -> str:
-        said = {
-            "input_channels": self.in_channels,
-            "output_channels": self.out_channels,
-            "kernel_size": self.kernel_size,
-            "stride": self.stride,
-            "pad_mode": self.pad_mode,
-            "padding": self.padding,
-            "dilation": self.dilation,
-            "group": self.group,
-            "has_bias": self.has_bias,
-            "weight_init": self.weight_init,
-            "bias_init": self.bias_init,
-        }
-        if len(self._formats) > 1:
-            said["format"] = self.data_format
-        return ", ".join([f"{name}={value}" for name, value in said.items()])
-
 
 class _OneDimensional(_Convolution):
-    """Over one dimension; its weight has a second one of size 1, as in MindSpore, so that checkpoints fit."""
-
     _dimensions = 1
     _formats = ("NCL",)
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        dtype: Any = float32,
-    ) -> None:
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            pad_mode,
-            padding,
-            dilation,
-            group,
-            has_bias,
-            weight_init,
-            bias_init,
-            "NCL",
-            dtype,
-        )
+    data_format = "NCL"
 
     def _sizes(self, name: str, value: Any) -> tuple[int, ...]:
+        # MindSpore 2.10: the weight of one dimension has a second one of size 1.
         return 1, *sizes(name, value, 1)
 
 
-class Conv1d(_OneDimensional):
+class Conv1d(_OneDimensional, parameters=f"{_WINDOWS}, dtype=float32", shown=_SHOWN):
     """Convolution of [batch, channels, length] with a weight [out_channels, in_channels / group, 1, kernel_size].
 
     Arguments, initial values and errors are those of `Conv2d`; `padding` is one int, or two (before and after).
@@ -159,7 +118,11 @@ class Conv1d(_OneDimensional):
         return ops.conv1d(x, weight, self.bias, stride, self.pad_mode, self.padding, dilation, self.group)
 
 
-class Conv2d(_Convolution):
+class Conv2d(
+    _Convolution,
+    parameters=f"{_WINDOWS}, data_format: str = 'NCHW', dtype=float32",
+    shown=f"{_SHOWN}, format=data_format",
+):
     """Convolution of [batch, channels, height, width] with a weight [out_channels, in_channels / group, h, w].
 
     `kernel_size`, `stride` and `dilation` are one int or two.  `pad_mode`: "same" (as many windows as elements, divided
@@ -195,7 +158,7 @@ class Conv2d(_Convolution):
         return channels.last(ops.conv2d(x, weight, self.bias, *where), self.data_format)
 
 
-class Conv3d(_Convolution):
+class Conv3d(_Convolution, parameters=f"{_WINDOWS}, data_format: str = 'NCDHW', dtype=float32", shown=_SHOWN):
     """Convolution of [batch, channels, depth, height, width] with a weight [out_channels, in_channels / group, ...].
 
     Arguments, initial values and errors are those of `Conv2d`; `padding` is one int, or six (two per dimension).
@@ -208,45 +171,13 @@ class Conv3d(_Convolution):
     _dimensions = 3
     _formats = ("NCDHW",)
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        data_format: str = "NCDHW",
-        dtype: Any = float32,
-    ) -> None:
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            pad_mode,
-            padding,
-            dilation,
-            group,
-            has_bias,
-            weight_init,
-            bias_init,
-            data_format,
-            dtype,
-        )
-
     def construct(self, x: Any) -> Any:
         where = self.stride, self.pad_mode, self.padding, self.dilation, self.group
         return ops.conv3d(x, self.weight, self.bias, *where)
 
 
 # ------------------------------------------------------------------------------------------------ transposes
-class Conv1dTranspose(_OneDimensional):
+class Conv1dTranspose(_OneDimensional, parameters=f"{_WINDOWS}, dtype=float32", shown=_SHOWN):
     """The transpose of a `Conv1d` in its input; its weight is [in_channels, out_channels / group, 1, kernel_size].
 
     See `Conv2dTranspose`.
@@ -269,12 +200,6 @@ class Conv1dTranspose(_OneDimensional):
 class _TransposeWithOutputPadding(_Convolution):
     _transposed = True
 
-    def _set_output_padding(self, output_padding: Any) -> None:
-        extra = sizes("output_padding", output_padding, self._dimensions, 0)
-        if any(extra) and self.pad_mode != "pad":
-            raise ValueError(f"output_padding={output_padding!r} has no meaning without pad_mode='pad'")
-        self.output_padding = extra
-
     def construct(self, x: Any) -> Any:
         return call.transposed_convolution(
             x,
@@ -290,7 +215,11 @@ class _TransposeWithOutputPadding(_Convolution):
         )
 
 
-class Conv2dTranspose(_TransposeWithOutputPadding):
+class Conv2dTranspose(
+    _TransposeWithOutputPadding,
+    parameters=f"{_CHANNELS}, output_padding=0, dilation=1, group: positive = 1, {_WEIGHTS}, dtype=float32",
+    shown=_SHOWN,
+):
     """The transpose of a `Conv2d` in its input; its weight is [in_channels, out_channels / group, h, w].
 
     Sizes of the result by `pad_mode`: "same" the input's times the stride; "valid" as many as all windows cover, but
@@ -302,41 +231,13 @@ class Conv2dTranspose(_TransposeWithOutputPadding):
     [[[[1.0, 1.0], [1.0, 1.0]]]]
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        output_padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        dtype: Any = float32,
-    ) -> None:
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            pad_mode,
-            padding,
-            dilation,
-            group,
-            has_bias,
-            weight_init,
-            bias_init,
-            "NCHW",
-            dtype,
-        )
-        self._set_output_padding(output_padding)
 
-
-class Conv3dTranspose(_TransposeWithOutputPadding):
+class Conv3dTranspose(
+    _TransposeWithOutputPadding,
+    parameters=f"{_CHANNELS}, dilation=1, group: positive = 1, output_padding=0, {_WEIGHTS}, "
+    "data_format: str = 'NCDHW', dtype=float32",
+    shown=_SHOWN,
+):
     """The transpose of a `Conv3d` in its input; its weight is [in_channels, out_channels / group, d, h, w].
 
     See `Conv2dTranspose`.
@@ -344,37 +245,3 @@ class Conv3dTranspose(_TransposeWithOutputPadding):
 
     _dimensions = 3
     _formats = ("NCDHW",)
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        pad_mode: str = "same",
-        padding: Any = 0,
-        dilation: Any = 1,
-        group: int = 1,
-        output_padding: Any = 0,
-        has_bias: bool = False,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        data_format: str = "NCDHW",
-        dtype: Any = float32,
-    ) -> None:
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            pad_mode,
-            padding,
-            dilation,
-            group,
-            has_bias,
-            weight_init,
-            bias_init,
-            data_format,
-            dtype,
-        )
-        self._set_output_padding(output_padding)

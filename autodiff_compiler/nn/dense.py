@@ -12,10 +12,8 @@ from ..errors import ShapeError
 from ..locks import remembered
 from ..runtime.parameter import Parameter
 from .activation import get_activation
-from .arguments import flag, positive
 from .cell import Cell
-
-__all__ = ["BiDense", "Dense", "Linear"]
+from .layer import Layer
 
 
 def _check_features(cell: Cell, shape: tuple[Any, ...], features: int, outs: int) -> None:
@@ -27,7 +25,12 @@ def _check_features(cell: Cell, shape: tuple[Any, ...], features: int, outs: int
         )
 
 
-class Dense(Cell):
+class Dense(
+    Layer,
+    parameters="in_channels: positive, out_channels: positive, weight_init=None, bias_init=None, "
+    "has_bias: flag = True, activation=None, dtype=float32",
+    shown="input_channels=in_channels, output_channels=out_channels, has_bias",
+):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` over the last dimension of x.
 
     `weight` [out_channels, in_channels] and `bias` [out_channels] start evenly spread over +-1/sqrt(in_channels), or as
@@ -41,27 +44,14 @@ class Dense(Cell):
     weight: Any
     bias: Any
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        has_bias: bool = True,
-        activation: Any = None,
-        dtype: Any = float32,
-    ) -> None:
-        super().__init__()
-        self.in_channels = positive("in_channels", in_channels)
-        self.out_channels = positive("out_channels", out_channels)
-        self.has_bias = flag("has_bias", has_bias)
+    def _make(self, weight_init: Any, bias_init: Any, activation: Any, dtype: Any) -> None:
         dtype = dtype_of(dtype)
         weight_init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
-        self.weight = Parameter(initializer(weight_init, (out_channels, in_channels), dtype), name="weight")
+        self.weight = Parameter(initializer(weight_init, (self.out_channels, self.in_channels), dtype), name="weight")
         self.bias = None
-        if has_bias:
-            bias_init = Uniform(1 / math.sqrt(in_channels)) if bias_init is None else bias_init
-            self.bias = Parameter(initializer(bias_init, (out_channels,), dtype), name="bias")
+        if self.has_bias:
+            bias_init = Uniform(1 / math.sqrt(self.in_channels)) if bias_init is None else bias_init
+            self.bias = Parameter(initializer(bias_init, (self.out_channels,), dtype), name="bias")
         self.activation = get_activation(activation) if isinstance(activation, str) else activation
         if self.activation is not None and not callable(self.activation):
             raise TypeError(f"`activation` must be a Cell, a function or a name, not a {type(activation).__name__}")
@@ -84,11 +74,8 @@ class Dense(Cell):
             y = y + self.bias
         return y if self.activation is None else self.activation(y)
 
-    def extend_repr(self) -> str:
-        return f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
 
-
-class Linear(Dense):
+class Linear(Dense, shown="input_features=in_features, output_features=out_features, has_bias"):
     """A `Dense` layer without activation, under the argument names `in_features`, `out_features` and `bias`.
 
     >>> from autodiff_compiler import Tensor
@@ -110,11 +97,13 @@ class Linear(Dense):
         )
         self.in_features, self.out_features = in_features, out_features
 
-    def extend_repr(self) -> str:
-        return f"input_features={self.in_features}, output_features={self.out_features}, has_bias={self.has_bias}"
 
-
-class BiDense(Cell):
+class BiDense(
+    Layer,
+    parameters="in1_channels: positive, in2_channels: positive, out_channels: positive, weight_init=None, "
+    "bias_init=None, has_bias: flag = True, dtype=float32",
+    shown="in1_channels, in2_channels, out_channels, has_bias",
+):
     """``x1 @ weight[k] @ x2.T + bias[k]`` for every output channel k, over the last dimensions of two inputs.
 
     `weight` [out_channels, in1_channels, in2_channels] and `bias` [out_channels] start evenly spread over
@@ -128,37 +117,18 @@ class BiDense(Cell):
     weight: Any
     bias: Any
 
-    def __init__(
-        self,
-        in1_channels: int,
-        in2_channels: int,
-        out_channels: int,
-        weight_init: Any = None,
-        bias_init: Any = None,
-        has_bias: bool = True,
-        dtype: Any = float32,
-    ) -> None:
-        super().__init__()
-        self.in1_channels = positive("in1_channels", in1_channels)
-        self.in2_channels = positive("in2_channels", in2_channels)
-        self.out_channels, self.has_bias = positive("out_channels", out_channels), flag("has_bias", has_bias)
-        spread, dtype = Uniform(1 / math.sqrt(in1_channels)), dtype_of(dtype)
-        shape = out_channels, in1_channels, in2_channels
+    def _make(self, weight_init: Any, bias_init: Any, dtype: Any) -> None:
+        spread, dtype = Uniform(1 / math.sqrt(self.in1_channels)), dtype_of(dtype)
+        shape = self.out_channels, self.in1_channels, self.in2_channels
         value = initializer(spread if weight_init is None else weight_init, shape, dtype)
         self.weight = Parameter(value, name="weight")
         self.bias = None
-        if has_bias:
-            value = initializer(spread if bias_init is None else bias_init, (out_channels,), dtype)
+        if self.has_bias:
+            value = initializer(spread if bias_init is None else bias_init, (self.out_channels,), dtype)
             self.bias = Parameter(value, name="bias")
 
     def construct(self, input1: Any, input2: Any) -> Any:
         return ops.bidense(input1, input2, self.weight, self.bias)
-
-    def extend_repr(self) -> str:
-        return (
-            f"in1_channels={self.in1_channels}, in2_channels={self.in2_channels}, out_channels={self.out_channels}, "
-            f"has_bias={self.has_bias}"
-        )
 
 
 def _fitting(layer: str, shape: tuple[Any, ...], features: int, outs: int) -> str:

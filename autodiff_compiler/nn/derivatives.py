@@ -8,8 +8,6 @@ from ..transforms.jvp import jvp
 from ..transforms.vjp import vjp
 from .cell import Cell
 
-__all__ = ["Jvp", "Vjp"]
-
 
 class Jvp(Cell):
     """``Jvp(fn)(*inputs, v)``: ``fn(*inputs)`` and its derivative along `v`, a Tensor or a tuple with one per input.

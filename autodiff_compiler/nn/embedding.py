@@ -14,12 +14,15 @@ from ..ir.primitive import call
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from .arguments import choice, flag, integer, number, positive
-from .cell import Cell
-
-__all__ = ["Embedding", "EmbeddingLookup", "MultiFieldEmbeddingLookup"]
+from .layer import Layer
 
 
-class Embedding(Cell):
+class Embedding(
+    Layer,
+    parameters="vocab_size: positive, embedding_size: positive, use_one_hot: flag = False, "
+    "embedding_table='normal', dtype=float32, padding_idx: int | None = None",
+    shown="vocab_size, embedding_size, use_one_hot, embedding_table, dtype, padding_idx",
+):
     """The rows of `embedding_table` [vocab_size, embedding_size] that integers name.
 
     The table is filled by `embedding_table` (an initializer, normal by default), the row `padding_idx` with zeros.
@@ -32,27 +35,15 @@ class Embedding(Cell):
 
     embedding_table: Any
 
-    def __init__(
-        self,
-        vocab_size: int,
-        embedding_size: int,
-        use_one_hot: bool = False,
-        embedding_table: Any = "normal",
-        dtype: Any = float32,
-        padding_idx: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.vocab_size = positive("vocab_size", vocab_size)
-        self.embedding_size = positive("embedding_size", embedding_size)
-        self.use_one_hot, self.dtype = flag("use_one_hot", use_one_hot), dtype_of(dtype)
-        table = initializer(embedding_table, (vocab_size, embedding_size), self.dtype)
-        if padding_idx is not None:
-            if not 0 <= integer("padding_idx", padding_idx) < vocab_size:
-                raise ValueError(f"`padding_idx` must be from 0 to less than {vocab_size}, not {padding_idx}")
+    def _make(self, embedding_table: Any, dtype: Any) -> None:
+        self.dtype = dtype_of(dtype)
+        table = initializer(embedding_table, (self.vocab_size, self.embedding_size), self.dtype)
+        if self.padding_idx is not None:
+            if not 0 <= integer("padding_idx", self.padding_idx) < self.vocab_size:
+                raise ValueError(f"`padding_idx` must be from 0 to less than {self.vocab_size}, not {self.padding_idx}")
             rows: Any = np.array(table.asnumpy())
-            rows[padding_idx] = 0
+            rows[self.padding_idx] = 0
             table = Tensor(rows, self.dtype)
-        self.padding_idx = padding_idx
         self.embedding_table = Parameter(table, name="embedding_table")
 
     def construct(self, ids: Any) -> Any:
@@ -61,14 +52,13 @@ class Embedding(Cell):
         on, off = Tensor(1.0, self.dtype), Tensor(0.0, self.dtype)
         return ops.matmul(ops.one_hot(ids, self.vocab_size, on, off), self.embedding_table)
 
-    def extend_repr(self) -> str:
-        return (
-            f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, use_one_hot={self.use_one_hot}, "
-            f"embedding_table={self.embedding_table}, dtype={self.dtype}, padding_idx={self.padding_idx}"
-        )
 
-
-class EmbeddingLookup(Cell):
+class EmbeddingLookup(
+    Layer,
+    parameters="vocab_size: positive, embedding_size: positive, param_init='normal', target: str = 'CPU', "
+    "slice_mode: str = 'batch_slice', manual_shapes=None, max_norm: float | None = None, "
+    "sparse: bool = True, dtype=float32",
+):
     """The rows of `embedding_table` that integers name; zeros for those beyond the table.
 
     Rows longer than `max_norm` are scaled to it.  `target`, `slice_mode`, `manual_shapes` and `sparse` say where
@@ -81,30 +71,15 @@ class EmbeddingLookup(Cell):
 
     embedding_table: Any
 
-    def __init__(
-        self,
-        vocab_size: int,
-        embedding_size: int,
-        param_init: Any = "normal",
-        target: str = "CPU",
-        slice_mode: str = "batch_slice",
-        manual_shapes: Any = None,
-        max_norm: float | None = None,
-        sparse: bool = True,
-        dtype: Any = float32,
-    ) -> None:
-        super().__init__()
-        self.vocab_size = positive("vocab_size", vocab_size)
-        self.embedding_size = positive("embedding_size", embedding_size)
-        self.target = choice("target", target, ("CPU", "DEVICE"))
-        if not flag("sparse", sparse) and target == "CPU":
+    def _make(self, param_init: Any, max_norm: Any, sparse: Any, dtype: Any) -> None:
+        choice("target", self.target, ("CPU", "DEVICE"))
+        if not flag("sparse", sparse) and self.target == "CPU":
             raise ValueError("`sparse` must be True with the target 'CPU'")
-        modes = ("batch_slice", "field_slice", "table_row_slice", "table_column_slice")
-        self.slice_mode, self.manual_shapes = choice("slice_mode", slice_mode, modes), manual_shapes
+        choice("slice_mode", self.slice_mode, ("batch_slice", "field_slice", "table_row_slice", "table_column_slice"))
         self.max_norm = None if max_norm is None else float(number("max_norm", max_norm))
         if self.max_norm is not None and not self.max_norm > 0:
             raise ValueError(f"`max_norm` must be greater than 0, not {max_norm}")
-        table = initializer(param_init, (vocab_size, embedding_size), dtype_of(dtype))
+        table = initializer(param_init, (self.vocab_size, self.embedding_size), dtype_of(dtype))
         self.embedding_table = Parameter(table, name="embedding_table")
 
     def construct(self, indices: Any) -> Any:

@@ -9,21 +9,12 @@ from ..dtypes import float32
 from ..errors import DTypeError, ShapeError
 from ..runtime.tensor import Tensor
 from .activation import get_activation
-from .arguments import flag, integer, number
+from .arguments import integer
 from .cell import Cell
-
-# fmt: off
-__all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "DiceLoss", "FocalLoss",
-    "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LossBase", "MAELoss", "MSELoss",
-    "MarginRankingLoss", "MultiClassDiceLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "MultilabelMarginLoss",
-    "NLLLoss", "PoissonNLLLoss", "RMSELoss", "SmoothL1Loss", "SoftMarginLoss", "SoftmaxCrossEntropyWithLogits",
-    "TripletMarginLoss", "TripletMarginWithDistanceLoss",
-]
-# fmt: on
+from .layer import Layer
 
 
-class LossBase(Cell):
+class LossBase(Layer):
     """A loss of predictions and labels; `reduction` is "mean", "sum" or "none".
 
     A subclass ends its `construct` with `get_loss`.
@@ -71,11 +62,8 @@ class MSELoss(LossBase):
         return ops.mse_loss(logits, labels, self.reduction)
 
 
-class RMSELoss(LossBase):
+class RMSELoss(LossBase, parameters=""):
     """The root of the mean of squared differences."""
-
-    def __init__(self) -> None:
-        super().__init__()
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return ops.sqrt(ops.mse_loss(logits, labels))
@@ -99,56 +87,46 @@ class MAELoss(L1Loss):
     """Absolute difference, under another name."""
 
 
-class SmoothL1Loss(LossBase):
+class SmoothL1Loss(LossBase, parameters="beta: number = 1.0, reduction: str = 'none'"):
     """Half the squared difference over beta up to beta, beyond it the absolute difference less beta / 2."""
 
-    def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
-        super().__init__(reduction)
-        self.beta = number("beta", beta)
-        if beta <= 0:
-            raise ValueError(f"`beta` must be greater than 0, not {beta}")
+    def _make(self) -> None:
+        if self.beta <= 0:
+            raise ValueError(f"`beta` must be greater than 0, not {self.beta}")
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return ops.smooth_l1_loss(logits, labels, self.beta, self.reduction)
 
 
-class HuberLoss(LossBase):
+class HuberLoss(LossBase, parameters="reduction: str = 'mean', delta: number = 1.0"):
     """Half the squared difference up to delta, beyond it linear with the slope delta."""
-
-    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
-        super().__init__(reduction)
-        self.delta = number("delta", delta)
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return ops.huber_loss(logits, labels, self.reduction, self.delta)
 
 
-class GaussianNLLLoss(LossBase):
+class GaussianNLLLoss(LossBase, parameters="*, full: flag = False, eps: number = 1e-6, reduction: str = 'mean'"):
     """Negative log-likelihood of labels under normal distributions of mean `logits` and variance `var`."""
 
-    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.full, self.eps = flag("full", full), number("eps", eps)
-        if eps <= 0:
-            raise ValueError(f"`eps` must be greater than 0, not {eps}")
+    def _make(self) -> None:
+        if self.eps <= 0:
+            raise ValueError(f"`eps` must be greater than 0, not {self.eps}")
 
     def construct(self, logits: Any, labels: Any, var: Any) -> Any:
         return ops.gaussian_nll_loss(logits, labels, var, self.full, self.eps, self.reduction)
 
 
-class PoissonNLLLoss(LossBase):
+class PoissonNLLLoss(
+    LossBase, parameters="log_input: flag = True, full: flag = False, eps: number = 1e-8, reduction: str = 'mean'"
+):
     """Negative log-likelihood of counts under Poisson distributions of given rates, or with `log_input` their logs."""
-
-    def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.log_input, self.full, self.eps = flag("log_input", log_input), flag("full", full), number("eps", eps)
 
     def construct(self, input: Any, target: Any) -> Any:
         return ops.poisson_nll_loss(input, target, self.log_input, self.full, self.eps, self.reduction)
 
 
 # ------------------------------------------------------------------------------------------------ of classes
-class SoftmaxCrossEntropyWithLogits(LossBase):
+class SoftmaxCrossEntropyWithLogits(LossBase, parameters="sparse: bool = False, reduction: str = 'none'"):
     """Cross entropy of logits [N, C] against classes [N] (``sparse=True``) or probabilities [N, C].
 
     DTypeError: labels that are no integers with `sparse`, or integers without.
@@ -158,10 +136,6 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
     (1,)
     """
 
-    def __init__(self, sparse: bool = False, reduction: str = "none") -> None:
-        super().__init__(reduction)
-        self.sparse = sparse
-
     def construct(self, logits: Any, labels: Any) -> Any:
         if labels.dtype.is_int != self.sparse:
             wanted = "integer classes" if self.sparse else "probabilities of every class"
@@ -169,7 +143,9 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
         return ops.cross_entropy(logits, labels, reduction=self.reduction)
 
 
-class CrossEntropyLoss(LossBase):
+class CrossEntropyLoss(
+    LossBase, parameters="weight=None, ignore_index: int = -100, reduction: str = 'mean', label_smoothing: float = 0.0"
+):
     """Cross entropy of logits [N, C, ...] against classes [N, ...] or probabilities of the logits' shape.
 
     A `weight` [C] per class weighs the mean; samples of the class `ignore_index` are left out; `label_smoothing` is the
@@ -180,28 +156,18 @@ class CrossEntropyLoss(LossBase):
     0.6931
     """
 
-    def __init__(
-        self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
-    ) -> None:
-        super().__init__(reduction)
-        self.weight, self.ignore_index, self.label_smoothing = weight, ignore_index, label_smoothing
-
     def construct(self, logits: Any, labels: Any) -> Any:
         return ops.cross_entropy(logits, labels, self.weight, self.ignore_index, self.reduction, self.label_smoothing)
 
 
-class NLLLoss(LossBase):
+class NLLLoss(LossBase, parameters="weight=None, ignore_index: integer = -100, reduction: str = 'mean'"):
     """Negative log-likelihood of classes [N, ...], given log-probabilities [N, C, ...]."""
-
-    def __init__(self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.weight, self.ignore_index = weight, integer("ignore_index", ignore_index)
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return ops.nll_loss(logits, labels, self.weight, self.ignore_index, self.reduction)
 
 
-class BCELoss(LossBase):
+class BCELoss(LossBase, parameters="weight=None, reduction: str = 'mean'"):
     """Cross entropy of probabilities against labels from 0 to 1; finite at 0 and 1.
 
     >>> from autodiff_compiler import Tensor
@@ -209,23 +175,17 @@ class BCELoss(LossBase):
     0.6931
     """
 
-    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.weight = weight
-
     def construct(self, logits: Any, labels: Any) -> Any:
         return ops.binary_cross_entropy(logits, labels, self.weight, self.reduction)
 
 
-class BCEWithLogitsLoss(LossBase):
+class BCEWithLogitsLoss(LossBase, parameters="reduction: str = 'mean', weight=None, pos_weight=None"):
     """Binary cross entropy of sigmoid(logits), without overflow; `pos_weight` multiplies the part of the positives."""
 
-    def __init__(self, reduction: str = "mean", weight: Any = None, pos_weight: Any = None) -> None:
-        super().__init__(reduction)
-        for name, given in (("weight", weight), ("pos_weight", pos_weight)):
+    def _make(self) -> None:
+        for name, given in (("weight", self.weight), ("pos_weight", self.pos_weight)):
             if given is not None and not isinstance(given, Tensor):
                 raise TypeError(f"`{name}` must be a Tensor, not a {type(given).__name__}")
-        self.weight, self.pos_weight = weight, pos_weight
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return ops.binary_cross_entropy_with_logits(logits, labels, self.weight, self.pos_weight, self.reduction)
@@ -240,7 +200,7 @@ class KLDivLoss(LossBase):
         return ops.kl_div(logits, labels, self.reduction)
 
 
-class FocalLoss(LossBase):
+class FocalLoss(LossBase, parameters="weight=None, gamma: number = 2.0, reduction: str = 'mean'"):
     """``-(1 - p) ** gamma * log(p)`` of the probabilities p of the classes that are labels.
 
     `logits` are [N, C, ...], `labels` integer classes [N, 1, ...] or codes [N, C, ...]; the loss of a sample is the
@@ -251,14 +211,12 @@ class FocalLoss(LossBase):
     0.693147...
     """
 
-    def __init__(self, weight: Any = None, gamma: float = 2.0, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.gamma = number("gamma", gamma)
+    def _make(self) -> None:
+        weight = self.weight
         if weight is not None and not isinstance(weight, Tensor):
             raise TypeError(f"`weight` must be a Tensor, not a {type(weight).__name__}")
         if weight is not None and weight.ndim != 1:
             raise ValueError(f"`weight` must have one dimension, not the shape {list(weight.shape)}")
-        self.weight: Any = weight
 
     def construct(self, logits: Any, labels: Any) -> Any:
         if logits.ndim != labels.ndim or labels.shape[1] not in (1, logits.shape[1]):
@@ -279,7 +237,7 @@ class FocalLoss(LossBase):
         return self.get_loss(ops.mean(loss, -1))
 
 
-class DiceLoss(LossBase):
+class DiceLoss(LossBase, parameters="smooth: number = 1e-5"):
     """``1 - 2 * sum(x * y) / (sum(x * x) + sum(y * y) + smooth)``.
 
     >>> from autodiff_compiler import Tensor
@@ -287,11 +245,9 @@ class DiceLoss(LossBase):
     0.333...
     """
 
-    def __init__(self, smooth: float = 1e-5) -> None:
-        super().__init__()
-        self.smooth = number("smooth", smooth)
-        if smooth < 0:
-            raise ValueError(f"`smooth` must not be negative, but it is {smooth}")
+    def _make(self) -> None:
+        if self.smooth < 0:
+            raise ValueError(f"`smooth` must not be negative, but it is {self.smooth}")
 
     def construct(self, logits: Any, label: Any) -> Any:
         if logits.shape != label.shape:
@@ -330,12 +286,8 @@ class MultiClassDiceLoss(LossBase):
         return total / label.shape[1]
 
 
-class CTCLoss(LossBase):
+class CTCLoss(LossBase, parameters="blank: integer = 0, reduction: str = 'mean', zero_infinity: flag = False"):
     """Connectionist temporal classification of log-probabilities [T, N, C] or [T, C]; see `ops.ctc_loss`."""
-
-    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
-        super().__init__(reduction)
-        self.blank, self.zero_infinity = integer("blank", blank), flag("zero_infinity", zero_infinity)
 
     def construct(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
         found = ops.ctc_loss(
@@ -345,31 +297,24 @@ class CTCLoss(LossBase):
 
 
 # ------------------------------------------------------------------------------------------------ with a margin
-class _MarginLoss(LossBase):
-    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.margin = number("margin", margin)
 
 
-class CosineEmbeddingLoss(_MarginLoss):
+class CosineEmbeddingLoss(LossBase, parameters="margin: number = 0.0, reduction: str = 'mean'"):
     """1 - cosine where the label is 1, max(0, cosine - margin) where it is -1."""
 
     def construct(self, logits_x1: Any, logits_x2: Any, labels: Any) -> Any:
         return ops.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
 
 
-class MarginRankingLoss(_MarginLoss):
+class MarginRankingLoss(LossBase, parameters="margin: number = 0.0, reduction: str = 'mean'"):
     """max(0, margin - target * (input1 - input2))."""
 
     def construct(self, input1: Any, input2: Any, target: Any) -> Any:
         return ops.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
 
 
-class HingeEmbeddingLoss(_MarginLoss):
+class HingeEmbeddingLoss(LossBase, parameters="margin: number = 1.0, reduction: str = 'mean'"):
     """The input where the label is 1, max(0, margin - input) where it is -1."""
-
-    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
-        super().__init__(margin, reduction)
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return ops.hinge_embedding_loss(logits, labels, self.margin, self.reduction)
@@ -382,12 +327,8 @@ class SoftMarginLoss(LossBase):
         return ops.soft_margin_loss(logits, labels, self.reduction)
 
 
-class MultiLabelSoftMarginLoss(LossBase):
+class MultiLabelSoftMarginLoss(LossBase, parameters="weight=None, reduction: str = 'mean'"):
     """Binary cross entropy with logits, averaged over the classes, for [batch, classes]."""
-
-    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
-        super().__init__(reduction)
-        self.weight = weight
 
     def construct(self, x: Any, target: Any) -> Any:
         return ops.multilabel_soft_margin_loss(x, target, self.weight, self.reduction)
@@ -400,14 +341,14 @@ class MultilabelMarginLoss(LossBase):
         return ops.multilabel_margin_loss(x, target, self.reduction)
 
 
-class MultiMarginLoss(LossBase):
+class MultiMarginLoss(
+    LossBase, parameters="p: integer = 1, margin: number = 1.0, reduction: str = 'mean', weight=None"
+):
     """The mean over the other classes of max(0, margin - x[target] + x[class]) ** p; p is 1 or 2."""
 
-    def __init__(self, p: int = 1, margin: float = 1.0, reduction: str = "mean", weight: Any = None) -> None:
-        super().__init__(reduction)
-        if integer("p", p) not in (1, 2):
-            raise ValueError(f"`p` must be 1 or 2, not {p}")
-        self.p, self.margin, self.weight = p, number("margin", margin), weight
+    def _make(self) -> None:
+        if self.p not in (1, 2):
+            raise ValueError(f"`p` must be 1 or 2, not {self.p}")
 
     def construct(self, x: Any, target: Any, weight: Any = None) -> Any:
         return ops.multi_margin_loss(
@@ -415,38 +356,31 @@ class MultiMarginLoss(LossBase):
         )
 
 
-class TripletMarginLoss(LossBase):
+class TripletMarginLoss(
+    LossBase,
+    parameters="p: number = 2, swap: flag = False, eps: number = 1e-6, reduction: str = 'mean', margin: number = 1.0",
+):
     """max(0, margin + distance to the positive - distance to the negative)."""
-
-    def __init__(
-        self, p: float = 2, swap: bool = False, eps: float = 1e-6, reduction: str = "mean", margin: float = 1.0
-    ) -> None:
-        super().__init__(reduction)
-        self.p, self.swap, self.eps = number("p", p), flag("swap", swap), number("eps", eps)
-        self.margin = number("margin", margin)
 
     def construct(self, x: Any, positive: Any, negative: Any, margin: Any = None) -> Any:
         margin = self.margin if margin is None else margin
         return ops.triplet_margin_loss(x, positive, negative, margin, self.p, self.eps, self.swap, self.reduction)
 
 
-class TripletMarginWithDistanceLoss(LossBase):
+class TripletMarginWithDistanceLoss(
+    LossBase, parameters="distance_function=None, swap: flag = False, reduction: str = 'mean', margin: number = 1.0"
+):
     """max(0, margin + distance to the positive - distance to the negative), with a distance of one's own.
 
     `distance_function` of two Tensors [..., features] is by default the euclidean one.  With `swap` the negative counts
     with its distance to the positive where that is less.
     """
 
-    def __init__(
-        self, distance_function: Any = None, swap: bool = False, reduction: str = "mean", margin: float = 1.0
-    ) -> None:
-        super().__init__(reduction)
-        if distance_function is not None and not callable(distance_function):
-            raise TypeError(f"`distance_function` must be a function, not a {type(distance_function).__name__}")
-        self.distance_function = distance_function
-        self.swap, self.margin = flag("swap", swap), number("margin", margin)
-        if margin < 0:
-            raise ValueError(f"`margin` must not be negative, but it is {margin}")
+    def _make(self) -> None:
+        if self.distance_function is not None and not callable(self.distance_function):
+            raise TypeError(f"`distance_function` must be a function, not a {type(self.distance_function).__name__}")
+        if self.margin < 0:
+            raise ValueError(f"`margin` must not be negative, but it is {self.margin}")
 
     def construct(self, x: Any, positive: Any, negative: Any) -> Any:
         near, far = self._distance(x, positive), self._distance(x, negative)

@@ -6,34 +6,14 @@ from typing import Any
 
 from .. import ops
 from ..common.initializer import initializer
-from ..dtypes import dtype_of, float32
+from ..dtypes import dtype_of
 from ..errors import ShapeError, kind_of
 from ..locks import remembered
 from ..runtime.parameter import Parameter
 from . import channels
-from .arguments import choice, flag, integer, number, positive
+from .arguments import choice, integer
 from .cell import Cell
-
-# fmt: off
-__all__ = [
-    "LRN",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "GroupNorm",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "LayerNorm",
-    "SyncBatchNorm",
-]
-# fmt: on
-
-
-def _fraction(name: str, value: Any) -> float:
-    if not 0 <= number(name, value) <= 1:
-        raise ValueError(f"`{name}` must be from 0 to 1, not {value}")
-    return float(value)
+from .layer import Layer
 
 
 def _check_rank(cell: Cell, shape: tuple[Any, ...], ranks: tuple[int, ...]) -> None:
@@ -52,7 +32,16 @@ def _check_channels(cell: Cell, wanted: int, shape: tuple[Any, ...], axis: int) 
         )
 
 
-class _PerChannel(Cell):
+#: Parameters of constructors.
+_AFFINE = "affine: flag = True, gamma_init='ones', beta_init='zeros'"
+_OF_BATCH = (
+    f"num_features: positive, eps: number = 1e-5, momentum: fraction = 0.9, {_AFFINE}, moving_mean_init='zeros', "
+    "moving_var_init='ones', use_batch_statistics: bool | None = None"
+)
+_OF_INSTANCES = f"num_features: positive, eps: number = 1e-5, momentum: fraction = 0.1, {_AFFINE}, dtype=float32"
+
+
+class _PerChannel(Layer, shown="num_features, eps, momentum=_unchanged, gamma, beta, moving_mean, moving_variance"):
     """Statistics, gamma and beta for every channel."""
 
     moving_mean: Any
@@ -61,53 +50,46 @@ class _PerChannel(Cell):
     beta: Any
     #: How many dimensions the input may have.
     _ranks: tuple[int, ...] = ()
-    momentum: float
 
-    def _make(self, num_features: Any, eps: Any, affine: Any, inits: tuple[Any, ...], dtype: Any) -> None:
-        self.num_features = positive("num_features", num_features)
-        self.eps = number("eps", eps)
-        flag("affine", affine)
+    def _make_statistics(self, affine: Any, inits: tuple[Any, ...], dtype: Any) -> None:
         names = ("mean", "moving_mean"), ("variance", "moving_variance"), ("gamma", "gamma"), ("beta", "beta")
         for (name, attribute), init, learned in zip(names, inits, (False, False, affine, affine), strict=True):
-            value = initializer(init, (num_features,), dtype_of(dtype))
+            value = initializer(init, (self.num_features,), dtype_of(dtype))
             setattr(self, attribute, Parameter(value, name=name, requires_grad=learned))
 
     def _check(self, shape: tuple[Any, ...], axis: int = 1) -> None:
         _check_rank(self, shape, self._ranks)
         _check_channels(self, self.num_features, shape, axis)
 
-    def extend_repr(self) -> str:
-        return (
-            f"num_features={self.num_features}, eps={self.eps}, momentum={1 - self.momentum}, gamma={self.gamma}, "
-            f"beta={self.beta}, moving_mean={self.moving_mean}, moving_variance={self.moving_variance}"
-        )
+    @property
+    def _unchanged(self) -> float:
+        return 1 - self.momentum
 
 
 class _BatchNorm(_PerChannel):
     _formats: tuple[str, ...] = ("NCHW",)
+    data_format = "NCHW"
 
-    def __init__(
+    def _make(
         self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float = 0.9,
-        affine: bool = True,
-        gamma_init: Any = "ones",
-        beta_init: Any = "zeros",
-        moving_mean_init: Any = "zeros",
-        moving_var_init: Any = "ones",
-        use_batch_statistics: bool | None = None,
-        data_format: str = "NCHW",
-        dtype: Any = float32,
+        momentum: Any,
+        affine: Any,
+        gamma_init: Any,
+        beta_init: Any,
+        moving_mean_init: Any,
+        moving_var_init: Any,
+        dtype: Any,
+        process_groups: Any = None,
     ) -> None:
-        super().__init__()
-        #: The part of the batch's statistics in the moving ones.
-        self.momentum = 1.0 - _fraction("momentum", momentum)
-        if use_batch_statistics is not None and not isinstance(use_batch_statistics, bool):
-            raise ValueError(f"`use_batch_statistics` must be a bool or None, not {use_batch_statistics!r}")
-        self.use_batch_statistics = use_batch_statistics
-        self.data_format = choice("data_format", data_format, self._formats)
-        self._make(num_features, eps, affine, (moving_mean_init, moving_var_init, gamma_init, beta_init), dtype)
+        if process_groups is not None and [list(group) for group in process_groups] != [[0]]:
+            raise ValueError(f"`process_groups` {process_groups} names other devices than the only one, 0")
+        # MindSpore 2.10: `momentum` is the part of the moving statistics that stays; the attribute is the batch's part.
+        self.momentum = 1.0 - momentum
+        batch = self.use_batch_statistics
+        if batch is not None and not isinstance(batch, bool):
+            raise ValueError(f"`use_batch_statistics` must be a bool or None, not {batch!r}")
+        choice("data_format", self.data_format, self._formats)
+        self._make_statistics(affine, (moving_mean_init, moving_var_init, gamma_init, beta_init), dtype)
 
     def construct(self, x: Any) -> Any:
         self._check(x.shape, 3 if self.data_format == "NHWC" else 1)
@@ -119,7 +101,7 @@ class _BatchNorm(_PerChannel):
         return channels.last(y, self.data_format)
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(_BatchNorm, parameters=f"{_OF_BATCH}, data_format: str = 'NCHW', dtype=float32"):
     """[batch, channels] or [batch, channels, length] standardized per channel, times gamma plus beta; as `BatchNorm2d`.
 
     >>> from autodiff_compiler import Tensor
@@ -131,7 +113,7 @@ class BatchNorm1d(_BatchNorm):
     _ranks = (2, 3)
 
 
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(_BatchNorm, parameters=f"{_OF_BATCH}, data_format: str = 'NCHW', dtype=float32"):
     """[batch, channels, height, width] standardized per channel, times `gamma` plus `beta`.
 
     In training (`set_train`) mean and variance are those of the batch, and the moving ones become ``momentum * moving +
@@ -151,7 +133,7 @@ class BatchNorm2d(_BatchNorm):
     _formats = ("NCHW", "NHWC")
 
 
-class BatchNorm3d(Cell):
+class BatchNorm3d(Layer, parameters=f"{_OF_BATCH}, dtype=float32"):
     """[batch, channels, depth, height, width] standardized per channel, times gamma plus beta.
 
     The depths are rows more of a `BatchNorm2d`, `bn2d`, which has the Parameters: `bn2d.gamma` and so on.
@@ -162,20 +144,19 @@ class BatchNorm3d(Cell):
     ((1, 1, 1, 1, 1), ['bn2d.gamma', 'bn2d.beta'])
     """
 
-    def __init__(
+    def _make(
         self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float = 0.9,
-        affine: bool = True,
-        gamma_init: Any = "ones",
-        beta_init: Any = "zeros",
-        moving_mean_init: Any = "zeros",
-        moving_var_init: Any = "ones",
-        use_batch_statistics: bool | None = None,
-        dtype: Any = float32,
+        num_features: Any,
+        eps: Any,
+        momentum: Any,
+        affine: Any,
+        gamma_init: Any,
+        beta_init: Any,
+        moving_mean_init: Any,
+        moving_var_init: Any,
+        use_batch_statistics: Any,
+        dtype: Any,
     ) -> None:
-        super().__init__()
         inits = gamma_init, beta_init, moving_mean_init, moving_var_init
         self.bn2d = BatchNorm2d(num_features, eps, momentum, affine, *inits, use_batch_statistics, dtype=dtype)
 
@@ -185,7 +166,7 @@ class BatchNorm3d(Cell):
         return ops.reshape(self.bn2d(ops.reshape(x, (n, c, d * h, w))), x.shape)
 
 
-class SyncBatchNorm(_BatchNorm):
+class SyncBatchNorm(_BatchNorm, parameters=f"{_OF_BATCH}, process_groups=None, dtype=float32"):
     """`BatchNorm1d` or `BatchNorm2d` with statistics over all devices: here there is one.
 
     ValueError: `process_groups` of several devices.
@@ -193,28 +174,14 @@ class SyncBatchNorm(_BatchNorm):
 
     _ranks = (2, 4)
 
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float = 0.9,
-        affine: bool = True,
-        gamma_init: Any = "ones",
-        beta_init: Any = "zeros",
-        moving_mean_init: Any = "zeros",
-        moving_var_init: Any = "ones",
-        use_batch_statistics: bool | None = None,
-        process_groups: Any = None,
-        dtype: Any = float32,
-    ) -> None:
-        if process_groups is not None and [list(group) for group in process_groups] != [[0]]:
-            raise ValueError(f"`process_groups` {process_groups} names other devices than the only one, 0")
-        inits = gamma_init, beta_init, moving_mean_init, moving_var_init
-        super().__init__(num_features, eps, momentum, affine, *inits, use_batch_statistics, "NCHW", dtype)
-
 
 # ------------------------------------------------------------------------------------------------ one sample
-class LayerNorm(Cell):
+class LayerNorm(
+    Layer,
+    parameters="normalized_shape, begin_norm_axis: integer = -1, begin_params_axis: integer = -1, "
+    "gamma_init='ones', beta_init='zeros', epsilon: number = 1e-7, dtype=float32",
+    shown="normalized_shape, begin_norm_axis, begin_params_axis, gamma, beta",
+):
     """Standardized over the dimensions from `begin_norm_axis` on, times `gamma` plus `beta`.
 
     Both have the shape `normalized_shape`, that of the input from `begin_params_axis` on.  TypeError: a
@@ -228,23 +195,10 @@ class LayerNorm(Cell):
     gamma: Any
     beta: Any
 
-    def __init__(
-        self,
-        normalized_shape: Any,
-        begin_norm_axis: int = -1,
-        begin_params_axis: int = -1,
-        gamma_init: Any = "ones",
-        beta_init: Any = "zeros",
-        epsilon: float = 1e-7,
-        dtype: Any = float32,
-    ) -> None:
-        super().__init__()
+    def _make(self, normalized_shape: Any, gamma_init: Any, beta_init: Any, dtype: Any) -> None:
         if not isinstance(normalized_shape, tuple | list):
             raise TypeError(f"`normalized_shape` must be a tuple or a list, not {kind_of(normalized_shape)}")
         self.normalized_shape = tuple(normalized_shape)
-        self.begin_norm_axis = integer("begin_norm_axis", begin_norm_axis)
-        self.begin_params_axis = integer("begin_params_axis", begin_params_axis)
-        self.epsilon = number("epsilon", epsilon)
         for name, init in (("gamma", gamma_init), ("beta", beta_init)):
             setattr(self, name, Parameter(initializer(init, self.normalized_shape, dtype_of(dtype)), name=name))
 
@@ -261,14 +215,12 @@ class LayerNorm(Cell):
             return ops.layer_norm(x, normalized, self.gamma, self.beta, self.epsilon)
         return ops.layer_norm(x, normalized, None, None, self.epsilon) * self.gamma + self.beta
 
-    def extend_repr(self) -> str:
-        return (
-            f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
-            f"begin_params_axis={self.begin_params_axis}, gamma={self.gamma}, beta={self.beta}"
-        )
 
-
-class GroupNorm(Cell):
+class GroupNorm(
+    Layer,
+    parameters=f"num_groups: positive, num_channels: positive, eps: number = 1e-5, {_AFFINE}, dtype=float32",
+    shown="num_groups, num_channels",
+):
     """[batch, channels, ...] standardized over groups of neighbouring channels, times gamma plus beta per channel.
 
     Without `affine` gamma and beta are not trained.  ValueError: channels that cannot be divided into the groups.
@@ -281,30 +233,15 @@ class GroupNorm(Cell):
     gamma: Any
     beta: Any
 
-    def __init__(
-        self,
-        num_groups: int,
-        num_channels: int,
-        eps: float = 1e-5,
-        affine: bool = True,
-        gamma_init: Any = "ones",
-        beta_init: Any = "zeros",
-        dtype: Any = float32,
-    ) -> None:
-        super().__init__()
-        self.num_groups, self.num_channels = positive("num_groups", num_groups), positive("num_channels", num_channels)
-        if num_channels % num_groups:
-            raise ValueError(f"{num_channels} channels cannot be divided into {num_groups} groups")
-        self.eps, self.affine = number("eps", eps), flag("affine", affine)
+    def _make(self, gamma_init: Any, beta_init: Any, dtype: Any) -> None:
+        if self.num_channels % self.num_groups:
+            raise ValueError(f"{self.num_channels} channels cannot be divided into {self.num_groups} groups")
         for name, init in (("gamma", gamma_init), ("beta", beta_init)):
-            value = initializer(init, (num_channels,), dtype_of(dtype))
-            setattr(self, name, Parameter(value, name=name, requires_grad=affine))
+            value = initializer(init, (self.num_channels,), dtype_of(dtype))
+            setattr(self, name, Parameter(value, name=name, requires_grad=self.affine))
 
     def construct(self, x: Any) -> Any:
         return ops.group_norm(x, self.num_groups, self.gamma, self.beta, self.eps)
-
-    def extend_repr(self) -> str:
-        return f"num_groups={self.num_groups}, num_channels={self.num_channels}"
 
 
 class _InstanceNorm(_PerChannel):
@@ -313,26 +250,15 @@ class _InstanceNorm(_PerChannel):
     `moving_mean` and `moving_variance` are there for checkpoints; nothing reads or changes them.
     """
 
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = True,
-        gamma_init: Any = "ones",
-        beta_init: Any = "zeros",
-        dtype: Any = float32,
-    ) -> None:
-        super().__init__()
-        self.momentum = _fraction("momentum", momentum)
-        self._make(num_features, eps, affine, ("zeros", "ones", gamma_init, beta_init), dtype)
+    def _make(self, affine: Any, gamma_init: Any, beta_init: Any, dtype: Any) -> None:
+        self._make_statistics(affine, ("zeros", "ones", gamma_init, beta_init), dtype)
 
     def construct(self, x: Any) -> Any:
         self._check(x.shape)
         return ops.instance_norm(x, self.gamma, self.beta, self.eps)
 
 
-class InstanceNorm1d(_InstanceNorm):
+class InstanceNorm1d(_InstanceNorm, parameters=_OF_INSTANCES):
     """[batch, channels, length] standardized for every sample and channel, times gamma plus beta per channel.
 
     >>> from autodiff_compiler import Tensor
@@ -343,33 +269,28 @@ class InstanceNorm1d(_InstanceNorm):
     _ranks = (3,)
 
 
-class InstanceNorm2d(_InstanceNorm):
+class InstanceNorm2d(_InstanceNorm, parameters=_OF_INSTANCES):
     """[batch, channels, height, width] standardized for every sample and channel, times gamma plus beta."""
 
     _ranks = (4,)
 
 
-class InstanceNorm3d(_InstanceNorm):
+class InstanceNorm3d(_InstanceNorm, parameters=_OF_INSTANCES):
     """[batch, channels, depth, height, width] standardized for every sample and channel, times gamma plus beta."""
 
     _ranks = (5,)
 
 
-class LRN(Cell):
+class LRN(
+    Layer,
+    parameters="depth_radius: integer = 5, bias: number = 1.0, alpha: number = 1.0, beta: number = 0.5, "
+    "norm_region: str = 'ACROSS_CHANNELS'",
+):
     """Local response normalization over 2 depth_radius + 1 neighbouring channels; see `ops.lrn`."""
 
-    def __init__(
-        self,
-        depth_radius: int = 5,
-        bias: float = 1.0,
-        alpha: float = 1.0,
-        beta: float = 0.5,
-        norm_region: str = "ACROSS_CHANNELS",
-    ) -> None:
-        super().__init__()
-        self.depth_radius = integer("depth_radius", depth_radius, 0)
-        self.bias, self.alpha, self.beta = number("bias", bias), number("alpha", alpha), number("beta", beta)
-        self.norm_region = choice("norm_region", norm_region, ("ACROSS_CHANNELS",))
+    def _make(self) -> None:
+        integer("depth_radius", self.depth_radius, 0)
+        choice("norm_region", self.norm_region, ("ACROSS_CHANNELS",))
 
     def construct(self, x: Any) -> Any:
         return ops.lrn(x, self.depth_radius, self.bias, self.alpha, self.beta, self.norm_region)

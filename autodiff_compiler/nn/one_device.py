@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from ..runtime.parameter import Parameter
 
-__all__ = ["no_init_parameters"]
-
 
 @contextlib.contextmanager
 def no_init_parameters() -> Iterator[None]:

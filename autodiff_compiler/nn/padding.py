@@ -9,13 +9,6 @@ from ..ir.primitive import call
 from .arguments import choice, integer, number
 from .cell import Cell
 
-# fmt: off
-__all__ = [
-    "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "Pad", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d",
-    "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad2d",
-]
-# fmt: on
-
 
 class _Pad(Cell):
     """The last dimensions padded by one width, or by two for each of them, the last dimension first."""

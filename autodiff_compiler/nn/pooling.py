@@ -7,25 +7,19 @@ from typing import Any
 from .. import ops
 from ..ir.primitive import call
 from . import channels
-from .arguments import choice, flag, integer, number, padding, positive, sizes
-from .cell import Cell
-
-# fmt: off
-__all__ = [
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d",
-    "LPPool1d", "LPPool2d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
-]
-# fmt: on
+from .arguments import choice, integer, padding, positive, sizes
+from .layer import Layer
 
 
-class _Pool(Cell):
+class _Pool(Layer, shown="kernel_size, stride, pad_mode"):
     """Windows over the last dimensions of [batch, channels, ...] or [channels, ...]."""
 
     _dimensions = 2
+    data_format = "NCHW"
 
     def _set_windows(self, kernel_size: Any, stride: Any, mode: Any, pad: Any, only_with_pad: dict[str, Any]) -> None:
         n = self._dimensions
+        choice("data_format", self.data_format, ("NCHW", "NHWC"))
         sizes("kernel_size", kernel_size, n)
         self.kernel_size = kernel_size
         self.stride = kernel_size if stride is None else stride
@@ -37,36 +31,21 @@ class _Pool(Cell):
             given = ", ".join([f"{name}={value!r}" for name, value in only_with_pad.items()])
             raise ValueError(f"{type(self).__name__}: {given} has no meaning with pad_mode={pad_mode!r}: use 'pad'")
 
-    def extend_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
-
-
-class _ChannelsLast(_Pool):
-    data_format = "NCHW"
-
-    def _set_format(self, data_format: Any) -> None:
-        self.data_format = choice("data_format", data_format, ("NCHW", "NHWC"))
-
 
 # ------------------------------------------------------------------------------------------------ windows
-class _MaxPool(_ChannelsLast):
-    def __init__(
-        self,
-        kernel_size: Any = 1,
-        stride: Any = 1,
-        pad_mode: str = "valid",
-        padding: Any = 0,
-        dilation: Any = 1,
-        return_indices: bool = False,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__()
+#: Parameters of constructors.
+_WINDOWS = "kernel_size=1, stride=1, pad_mode: str = 'valid', padding=0"
+_OF_MAX = f"{_WINDOWS}, dilation=1, return_indices: flag = False, ceil_mode: flag = False"
+_OF_MEAN = f"{_WINDOWS}, ceil_mode: flag = False, count_include_pad: flag = True"
+_OF_MEAN_IN_2 = f"{_OF_MEAN}, divisor_override: int | None = None"
+
+
+class _MaxPool(_Pool):
+    def _make(self, kernel_size: Any, stride: Any, pad_mode: Any, padding: Any, dilation: Any) -> None:
         self.dilation = sizes("dilation", dilation, self._dimensions)
-        self.return_indices = flag("return_indices", return_indices)
-        self.ceil_mode = flag("ceil_mode", ceil_mode)
         given = {"dilation": dilation} if max(self.dilation) > 1 else {}
-        given |= {"return_indices": True} if return_indices else {}
-        given |= {"ceil_mode": True} if ceil_mode else {}
+        given |= {"return_indices": True} if self.return_indices else {}
+        given |= {"ceil_mode": True} if self.ceil_mode else {}
         self._set_windows(kernel_size, stride, pad_mode, padding, given)
 
     def construct(self, x: Any) -> Any:
@@ -86,13 +65,13 @@ class _MaxPool(_ChannelsLast):
         return channels.last(found, self.data_format)
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPool, parameters=_OF_MAX):
     """The greatest element of every window over the last dimension; see `MaxPool2d`."""
 
     _dimensions = 1
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPool, parameters=f"{_OF_MAX}, data_format: str = 'NCHW'"):
     """The greatest element of every window over [..., height, width].
 
     `pad_mode`: "valid" (windows that lie inside), "same" (as many windows as elements, divided by the stride), or
@@ -104,47 +83,21 @@ class MaxPool2d(_MaxPool):
     [[[[3.0]]]]
     """
 
-    def __init__(
-        self,
-        kernel_size: Any = 1,
-        stride: Any = 1,
-        pad_mode: str = "valid",
-        padding: Any = 0,
-        dilation: Any = 1,
-        return_indices: bool = False,
-        ceil_mode: bool = False,
-        data_format: str = "NCHW",
-    ) -> None:
-        super().__init__(kernel_size, stride, pad_mode, padding, dilation, return_indices, ceil_mode)
-        self._set_format(data_format)
 
-
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPool, parameters=_OF_MAX):
     """The greatest element of every window over the last 3 dimensions; see `MaxPool2d`."""
 
     _dimensions = 3
 
 
-class _AvgPool(_ChannelsLast):
+class _AvgPool(_Pool):
     #: Whether zeros that "same" puts around count as elements also without `ceil_mode`.
     _same_counts_zeros = False
+    divisor_override: int | None = None
 
-    def __init__(
-        self,
-        kernel_size: Any = 1,
-        stride: Any = 1,
-        pad_mode: str = "valid",
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.ceil_mode = flag("ceil_mode", ceil_mode)
-        self.count_include_pad = flag("count_include_pad", count_include_pad)
-        self.divisor_override = divisor_override
-        if divisor_override is not None:
-            positive("divisor_override", divisor_override)
+    def _make(self, kernel_size: Any, stride: Any, pad_mode: Any, padding: Any) -> None:
+        if self.divisor_override is not None:
+            positive("divisor_override", self.divisor_override)
         self._set_windows(kernel_size, stride, pad_mode, padding, {})
 
     def construct(self, x: Any) -> Any:
@@ -162,24 +115,13 @@ class _AvgPool(_ChannelsLast):
         return channels.last(y, self.data_format)
 
 
-class AvgPool1d(_AvgPool):
+class AvgPool1d(_AvgPool, parameters=_OF_MEAN):
     """The mean of every window over the last dimension; see `AvgPool2d`."""
 
     _dimensions = 1
 
-    def __init__(
-        self,
-        kernel_size: Any = 1,
-        stride: Any = 1,
-        pad_mode: str = "valid",
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad)
 
-
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPool, parameters=f"{_OF_MEAN_IN_2}, data_format: str = 'NCHW'"):
     """The mean of every window over [..., height, width].
 
     `pad_mode` as for `MaxPool2d`; with "pad" padding counts as zeros, or not at all without `count_include_pad`.
@@ -192,22 +134,8 @@ class AvgPool2d(_AvgPool):
     [[[[1.5]]]]
     """
 
-    def __init__(
-        self,
-        kernel_size: Any = 1,
-        stride: Any = 1,
-        pad_mode: str = "valid",
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-        data_format: str = "NCHW",
-    ) -> None:
-        super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad, divisor_override)
-        self._set_format(data_format)
 
-
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPool, parameters=_OF_MEAN_IN_2):
     """The mean of every window over the last 3 dimensions; see `AvgPool2d`.
 
     Unlike there the zeros that "same" puts around count always, if `count_include_pad` does not say otherwise.
@@ -216,20 +144,19 @@ class AvgPool3d(_AvgPool):
     _dimensions, _same_counts_zeros = 3, True
 
 
-class _LPPool(Cell):
+_OF_POWERS = "norm_type: number, kernel_size, stride=None, ceil_mode: flag = False"
+
+
+class _LPPool(Layer):
     _dimensions = 2
 
-    def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
-        super().__init__()
-        self.norm_type = number("norm_type", norm_type)
-        self.kernel_size, self.stride = kernel_size, stride
-        sizes("kernel_size", kernel_size, self._dimensions)
-        if stride is not None:
-            sizes("stride", stride, self._dimensions)
-        self.ceil_mode = flag("ceil_mode", ceil_mode)
+    def _make(self) -> None:
+        sizes("kernel_size", self.kernel_size, self._dimensions)
+        if self.stride is not None:
+            sizes("stride", self.stride, self._dimensions)
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPool, parameters=_OF_POWERS):
     """The `norm_type`-th root of the sum of powers in every window of [..., channels, length].
 
     >>> from autodiff_compiler import Tensor
@@ -243,7 +170,7 @@ class LPPool1d(_LPPool):
         return ops.lp_pool1d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPool, parameters=_OF_POWERS):
     """The `norm_type`-th root of the sum of powers in every window of [..., channels, height, width]."""
 
     def construct(self, x: Any) -> Any:
@@ -251,11 +178,10 @@ class LPPool2d(_LPPool):
 
 
 # ------------------------------------------------------------------------------------------------ adaptive
-class _AdaptivePool(Cell):
+class _AdaptivePool(Layer):
     _dimensions = 2
 
-    def __init__(self, output_size: Any) -> None:
-        super().__init__()
+    def _make(self, output_size: Any) -> None:
         given = output_size if isinstance(output_size, tuple | list) else (output_size,)
         if len(given) not in (1, self._dimensions):
             raise ValueError(f"`output_size` must be one size or {self._dimensions}, not {output_size}")
@@ -265,7 +191,7 @@ class _AdaptivePool(Cell):
         self.output_size = given[0] if len(given) == 1 else tuple(given)
 
 
-class AdaptiveAvgPool1d(_AdaptivePool):
+class AdaptiveAvgPool1d(_AdaptivePool, parameters="output_size"):
     """Means of `output_size` nearly equal parts of the last dimension."""
 
     _dimensions = 1
@@ -274,7 +200,7 @@ class AdaptiveAvgPool1d(_AdaptivePool):
         return ops.adaptive_avg_pool1d(x, self.output_size)
 
 
-class AdaptiveAvgPool2d(_AdaptivePool):
+class AdaptiveAvgPool2d(_AdaptivePool, parameters="output_size"):
     """Means of nearly equal parts of [..., height, width]; `output_size` is one size or two, None keeps one.
 
     >>> from autodiff_compiler import Tensor
@@ -286,7 +212,7 @@ class AdaptiveAvgPool2d(_AdaptivePool):
         return ops.adaptive_avg_pool2d(x, self.output_size)
 
 
-class AdaptiveAvgPool3d(_AdaptivePool):
+class AdaptiveAvgPool3d(_AdaptivePool, parameters="output_size"):
     """Means of nearly equal parts of the last 3 dimensions; `output_size` is one size or three, None keeps one."""
 
     _dimensions = 3
@@ -295,7 +221,7 @@ class AdaptiveAvgPool3d(_AdaptivePool):
         return ops.adaptive_avg_pool3d(x, self.output_size)
 
 
-class AdaptiveMaxPool1d(_AdaptivePool):
+class AdaptiveMaxPool1d(_AdaptivePool, parameters="output_size"):
     """Greatest elements of `output_size` nearly equal parts of the last dimension."""
 
     _dimensions = 1
@@ -304,48 +230,33 @@ class AdaptiveMaxPool1d(_AdaptivePool):
         return ops.adaptive_max_pool1d(x, self.output_size)
 
 
-class AdaptiveMaxPool2d(_AdaptivePool):
+class AdaptiveMaxPool2d(_AdaptivePool, parameters="output_size, return_indices: flag = False"):
     """Greatest elements of nearly equal parts of [..., height, width], with `return_indices` also their positions."""
-
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
-        super().__init__(output_size)
-        self.return_indices = flag("return_indices", return_indices)
 
     def construct(self, x: Any) -> Any:
         return ops.adaptive_max_pool2d(x, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool3d(_AdaptivePool):
+class AdaptiveMaxPool3d(_AdaptivePool, parameters="output_size, return_indices: flag = False"):
     """Greatest elements of nearly equal parts of the last 3 dimensions, with `return_indices` also their positions."""
 
     _dimensions = 3
-
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
-        super().__init__(output_size)
-        self.return_indices = flag("return_indices", return_indices)
 
     def construct(self, x: Any) -> Any:
         return ops.adaptive_max_pool3d(x, self.output_size, self.return_indices)
 
 
 # ------------------------------------------------------------------------------------------------ random regions
-class _FractionalMaxPool(Cell):
-    def __init__(
-        self,
-        kernel_size: Any,
-        output_size: Any = None,
-        output_ratio: Any = None,
-        return_indices: bool = False,
-        _random_samples: Any = None,
-    ) -> None:
-        super().__init__()
-        if (output_size is None) == (output_ratio is None):
+_OF_REGIONS = "kernel_size, output_size=None, output_ratio=None, return_indices: flag = False, _random_samples=None"
+
+
+class _FractionalMaxPool(Layer):
+    def _make(self) -> None:
+        if (self.output_size is None) == (self.output_ratio is None):
             raise ValueError(f"{type(self).__name__} needs either `output_size` or `output_ratio`")
-        self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
-        self.return_indices, self._random_samples = flag("return_indices", return_indices), _random_samples
 
 
-class FractionalMaxPool2d(_FractionalMaxPool):
+class FractionalMaxPool2d(_FractionalMaxPool, parameters=_OF_REGIONS):
     """The greatest elements of regions of random place; see `ops.fractional_max_pool2d`."""
 
     def construct(self, x: Any) -> Any:
@@ -354,7 +265,7 @@ class FractionalMaxPool2d(_FractionalMaxPool):
         )
 
 
-class FractionalMaxPool3d(_FractionalMaxPool):
+class FractionalMaxPool3d(_FractionalMaxPool, parameters=_OF_REGIONS):
     """The greatest elements of regions of random place; see `ops.fractional_max_pool3d`."""
 
     def construct(self, x: Any) -> Any:
@@ -364,19 +275,17 @@ class FractionalMaxPool3d(_FractionalMaxPool):
 
 
 # ------------------------------------------------------------------------------------------------ the way back
-class _MaxUnpool(Cell):
+class _MaxUnpool(Layer):
     _dimensions = 2
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
-        super().__init__()
-        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
-        sizes("kernel_size", kernel_size, self._dimensions)
-        sizes("padding", padding, self._dimensions, 0)
-        if stride is not None:
-            sizes("stride", stride, self._dimensions)
+    def _make(self) -> None:
+        sizes("kernel_size", self.kernel_size, self._dimensions)
+        sizes("padding", self.padding, self._dimensions, 0)
+        if self.stride is not None:
+            sizes("stride", self.stride, self._dimensions)
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpool, parameters="kernel_size, stride=None, padding=0"):
     """Zeros with the elements of x where a `MaxPool1d` found them (`indices`).
 
     >>> from autodiff_compiler import Tensor
@@ -390,14 +299,14 @@ class MaxUnpool1d(_MaxUnpool):
         return ops.max_unpool1d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpool, parameters="kernel_size, stride=None, padding=0"):
     """Zeros with the elements of x where a `MaxPool2d` found them (`indices`)."""
 
     def construct(self, x: Any, indices: Any, output_size: Any = None) -> Any:
         return ops.max_unpool2d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpool, parameters="kernel_size, stride=None, padding=0"):
     """Zeros with the elements of x where a `MaxPool3d` found them (`indices`)."""
 
     _dimensions = 3

@@ -21,8 +21,6 @@ from ..runtime.parameter import Parameter, ParameterTuple
 from .arguments import choice, flag, positive, probability
 from .cell import Cell
 
-__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
-
 
 # ------------------------------------------------------------------------------------------------ one step
 @compiled_from_source

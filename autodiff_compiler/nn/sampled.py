@@ -9,8 +9,6 @@ from ..errors import DTypeError
 from .arguments import flag, integer, positive
 from .losses import LossBase
 
-__all__ = ["SampledSoftmaxLoss"]
-
 
 class SampledSoftmaxLoss(LossBase):
     """The cross entropy of the labels against `num_sampled` classes drawn at random, instead of all of them.

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from ..runtime.parameter import Parameter
 
-__all__ = ["table"]
-
 _HEAD = ("name", "shape", "dtype", "elements", "trained")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autodiff_compiler.dtypes import DType as _DType
+from autodiff_compiler.nn.layer import Layer
 from autodiff_compiler.ops.operation import Operation
 from autodiff_compiler.runtime.tensor import Tensor
 

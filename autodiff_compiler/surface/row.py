@@ -16,7 +16,7 @@ from ..primitives.family import all_if_none, as_tensor
 from ..runtime.tensor import Tensor
 from ..source import in_library
 
-__all__ = ["Operator", "Row", "documented", "function", "maker", "names_of", "renamed"]
+__all__ = ["Operator", "Row", "docstring", "documented", "function", "maker", "names_of", "renamed", "said_of"]
 
 
 class Row(NamedTuple):
@@ -75,12 +75,21 @@ def maker(row: Operator, ops: Any) -> Callable[..., Callable[..., Any]]:
 
 def documented(row: Operator, ops: Any) -> str:
     """The docstring of an operator class: how it is called, and what that gives."""
-    found = re.match(r"(ops|call)\.(\w+)", row.calls)
-    function: Any = getattr({"ops": ops, "call": call}[found[1]], found[2]) if found else None
-    said = row.doc or inspect.cleandoc(getattr(function, "__doc__", "") or "").partition("\n\n")[0]
+    function = _called(row.calls, ops)
     own = function is not None and ")(" not in row.signature  # it has the function's operands
     operands = f"({', '.join(inspect.signature(function).parameters)})" if own else ""
-    return f"``{row.signature}{operands}``: {_docstring(said, _IMPORT)}"
+    return f"``{row.signature}{operands}``: {docstring(row.doc or said_of(row.calls, ops), _IMPORT)}"
+
+
+def said_of(calls: str, ops: Any) -> str:
+    """What the docstring of a function that an expression calls says first."""
+    return inspect.cleandoc(getattr(_called(calls, ops), "__doc__", "") or "").partition("\n\n")[0]
+
+
+def _called(calls: str, ops: Any) -> Any:
+    """The function that an expression calls; None if it does something else."""
+    found = re.match(r"(ops|call)\.(\w+)", calls)
+    return getattr({"ops": ops, "call": call}[found[1]], found[2]) if found else None
 
 
 def renamed(row: Row, signature: str) -> Row:
@@ -155,7 +164,7 @@ def function(row: Row, module: str, names: Mapping[str, Any] = {}, needed: str =
     space = _spaces.setdefault(module, {**names, **_GLOBALS, "__name__": module})
     text = f"def {_head(row.signature)}:\n{_fast_path(row, space)}    return {row.expression}\n"
     result = _defined(row.name, text, space)
-    result.__doc__ = _docstring(row.doc, needed) if row.doc else getattr(call, _target(row)).__doc__
+    result.__doc__ = docstring(row.doc, needed) if row.doc else getattr(call, _target(row)).__doc__
     return result
 
 
@@ -167,7 +176,7 @@ def _defined(name: str, text: str, space: dict[str, Any]) -> Callable[..., Any]:
     return made[name]  # type: ignore[no-any-return]
 
 
-def _docstring(doc: str, needed: str) -> str:
+def docstring(doc: str, needed: str) -> str:
     """The text, its examples behind the import that they need."""
     said, prompt, examples = inspect.cleandoc(doc).partition(">>>")
     return f"{said}{needed}\n>>>{examples}" if prompt else said.rstrip()

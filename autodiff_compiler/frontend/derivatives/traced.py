@@ -230,7 +230,7 @@ def _refuse_which_was_written(changes: Sequence[tuple[Any, Any]], originals: dic
 
 def _is_joined(x: Value) -> bool:
     """Whether an op with blocks gives the value, which may be one from before it."""
-    return isinstance(x.owner, Op) and bool(x.owner.blocks)
+    return x.op is not None and bool(x.op.blocks)
 
 
 def _check_known(ctx: DerivativeContext, part: Any) -> None:
