@@ -45,6 +45,7 @@ class PReLU(Layer, parameters="channel: positive = 1, w=0.25"):
             number("w", w)
         elif w.shape != (self.channel,):
             raise ValueError(f"`w` must have the shape [{self.channel}], not {list(w.shape)}")
+        # MindSpore 2.10: the weight `w` is called "a" in checkpoints.
         self.w = Parameter(initializer(w, (self.channel,), w.dtype if isinstance(w, Tensor) else float32), name="a")
 
     def construct(self, x: Any) -> Any:

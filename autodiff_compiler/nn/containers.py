@@ -25,6 +25,7 @@ class _Container(Cell):
 
     def _put(self, key: str, cell: Cell, path: str) -> None:
         if self._auto_prefix:
+            # MindSpore 2.10: Cells added later are named by the path in the names of the Parameters already there.
             cell.update_parameters_name(f"{path}{key}.")
         self._set_part(key, cell)
 

@@ -108,6 +108,8 @@ class _AvgPool(_Pool):
             self.pad_mode.lower(),
             self.padding,
             self.ceil_mode,
+            # MindSpore 2.10: "same" pads with what does not count, but with zeros that do if there is a `ceil_mode`,
+            # and in three dimensions.
             self.count_include_pad and (self.pad_mode == "PAD" or self._same_counts_zeros or self.ceil_mode),
             self.divisor_override,
             self._dimensions,
