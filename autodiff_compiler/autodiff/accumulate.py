@@ -16,6 +16,7 @@ from ..errors import InternalCompilerError
 from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import F
+from ..ir.sizes import Size, is_at_most
 from ..ir.types import Seq, TensorType, TupleType, Type
 from ..ir.walk import ops_of
 from ..primitives.control import COUNT, Scan
@@ -207,12 +208,14 @@ def _without_overlap(a: Op, b: Op) -> bool:
     """Whether two slices of one type share no element: along an axis, one ends before the other begins."""
     others = dict(zip(b.attr("axes"), _extents(b), strict=True))
     for axis, (first, last) in zip(a.attr("axes"), _extents(a), strict=True):
-        if axis in others and (last < others[axis][0] or others[axis][1] < first):
-            return True
+        if axis in others:
+            other_first, other_last = others[axis]
+            if is_at_most(last + 1, other_first) or is_at_most(other_last + 1, first):
+                return True
     return False
 
 
-def _extents(op: Op) -> list[tuple[int, int]]:
+def _extents(op: Op) -> list[tuple[Size, Size]]:
     """The first and the last position that a slice may touch, along each of its axes."""
     found = []
     for start, stop, step in zip(op.attr("starts"), op.attr("stops"), op.attr("steps"), strict=True):

@@ -43,7 +43,11 @@ Literal: TypeAlias = Number | str
 Parts: TypeAlias = tuple[str | int | tuple[Any, ...], ...]
 
 
-def _ints(v: Any) -> tuple[Any, ...]:
+def _ints(v: Any) -> tuple[int, ...]:
+    return tuple([index(i) for i in v])
+
+
+def _sizes(v: Any) -> tuple[Any, ...]:
     return tuple([d if type(d) is Dim else index(d) for d in v])
 
 
@@ -72,7 +76,7 @@ def _number(v: Any) -> Any:
 #: How the annotation of an attribute makes its value canonical.
 CANONICAL: dict[str, Callable[[Any], Any]] = {
     "Ints": _ints,
-    "Shape": _ints,
+    "Shape": _sizes,
     "int": index,
     "float": float,
     "bool": bool,
@@ -92,7 +96,7 @@ CANONICAL: dict[str, Callable[[Any], Any]] = {
 COSTLY = 8
 
 #: Of them those that hold whole numbers and nothing else.
-WHOLE = frozenset(CANONICAL[name] for name in ("int", "Ints", "OptionalInts", "Size"))
+WHOLE = frozenset(CANONICAL[name] for name in ("int", "Ints", "OptionalInts", "Shape", "Size"))
 
 _RULES = (
     "infer", "infer_blocks", "scalar", "numpy", "vjp", "batch", "call", "public", "samples", "aclnn", "decomposed",

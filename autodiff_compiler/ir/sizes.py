@@ -130,6 +130,11 @@ def is_at_most(a: Size, b: Size) -> bool | None:
     return True if low >= 0 else False if high < 0 else None
 
 
+def may_be_at_most(a: Size, b: Size) -> bool:
+    """Whether a <= b for some values of the symbols, as far as is seen: what a type rule asks, as a call knows more."""
+    return a <= b if isinstance(a, int) and isinstance(b, int) else is_at_most(a, b) is not False
+
+
 def symbols_of(size: Size) -> Iterator[Symbol]:
     """The symbols in a size, each as often as it stands there."""
     for monomial, _ in _terms(size):

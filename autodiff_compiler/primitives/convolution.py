@@ -16,7 +16,7 @@ import numpy as np
 
 from ..dtypes import float32, float64
 from ..ir.primitive import F, Ints, Primitive, composite
-from ..ir.types import TensorType, same_dim, tensor
+from ..ir.types import Shape, TensorType, same_dim, tensor
 from .family import as_tensor, broadcast_to, promoted_dtype, require, require_dtype
 from .flops import size_of_type
 from .index import to_front
@@ -32,8 +32,8 @@ def _conv_type(x, w, stride, padding, dilation, groups):
     same = x.dtype is w.dtype and x.dtype.is_float
     require_dtype(same, f"a convolution of {x} with {w}: both must be of one float dtype")
     require(x.ndim == w.ndim == n + 2, f"a convolution over {n} dimensions takes tensors of {n + 2}, not {x} and {w}")
-    known = all(type(d) is int for d in (x.shape[1], *w.shape))
-    require(known, f"a convolution needs known numbers of channels and filters: {x} and {w}")
+    kernel = all(type(d) is int for d in w.shape[2:])
+    require(kernel, f"the sizes of a window must be known, and those of {w} are {list(w.shape[2:])}")
     require(groups > 0 and w.shape[0] % groups == 0, f"{w.shape[0]} filters cannot be divided into {groups} groups")
     channels = w.shape[1] * groups
     require(
@@ -47,7 +47,6 @@ def _conv_type(x, w, stride, padding, dilation, groups):
 
 def _input_type(g, w, size, stride, padding, dilation, groups):
     require(g.ndim == w.ndim == len(size) + 2, f"{g} and {w} do not fit a result of {len(size)} spatial dimensions")
-    require(type(w.shape[1]) is int, f"a convolution needs known numbers of channels: {w}")
     x = tensor(g.dtype, (g.shape[0], w.shape[1] * groups, *size))
     made = _conv_type(x, w, stride, padding, dilation, groups)
     require(made is g, f"{g} is no convolution of {x} with {w}, which is {made}")
@@ -57,8 +56,7 @@ def _input_type(g, w, size, stride, padding, dilation, groups):
 def _filter_type(x, g, kernel, stride, padding, dilation, groups):
     n = len(kernel)
     require(x.ndim == g.ndim == n + 2, f"{x} and {g} do not fit filters of {n} spatial dimensions")
-    divides = type(x.shape[1]) is int and groups > 0 and x.shape[1] % groups == 0
-    require(divides, f"{x.shape[1]} channels cannot be divided into {groups} groups")
+    require(groups > 0 and x.shape[1] % groups == 0, f"{x.shape[1]} channels cannot be divided into {groups} groups")
     w = tensor(x.dtype, (g.shape[1], x.shape[1] // groups, *kernel))
     made = _conv_type(x, w, stride, padding, dilation, groups)
     same = made.dtype is g.dtype and same_dim(made.shape[0], g.shape[0]) and made.shape[1:] == g.shape[1:]
@@ -225,7 +223,7 @@ class ConvInput(Primitive):
     internal = True
 
     def infer(
-        g: TensorType, w: TensorType, *, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1
+        g: TensorType, w: TensorType, *, size: Shape, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1
     ):
         return _input_type(g, w, size, stride, padding, dilation, groups)
 

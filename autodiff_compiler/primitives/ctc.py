@@ -14,6 +14,7 @@ import numpy as np
 
 from ..dtypes import bool_, int64
 from ..ir.primitive import F, Primitive, call, composite
+from ..ir.sizes import smallest
 from ..ir.types import TensorType, tensor
 from .data_sized import known_elements
 from .family import as_tensor, broadcast_to, cast, constant, float_unary, require, require_dtype, static_int
@@ -142,6 +143,7 @@ class BandedRecurrence(Primitive):
         gx = F.banded_recurrence(g, w, transposed=not c.transposed)
         if not c.needs.w:
             return gx, None
+        require(type(w.shape[-3]) is int, f"how many bands there are must be known: {w}")
         after, before = (c.out, gx) if c.transposed else (gx, c.out)
         return gx, F.stack(*[after * _stepped(before, k) for k in range(w.shape[-3])], axis=-3)
 
@@ -160,13 +162,15 @@ class BandedRecurrence(Primitive):
 def _stepped(x, k):
     """The elements shifted by one row and k columns; zeros move in."""
     rows, states = x.shape[-2:]
-    k = min(k, states)
+    k = smallest(k, states)
     part = F.slice(x, axes=(-2, -1), starts=(0, 0), stops=(rows - 1, states - k), steps=(1, 1))
     return F.pad(part, before=(*(0,) * (x.ndim - 2), 1, k), after=(0,) * x.ndim, value=0)
 
 
 def _inside(x, k):
     """The mask, a constant, of where `_stepped` holds an element of x and not a zero that moved in."""
+    known = all(type(d) is int for d in x.shape)
+    require(known, f"the derivative of scores of symbolic size is not available yet: {x.type}")
     inside = np.zeros(x.shape, bool)
     inside[..., 1:, k:] = True
     return inside, tensor(bool_, x.shape)

@@ -19,6 +19,7 @@ import numpy as np
 from ..dtypes import float32, int64
 from ..errors import NotDifferentiableError
 from ..ir.primitive import Effect, F, Primitive, call, composite
+from ..ir.sizes import smallest
 from ..ir.types import TensorType, same_shape, tensor
 from .family import as_tensor, expand, float_unary, promoted, require, zeros_like
 from .flops import cubes
@@ -257,14 +258,7 @@ class Eigvalsh(SquareMatrices):
 def _matrix_type(x, what):
     float_unary(x)
     require(x.ndim >= 2, f"{what} needs matrices, not {x}")
-    return x.shape[:-2], *x.shape[-2:], _smaller(*x.shape[-2:], what)
-
-
-def _smaller(m, n, what):
-    if m is n:
-        return m
-    require(type(m) is int and type(n) is int, f"{what} needs matrices of known size, not [{m},{n}]")
-    return min(m, n)
+    return x.shape[:-2], *x.shape[-2:], smallest(*x.shape[-2:])
 
 
 class Svd(Lapack):
@@ -394,8 +388,8 @@ class Qr(Lapack):
         gq, gr = gs
         m, n = x.shape[-2:]
         if c.complete:
-            _require_reduced(_smaller(m, n, "qr") is m or m == n, "qr", "complete=False")
-        if m == n or _smaller(m, n, "qr") == n:
+            _require_reduced(smallest(m, n) is m or m == n, "qr", "complete=False")
+        if m == n or smallest(m, n) == n:
             return _qr_cotangent(q, r, gq, gr)
         # Wide: q and the leading block of r come from the leading columns, and the rest of r is q.T @ the others.
         if gr is None:

@@ -11,7 +11,8 @@ import numpy as np
 from ..dtypes import DType, bool_, float32, int64
 from ..ir.core import Value
 from ..ir.primitive import Effect, F, Ints, Number, Primitive, call, composite
-from ..ir.types import TensorType, dim_product, same_dim, tensor
+from ..ir.sizes import largest, may_be_at_most
+from ..ir.types import Shape, Size, TensorType, dim_product, same_dim, tensor
 from .family import (
     SymScalar,
     as_tensor,
@@ -34,12 +35,20 @@ def sliced_shape(shape, axes, starts, stops, steps):
     """The shape of a strided slice; a negative stop means running down past the first element."""
     out = list(shape)
     for a, start, stop, step in zip(axes, starts, stops, steps, strict=True):
-        require(-len(shape) <= a < 0 and type(shape[a]) is int, f"axis {a} of shape {list(shape)} cannot be sliced")
-        size = len(range(start, stop, step))
-        inside = size == 0 or (0 <= start < shape[a] and 0 <= start + (size - 1) * step < shape[a])
+        require(-len(shape) <= a < 0, f"axis {a} of shape {list(shape)} cannot be sliced")
+        size = _count(start, stop, step)
+        last = start + (size - 1) * step
+        ends = (start, last) if step > 0 else (last, start)
+        inside = size == 0 or (may_be_at_most(0, ends[0]) and may_be_at_most(ends[1], shape[a] - 1))
         require(inside, f"slice {start}:{stop}:{step} leaves the {shape[a]} elements of axis {a}")
         out[a] = size
     return tuple(out)
+
+
+def _count(start, stop, step):
+    """How many numbers there are from start to stop, which may be symbolic."""
+    span, step = (stop - start, step) if step > 0 else (start - stop, -step)
+    return largest(0, (span + step - 1) // step)
 
 
 def _slice(x, begin, size):
@@ -85,7 +94,7 @@ def narrow(x, axis, start, length):
 class Slice(Primitive):
     """Elements start, start + step, ... before stop of some axes; all elements of the others."""
 
-    def infer(x: TensorType, *, axes: Ints, starts: Ints, stops: Ints, steps: Ints):
+    def infer(x: TensorType, *, axes: Ints, starts: Shape, stops: Shape, steps: Ints):
         return tensor(x.dtype, sliced_shape(x.shape, axes, starts, stops, steps))
 
     def numpy(x, *, axes, starts, stops, steps):
@@ -117,7 +126,7 @@ class SliceUpdate(Primitive):
 
     internal = True
 
-    def infer(x: TensorType, update: TensorType, *, axes: Ints, starts: Ints, stops: Ints, steps: Ints):
+    def infer(x: TensorType, update: TensorType, *, axes: Ints, starts: Shape, stops: Shape, steps: Ints):
         wanted = tensor(x.dtype, sliced_shape(x.shape, axes, starts, stops, steps))
         require_dtype(update.dtype is x.dtype, f"a slice of {x} cannot hold {update}")
         require(update is wanted, f"the slice of {x} is {wanted}, not {update}")
@@ -170,9 +179,9 @@ class CheckIndex(Primitive):
     internal = True
     effect = Effect.IO
 
-    def infer(index: TensorType, *, size: int, negative: bool = True):
+    def infer(index: TensorType, *, size: Size, negative: bool = True):
         require_dtype(index.dtype.is_int, f"an index must be an integer, not {index.dtype.name}")
-        require(size >= 0, f"an axis has no size {size}")
+        require(may_be_at_most(0, size), f"an axis has no size {size}")
         return tensor(int64, index.shape)
 
     def numpy(index, *, size, negative):

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import int64
-from ..errors import ShapeError, UnsupportedCallError
+from ..errors import UnsupportedCallError
 from ..ir.primitive import F, Primitive, call, composite
+from ..ir.sizes import smallest
 from ..ir.types import TensorType, same_shape, tensor
 from .decompositions import I22, Lapack, float_matrices, square_floats, triangle
 from .family import as_tensor, broadcast_shapes, broadcast_to, cast, constant, promoted_dtype, require, require_dtype
@@ -118,10 +119,7 @@ class Geqrf(Lapack):
     def infer(x: TensorType):
         require(x.ndim >= 2, f"geqrf needs matrices, not {x}")
         require_dtype(x.dtype.is_float, f"not defined for {x.dtype.name}: {x}", hint="cast it to a float first")
-        m, n = x.shape[-2:]
-        if not (isinstance(m, int) and isinstance(n, int)):
-            raise ShapeError(f"geqrf needs matrices of known size, not {x}")
-        return x, tensor(x.dtype, (*x.shape[:-2], min(m, n)))
+        return x, tensor(x.dtype, (*x.shape[:-2], smallest(*x.shape[-2:])))
 
     flops = cubes(4 / 3)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,8 @@ from ..dtypes import bool_, int64
 from ..errors import StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Number, Primitive, composite
-from ..ir.types import TensorType, tensor
+from ..ir.sizes import may_be_at_most
+from ..ir.types import Shape, TensorType, tensor
 from .family import as_tensor, broadcast_to, constant, in_dtype, is_tensor, require, static_int, sum_of_cotangents
 from .samples import F2
 
@@ -19,14 +19,12 @@ from .samples import F2
 class Pad(Primitive):
     """`x` with `before` and `after` more elements in every dimension, all of them `value`."""
 
-    def infer(x: TensorType, *, before: Ints, after: Ints, value: Number = 0):
-        fits = len(before) == len(after) == x.ndim and all(p >= 0 for p in (*before, *after))
+    def infer(x: TensorType, *, before: Shape, after: Shape, value: Number = 0):
+        fits = len(before) == len(after) == x.ndim and all(may_be_at_most(0, p) for p in (*before, *after))
         require(fits, f"widths {list(before)} and {list(after)} do not pad {x}: one number >= 0 for each dimension")
         sizes: list[Any] = list(x.shape)
         for i, wider in enumerate(zip(before, after, strict=True)):
-            if any(wider):
-                require(type(sizes[i]) is int, f"a dimension of symbolic size cannot be padded: {x}")
-                sizes[i] += sum(wider)
+            sizes[i] += sum(wider)
         return tensor(x.dtype, tuple(sizes))
 
     def numpy(x, *, before, after, value):
@@ -79,14 +77,14 @@ def pad(x, padding, mode="constant", value=None):
         if not any(map(any, widths)):
             return x
         return _filled(x, widths, 0 if value is None else value)
-    if mode not in _BORDERS:
-        raise ValueError(f"mode must be 'constant', {', '.join(map(repr, _BORDERS))}, not {mode!r}")
+    if mode not in _NEEDED:
+        raise ValueError(f"mode must be 'constant', {', '.join(map(repr, _NEEDED))}, not {mode!r}")
     require(value is None or value == 0, f"`value` has no meaning in mode {mode!r}")
     if not any(map(any, widths)):
         return x
     for i, (before, after) in enumerate(widths):
         size = x.shape[-1 - i]
-        fits = not (before or after) or max(before, after) <= _BORDERS[mode](size)
+        fits = not (before or after) or may_be_at_most(_NEEDED[mode](max(before, after)), size)
         require(fits, f"{mode} padding by {(before, after)} needs more than the {size} elements of axis {-1 - i}")
     rest = (0,) * (x.ndim - len(widths))
     before, after = ((*rest, *[w[i] for w in reversed(widths)]) for i in (0, 1))
@@ -135,12 +133,12 @@ def _filled(x, widths, value):
     return F.select(inside, padded, broadcast_to(value, padded.shape))
 
 
-#: Mode: how many elements it can take from a dimension of n.
-_BORDERS = {
-    "reflect": lambda n: n - 1,
-    "symmetric": lambda n: n,
-    "replicate": lambda n: math.inf if n else 0,
-    "circular": lambda n: n,
+#: Mode: how many elements a dimension needs for a border of some width.
+_NEEDED = {
+    "reflect": lambda width: width + 1,
+    "symmetric": lambda width: width,
+    "replicate": lambda width: 1,
+    "circular": lambda width: width,
 }
 
 
@@ -157,7 +155,8 @@ class Extend(Primitive):
         wider = tensor(x.dtype, tuple([d if b or a else 1 for d, b, a in zip(x.shape, before, after, strict=True)]))
         sizes = Pad.infer(wider, before=before, after=after).shape
         for d, b, a in zip(wider.shape, before, after, strict=True):
-            require(not (b or a) or max(b, a) <= _BORDERS[mode](d), f"{mode} padding by {(b, a)} of {d} elements")
+            fits = not (b or a) or may_be_at_most(_NEEDED[mode](max(b, a)), d)
+            require(fits, f"{mode} padding by {(b, a)} of {d} elements")
         whole = zip(x.shape, sizes, before, after, strict=True)
         return tensor(x.dtype, tuple([size if b or a else d for d, size, b, a in whole]))
 
@@ -201,7 +200,7 @@ class Extend(Primitive):
         return g
 
     def samples(rng):
-        for mode in _BORDERS:
+        for mode in _NEEDED:
             yield rng(2, 4, 3), {"before": (0, 2, 0), "after": (0, 3, 1), "mode": mode}
         yield rng(3), {"before": (2,), "after": (0,), "mode": "reflect"}
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..dtypes import bool_, int32, int64
 from ..ir.primitive import F, Ints, Primitive, call, composite
-from ..ir.types import TensorType, dim_product, tensor
+from ..ir.sizes import may_be_at_most
+from ..ir.types import Shape, TensorType, dim_product, tensor
 from .convolution import resolved_padding
 from .family import as_tensor, cast, constant, float_unary, int_range, normal_axis, number_unary, require
 from .flops import size_of_type
@@ -58,8 +59,9 @@ def _pool_type(x, kernel, stride, padding, dilation):
     for size, count, k, s, before, d in zip(
         x.shape[x.ndim - n :], counts, kernel, stride, padding[::2], dilation, strict=True
     ):
-        last = (count - 1) * s if before == 0 else first_met(count, s, before, d).max()
-        meets = last < size and before <= d * (k - 1)
+        known = before and type(count) is int
+        last = first_met(count, s, before, d).max() if known else (count - 1) * s - before
+        meets = may_be_at_most(last + 1, size) and before <= d * (k - 1)
         require(meets, f"with padding {list(padding)} a window of {list(kernel)} meets no element of {x}")
     return tensor(x.dtype, (*x.shape[: x.ndim - n], *counts))
 
@@ -267,7 +269,7 @@ class WindowSpread(Primitive):
 
     internal = True
 
-    def infer(g: TensorType, *, size: Ints, kernel: Ints, stride: Ints, padding: Ints):
+    def infer(g: TensorType, *, size: Shape, kernel: Ints, stride: Ints, padding: Ints):
         n = len(size)
         require(g.ndim >= n, f"{g} has no {n} dimensions to spread")
         x = tensor(float_unary(g).dtype, (*g.shape[: g.ndim - n], *size))

@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 
 from ..dtypes import int64
-from ..errors import ShapeError
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
@@ -193,11 +192,9 @@ class Repeat(Primitive):
     name = "repeat_elements"
 
     def infer(x: TensorType, *, count: int, axis: int):
-        size = x.shape[axis] if -x.ndim <= axis < 0 else None
-        if not isinstance(size, int) or count < 0:
-            raise ShapeError(f"{x} cannot be repeated {count} times along axis {axis}")
+        require(-x.ndim <= axis < 0 <= count, f"{x} cannot be repeated {count} times along axis {axis}")
         at = x.ndim + axis
-        return tensor(x.dtype, (*x.shape[:at], size * count, *x.shape[at + 1 :]))
+        return tensor(x.dtype, (*x.shape[:at], x.shape[at] * count, *x.shape[at + 1 :]))
 
     def numpy(x, *, count, axis):
         return np.repeat(x, count, axis)

@@ -170,10 +170,16 @@ class ScatterUpdate(_Scatter):
 
 def _last_writer(index, size, shape, axis):
     """Which updates were not overwritten by a later one at the same position, in the shape of the updates."""
+    _require_known(index)
     order = np.arange(np.prod(index.shape, dtype=np.int64)).reshape(index.shape)
     order = constant(order, tensor(int64, index.shape))
     last = F.scatter_update(constant(0, tensor(int64, (size,))), index, order, axis=-1)
     return _as_updates(F.equal(F.gather(last, index, axis=-1), order), shape, axis)
+
+
+def _require_known(index):
+    known = all(type(d) is int for d in index.shape)
+    require(known, f"the derivative by updates at positions of symbolic size is not available yet: {index.type}")
 
 
 def _as_updates(of_index, shape, axis):
@@ -290,6 +296,7 @@ def _products_of_others(updates, index, axis):
     No division, so zeros are right at every order: sorted by position, the products of the updates before and after
     each come from log2(n) doublings (Hillis and Steele's scan, segmented).
     """
+    _require_known(index)
     n = int(np.prod(index.shape, dtype=int))
     at = updates.ndim + axis - (index.ndim - 1)
     flat = F.reshape(updates, shape=(*updates.shape[:at], n, *updates.shape[at + index.ndim :]))

@@ -9,7 +9,7 @@ import numpy as np
 from ..dtypes import int64
 from ..errors import DynamicShapeError, ShapeError
 from ..ir.primitive import F, Ints, Primitive, composite
-from ..ir.types import Dim, Shape, TensorType, dim_product, same_dim, tensor
+from ..ir.types import Dim, Shape, Size, TensorType, dim_product, same_dim, tensor
 from .family import (
     as_shape,
     as_tensor,
@@ -329,16 +329,13 @@ class Concat(Primitive):
     def infer(*xs: TensorType, axis: int):
         first = xs[0]
         require(-first.ndim <= axis < 0, f"axis {axis} does not exist in {first}")
-        total = 0
+        total: Size = 0
         for t in xs:
             same = t.ndim == first.ndim and all(
                 same_dim(m, n) for i, (m, n) in enumerate(zip(t.shape, first.shape, strict=True)) if i != t.ndim + axis
             )
             require(same and t.dtype is first.dtype, f"{first} and {t} cannot be joined along axis {axis}")
-            size = t.shape[axis]
-            if isinstance(size, Dim):
-                raise ShapeError(f"axis {axis} of {t} has no known size to be joined along")
-            total += size
+            total += t.shape[axis]
         at = first.ndim + axis
         return tensor(first.dtype, (*first.shape[:at], total, *first.shape[at + 1 :]))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dtypes import int32, int64, uint8
 from ..ir.primitive import F, Primitive, composite
+from ..ir.sizes import may_be_at_most
 from ..ir.types import TensorType, tensor
 from .family import (
     as_tensor,
@@ -283,7 +284,7 @@ class Msort(Primitive):
 
 def _require_choice(x, k, axis):
     size = x.shape[axis]
-    require(type(size) is int and 0 <= k <= size, f"{k} elements cannot be chosen from {size} along axis {axis}")
+    require(k >= 0 and may_be_at_most(k, size), f"{k} elements cannot be chosen from {size} along axis {axis}")
 
 
 def _topk(x, k, dim=None, largest=True, sorted=True):

@@ -13,7 +13,7 @@ from ..errors import StaticValueError
 from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, composite
-from ..ir.types import TensorType, tensor
+from ..ir.types import Shape, TensorType, tensor
 from .family import as_tensor, is_tensor, require, require_dtype
 from .flops import per_operand
 from .samples import B2, F2, M23
@@ -83,7 +83,7 @@ class SumWindows(Primitive):
 
     internal = True
 
-    def infer(x: TensorType, *, sizes: Ints, kernel: Ints, stride: Ints, dilation: Ints):
+    def infer(x: TensorType, *, sizes: Shape, kernel: Ints, stride: Ints, dilation: Ints):
         require_dtype(not x.dtype.is_bool, f"not defined for bools: {x}", hint="cast it to a number first")
         counts = _counts(sizes, kernel, stride, dilation)
         lead = x.ndim - 2 * len(kernel)

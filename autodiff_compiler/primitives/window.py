@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 
+from ..ir.sizes import may_be_at_most
 from .family import require, static_int
 
 
@@ -37,11 +38,11 @@ def window_counts(sizes, kernel, stride, padding, dilation):
     require(fits, f"a window of {list(kernel)} cannot slide over the dimensions {list(sizes)}")
     positive = min((*stride, *dilation), default=1) > 0
     require(positive, f"strides and dilations must be at least 1, they are {list(stride)} and {list(dilation)}")
-    require(all(type(d) is int for d in sizes), f"windows cannot slide over dimensions of symbolic size: {list(sizes)}")
     counts = []
     for i, (size, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
         room = size + padding[2 * i] + padding[2 * i + 1] - (d * (k - 1) + 1)
-        require(room >= 0, f"a window of {list(kernel)} does not fit into {list(sizes)} with padding {list(padding)}")
+        fits = may_be_at_most(0, room)
+        require(fits, f"a window of {list(kernel)} does not fit into {list(sizes)} with padding {list(padding)}")
         counts.append(room // s + 1)
     return tuple(counts)
 

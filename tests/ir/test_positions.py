@@ -154,7 +154,7 @@ def test_numbers_beyond_64_bits_are_refused(op, number):
         parse_ir(f"func @f(%i: i64[4]) -> (i64[4]) {{ %y: i64[4] = {op.replace('N', str(number))} return %y }}")
 
 
-@pytest.mark.parametrize("value", ["-1", "True", "1.5", '"4"', "none", "[4]", "i64", "-9223372036854775808"])
+@pytest.mark.parametrize("value", ["-1", "True", "1.5", '"4"', "None", "[4]", "i64", "-9223372036854775808"])
 def test_sizes_are_whole_and_not_negative(value):
     with pytest.raises(ParseError):
         parse_ir(f"func @f(%i: i64[4]) -> (i64[4]) {{ %y: i64[4] = check_index %i {{size={value}}} return %y }}")
