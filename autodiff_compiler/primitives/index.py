@@ -242,7 +242,7 @@ def _gather(x, index, axis=0, batch_dims=0):
     order = (*range(batch), at, *range(batch, at), *range(at + 1, x.ndim))
     x = permuted(x, tuple([i - len(order) for i in order]))
     lead, rest = dim_product(x.shape[:batch]), x.shape[batch + 1 :]
-    rows = F.iota(start=0, step=x.shape[batch], size=lead, dtype=int64)
+    rows = multiples(lead, x, batch - x.ndim)
     rows = F.reshape(rows, shape=(*index.shape[:batch], *(1,) * free))
     picked = F.gather(
         F.reshape(x, shape=(lead * x.shape[batch], *rest)), index + broadcast_to(rows, index.shape), axis=-1 - len(rest)
@@ -268,6 +268,14 @@ def moved_first(x, start, length, distance, inverse=False):
     return x if order == list(range(x.ndim)) else F.transpose(x, axes=tuple([i - x.ndim for i in order]))
 
 
+def multiples(n, x, axis):
+    """0, 1, ... n - 1 times the size of an axis."""
+    size = x.shape[axis]
+    if type(size) is int:
+        return F.iota(start=0, step=size, size=n, dtype=int64)
+    return F.iota(start=0, step=1, size=n, dtype=int64) * broadcast_to(F.shape_of(x, axis=axis), (n,))
+
+
 def rows_of(x, axis):
     """The slices along an axis of all examples (of a `vmap`) in one leading dimension, and how many an example has."""
     x = moved_first(x, 1, 1, x.ndim + axis - 1)
@@ -275,10 +283,9 @@ def rows_of(x, axis):
     return F.reshape(x, shape=(n * count, *x.shape[2:])), count
 
 
-def numbered(index, count):
-    """The positions of every example offset to the rows of `rows_of`, which has `count` rows per example."""
-    n = index.shape[0]
-    first = F.iota(start=0, step=count, size=n, dtype=int64)
+def numbered(index, x, axis):
+    """The positions of every example offset to the rows of `rows_of` of x, along the axis of an example."""
+    first = multiples(index.shape[0], x, axis)
     if index.ndim > 1:
         first = F.expand_dims(first, axes=tuple(range(1 - index.ndim, 0)))
     return F.add(index, broadcast_to(first, index.shape))
@@ -309,8 +316,8 @@ class Gather(Primitive):
             return F.gather(x, index, axis=c.axis)
         if not c.needs.x:
             return to_front(F.gather(x, index, axis=c.axis), x.ndim + c.axis)
-        rows, count = rows_of(x, c.axis)
-        found = F.gather(rows, numbered(index, count), axis=-rows.ndim)
+        rows, _ = rows_of(x, c.axis)
+        found = F.gather(rows, numbered(index, x, c.axis), axis=-rows.ndim)
         return moved_first(found, 1, index.ndim - 1, x.ndim + c.axis - 1, inverse=True)
 
     call = _gather

@@ -90,7 +90,7 @@ def _scatter_examples(c, n, x, index, updates):
     before = x.ndim + c.axis - 1
     rows, count = rows_of(x, c.axis)
     updates = moved_first(updates, 1, index.ndim - 1, before)
-    rows = apply(rows, numbered(index, count), updates, axis=-rows.ndim)
+    rows = apply(rows, numbered(index, x, c.axis), updates, axis=-rows.ndim)
     split = F.reshape(rows, shape=(n, count, *rows.shape[1:]))
     return moved_first(split, 1, 1, before, inverse=True)
 

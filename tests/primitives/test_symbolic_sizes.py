@@ -40,6 +40,8 @@ WITHOUT = {
 }
 #: Ops with a derivative of known sizes only, and why.
 WITHOUT_DERIVATIVE = WITHOUT | {"alignment_scores": "a constant mask of its operand's shape"}
+#: Ops whose examples are groups, the number of which is an attribute.
+GROUPED = ("conv", "conv_filter", "conv_input")
 
 
 def forward(name: str, attrs: dict[str, Any], types: list[TensorType]) -> Module:
@@ -124,14 +126,45 @@ def checked(make: Any, defn: type[Primitive]) -> int:
     return count
 
 
+def has_sizes(defn: type[Primitive]) -> bool:
+    """Whether a sample has an operand of several elements."""
+    return any(np.asarray(x).size > 1 for xs, _ in samples_of(defn, float64) for x in xs)
+
+
 @pytest.mark.parametrize("name", OPS)
 def test_types(name: str) -> None:
     count = checked(functools.partial(forward, name), REGISTRY[name])
-    sized = any(np.asarray(x).size > 1 for xs, _ in samples_of(REGISTRY[name], float64) for x in xs)
-    assert (count > 0) == (sized and name not in WITHOUT)
+    assert (count > 0) == (has_sizes(REGISTRY[name]) and name not in WITHOUT)
 
 
 @pytest.mark.parametrize("tangents", [False, True], ids=["reverse", "forward"])
 @pytest.mark.parametrize("name", [n for n in OPS if REGISTRY[n].vjp is not None and n not in WITHOUT_DERIVATIVE])
 def test_derivatives(name: str, tangents: bool) -> None:
     assert checked(functools.partial(derivative, name, tangents=tangents), REGISTRY[name])
+
+
+def batched(name: str, attrs: dict[str, Any], types: list[TensorType], count: Any) -> Module:
+    """For as many examples of every operand, with its rule applied."""
+    builder = Builder(Block([tensor(t.dtype, (count, *t.shape)) for t in types]), module=Module())
+    inner = builder.nested(types)
+    with inner:
+        found = getattr(F, name)(*inner.block.args, **attrs)
+        inner.ret(*(found if isinstance(found, tuple) else (found,)))
+    builder.ret(*builder.emit_op(REGISTRY["vmap"], builder.block.args, (count,), (inner.block,)).results)
+    module = expand_grads(builder.module.like({"main": Function("main", builder.block)}))
+    verify(module, "PURE")
+    return module
+
+
+@pytest.mark.parametrize("name", [name for name in OPS if name not in WITHOUT and has_sizes(REGISTRY[name])])
+def test_examples_of_symbolic_sizes(name: str) -> None:
+    assert checked(functools.partial(batched, name, count=3), REGISTRY[name])
+
+
+@pytest.mark.parametrize("name", [name for name in OPS if name not in GROUPED])
+def test_any_number_of_examples(name: str) -> None:
+    for xs, attrs in samples_of(REGISTRY[name], float64):
+        types = [tensor(from_numpy(x.dtype), x.shape) for x in xs]
+        module = batched(name, attrs, types, N)
+        for n in VALUES:
+            assert shapes(module, n) == shapes(batched(name, attrs, types, n), n)
