@@ -12,8 +12,6 @@ from .emit import Buffer, Call, Ref
 from .memory import padded
 from .steps import Bind, Branch, Host, Key, Loop, Segment, keys_of
 
-__all__ = ["lay_out"]
-
 _ALIGNMENT = 64
 
 

@@ -22,8 +22,6 @@ from .emit import Buffer, Call, Ref, Refused, contiguous_strides
 from .recipes import Recipes
 from .steps import Bind, Frame, Host, Key, Operand, Segment, SeqKey, Step, keys_of
 
-__all__ = ["CONTROL", "Lowering"]
-
 #: Floats that operators may not take, or that rules of several steps would round at each step.
 _NARROW = (float16, bfloat16)
 #: The most ops that the host computes again to check indices.

@@ -23,9 +23,6 @@ from ..variables.rules import intrinsic
 from ..variables.structure import is_static
 from ..variables.values import NewException, SymScalar, describe, is_tensor
 
-__all__ = []
-
-
 _OPS = {defn.python.__name__: defn for defn in REGISTRY.values() if defn.python is not None}
 #: The numbers of arguments that a function takes: of an op its operands.
 _ARITIES = {name: (len(defn.operand_names),) for name, defn in _OPS.items()} | {

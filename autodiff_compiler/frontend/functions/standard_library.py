@@ -25,8 +25,6 @@ from ..variables.rules import intrinsic
 from ..variables.structure import elements
 from ..variables.values import LocalDict, LocalList, is_dynamic
 
-__all__: list[str] = []
-
 _function: Any
 
 

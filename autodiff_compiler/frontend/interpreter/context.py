@@ -13,8 +13,6 @@ from ..guards.objects import UNBOUND
 from ..variables.frames import Frame
 from ..variables.structure import identity, sort
 
-__all__ = ["EXPRESSIONS", "STATEMENTS", "LoopMemory", "StatementContext", "expression", "statement"]
-
 Rule = Callable[[Any, Any], Any]
 EXPRESSIONS: dict[str, Rule] = {}
 STATEMENTS: dict[str, Rule] = {}

@@ -37,8 +37,6 @@ from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves
 from .values import BoundMethod, LocalDict, NewException, TensorVar, class_of, is_dynamic, is_tensor
 
-__all__ = ["call", "plain_class", "refuse_class"]
-
 
 def call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``fn(*args, **kwargs)`` on abstract values."""

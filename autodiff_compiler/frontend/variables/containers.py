@@ -38,8 +38,6 @@ from .structure import is_static
 from .text import concatenated, fields, join, text
 from .values import BoundMethod, DictView, LocalDict, LocalList, LocalSet, SymScalar, describe, is_iterator, usable
 
-__all__ = ["in_place", "without_order"]
-
 #: What Python calls for operators and the making of containers; called by name, they change the container too.
 _DUNDER_MUTATING = {
     *("__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__"),

@@ -25,8 +25,6 @@ from .rules import intrinsic
 from .truth_values import truth
 from .values import describe, is_iterator, is_tensor
 
-__all__ = ["ENDLESS", "Iterated", "live", "with_sentinel", "wrapped"]
-
 
 @shown_as("iterator")
 class Iterated(Through):

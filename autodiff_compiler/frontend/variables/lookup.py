@@ -35,19 +35,6 @@ from .purity import compiled
 from .structure import OwnedForm, form, is_static, plain_copy
 from .values import class_of, describe, is_dynamic
 
-__all__ = [
-    "attribute_now",
-    "call_dispatched",
-    "found_or",
-    "is_dispatching",
-    "missing",
-    "no_state",
-    "of_object",
-    "runs_code",
-    "taking_back",
-    "tells_of_changes",
-]
-
 
 def tells_of_changes(ctx: ValueContext, x: Any, method: str) -> bool:
     """Whether a method of a container, such as `__len__`, answers from attributes of a Cell, which are watched."""

@@ -49,8 +49,6 @@ from .text import by_method, can_be_shown, formatted_object
 from .truth_values import as_bool, truth
 from .values import ArrayVar, LocalDict, LocalList, LocalSet, describe
 
-__all__ = ["KnownSequence", "ObjectVariable", "made_by_compiled_code"]
-
 #: The methods by which objects become numbers.
 _CONVERSIONS: dict[type, tuple[str, ...]] = {
     int: ("__int__", "__index__", "__trunc__"),

@@ -43,9 +43,6 @@ from .values import (
     is_tensor,
 )
 
-__all__: list[str] = []
-
-
 #: Methods of Tensors that are no function of this package.
 _OWN_METHODS = ("item", "__len__", "copy", "assign_value", "asnumpy", "numpy", "register_hook")
 

@@ -17,8 +17,6 @@ from ..codegen.emit import Int, Reg
 from ..codegen.lanes import Lane
 from .clusters import REDUCTIONS, Axes, Cluster
 
-__all__ = ["Layout", "Level", "Memory", "Passes", "collapsed", "count_rereads", "plan_passes", "reading_passes"]
-
 #: Instructions per element that computing a value again may cost.
 _CHEAP = 8
 #: Bytes of a row that is still in the cache at the next pass.

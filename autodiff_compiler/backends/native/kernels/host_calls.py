@@ -25,8 +25,6 @@ from ..codegen.values import Array
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 
-__all__ = ["Host", "View", "array_of", "call_host", "call_python", "run_hosts"]
-
 #: Calls the function of `run_hosts` with the number of the call and the address of its table of pointers.
 _CALL_HOST = """define internal i32 @call_host(i64 %number, ptr %pointers) noinline {
   %args = alloca [2 x ptr], align 8

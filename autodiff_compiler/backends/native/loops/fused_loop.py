@@ -20,8 +20,6 @@ from ..codegen.lanes import Lane, computed_in
 from ..fusion.clusters import REDUCTIONS, Cluster, reduced_axes
 from ..fusion.loop_plan import Layout, Level, Memory, Passes, Source
 
-__all__ = ["FusedLoop"]
-
 #: Elements whose sum is a partial one, in the narrow dtype.
 _BLOCK = 4096
 #: NumPy adds fewer numbers than this from left to right.
