@@ -338,8 +338,7 @@ def _as_value(ctx: ValueContext, data: Any, dtype: DType | None) -> Value:
     """Nested lists of Tensors and numbers as one Tensor."""
     if isinstance(data, list | tuple):
         parts = [_as_value(ctx, d, dtype) for d in data]
-        stack: Value = F.stack(*parts, axis=-1 - parts[0].ndim)
-        return stack
+        return F.stack(*parts, axis=-1 - parts[0].ndim)
     if is_dynamic(data):
         value = variable_of(data).to_operand(ctx)
         dtype = dtype or _dtype_of_numbers(data)

@@ -492,15 +492,13 @@ class IterationVariable(ObjectVariable):
         return is_item(ctx, item, self.value)
 
     def iterate(self, ctx: ValueContext) -> Iterable[Any]:
-        items: Iterable[Any] = self.value.iterate(ctx)
-        return items
+        return self.value.iterate(ctx)
 
     def iteration(self, ctx: ValueContext) -> Any:
         return self.value
 
     def runs_code(self) -> bool:
-        answer: bool = self.value.runs_code()
-        return answer
+        return self.value.runs_code()
 
 
 @kind(Iterated)

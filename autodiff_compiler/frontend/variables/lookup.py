@@ -300,10 +300,9 @@ def found_or(ctx: ValueContext, owner: Any, name: str, default: Any) -> Any:
     if found is UNBOUND:
         if isinstance(owner, types.ModuleType):
             ctx.outside.lookups.absence(owner.__dict__, name, f"{module_name(owner)}.")
-        elif not isinstance(owner, type):
-            _absent(ctx, owner, name)
-            ctx.outside.class_attribute(type(owner), "__getattr__")
         else:
+            if not isinstance(owner, type):
+                _absent(ctx, owner, name)
             ctx.outside.class_attribute(type(owner), "__getattr__")
         return default
     return found

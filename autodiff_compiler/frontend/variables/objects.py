@@ -298,8 +298,7 @@ class ObjectVariable(Variable):
         return callable(self.value)
 
     def host_function(self) -> Callable[..., Any]:
-        fn: Any = self.value if callable(self.value) else super().host_function()
-        return fn
+        return self.value if callable(self.value) else super().host_function()
 
     def leaf(self) -> Leaf | None:
         kind = kind_of_number(self.value)

@@ -97,8 +97,7 @@ class NewExceptionVariable(_Opaque):
     """An exception that compiled code makes, which is raised and not looked at."""
 
     def python_class(self) -> type:
-        cls: type = self.value.cls
-        return cls
+        return self.value.cls
 
 
 @kind(types.BuiltinFunctionType)
