@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import gast
 
 from ...errors import CompileError
+from ...registration import Registrar
 from ..derivatives.context import DerivativeContext
 from ..guards.objects import UNBOUND
 from ..variables.frames import Frame
@@ -16,26 +17,10 @@ from ..variables.structure import form_of
 Rule = Callable[[Any, Any], Any]
 EXPRESSIONS: dict[str, Rule] = {}
 STATEMENTS: dict[str, Rule] = {}
-
-
-def expression(*kinds: str) -> Callable[[Rule], Rule]:
-    """Registers what gives the abstract value of these kinds of expression."""
-
-    def register(rule: Rule) -> Rule:
-        EXPRESSIONS.update(dict.fromkeys(kinds, rule))
-        return rule
-
-    return register
-
-
-def statement(*kinds: str) -> Callable[[Rule], Rule]:
-    """Registers what executes these kinds of statement."""
-
-    def register(rule: Rule) -> Rule:
-        STATEMENTS.update(dict.fromkeys(kinds, rule))
-        return rule
-
-    return register
+#: Registers what gives the abstract value of these kinds of expression.
+expression = Registrar(EXPRESSIONS)
+#: Registers what executes these kinds of statement.
+statement = Registrar(STATEMENTS)
 
 
 class LoopMemory:
