@@ -7,7 +7,7 @@ place only here: the function being differentiated is always a private copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..errors import BpropError, HookError, NotDifferentiableError
@@ -18,18 +18,13 @@ from ..ir.types import Seq, Type, seq
 from ..ir.walk import Cloner, effect_of, free_values
 from ..primitives.container import Undef
 from ..primitives.control import COUNT, If, Scan
+from ..registration import Registrar
 from .accumulate import added_into, readers, summed, zeros_like
 from .masks import MASK, Masks, any_of, either, finest, masks_of_arms, one_mask, or_zeros, spread
 from .remat import choose, prune, residual_name, take_over
-from .reverse import STRUCTURED, Cotangents, Rule, Shares, Sweep, adjoint
+from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint
 
-
-def _rule(name: str) -> Callable[[Rule], Rule]:
-    def register(fn: Rule) -> Rule:
-        STRUCTURED[name] = fn
-        return fn
-
-    return register
+_rule = Registrar(STRUCTURED)
 
 
 # -------------------------------------------------------------------------------------------------------------- if
@@ -171,8 +166,7 @@ class _Carry:
     mask: _Carry | None = None
 
 
-@_rule("while")
-@_rule("scan")
+@_rule("while", "scan")
 def _loop(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
     """A `scan` in the opposite direction.
 

@@ -32,8 +32,6 @@ from .remat import prune
 from .reverse import Cotangents, Sweep, adjoint
 from .vjp_functions import Pushed, VjpFunctions
 
-__all__ = ["Forward"]
-
 #: Emits a derivative rule: a builder and the cotangents of the results to one cotangent (or None) per operand.
 _Rule = Callable[[Builder, Sequence[Value | None]], Sequence[Value | None]]
 

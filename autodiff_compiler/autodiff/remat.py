@@ -15,8 +15,6 @@ from ..ir.primitive import COSTLY, Effect
 from ..ir.types import Seq, TensorType, TupleType, Type
 from ..ir.walk import effect_of, ops_of
 
-__all__ = ["Choice", "choose", "prune", "residual_name", "take_over"]
-
 #: The highest cost at which a residual of a loop is recomputed: where saving it takes memory in every trip, and where
 #: #: it would only take one more carry.
 BUDGET, TRIFLE = 32, 3

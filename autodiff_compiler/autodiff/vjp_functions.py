@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ..errors import NotDifferentiableError
 from ..ir.build import Builder
@@ -33,8 +33,11 @@ class Residual(NamedTuple):
     name: str | None
 
 
+_Function = TypeVar("_Function", str, Module)
+
+
 @dataclass(frozen=True, slots=True)
-class _Vjp:
+class _Pair(Generic[_Function]):
     """A function that also returns residuals, and the function from residuals and cotangents to cotangents.
 
     `forward` returns the original results, then the residuals of kind "residual".  `backward` takes `residuals`, the
@@ -42,13 +45,18 @@ class _Vjp:
     `cotangents` (of the others asked for, the cotangent is zero whatever the inputs), and then masks.
     """
 
-    forward: str
-    backward: str
+    forward: _Function
+    backward: _Function
     residuals: tuple[Residual, ...]
     seeds: tuple[int, ...]
     cotangents: tuple[int, ...]
     #: for each of `cotangents` the number of the result that is its mask; None if it is there whatever the inputs
     masks: tuple[int | None, ...]
+
+
+#: Both by their names in a module; and the two parts of a module's entry, as modules.
+_Vjp: TypeAlias = _Pair[str]
+Split: TypeAlias = _Pair[Module]
 
 
 class Pushed(NamedTuple):
@@ -157,7 +165,7 @@ class VjpFunctions:
         name = module.fresh_name(f"{function.name}.bwd")
         loc = None if function.loc is None else function.loc.tagged("adjoint")
         module.add(Function(name, backward, loc))
-        return _Vjp(forward.name, name, residuals, seeds, tuple(present), tuple(numbers))
+        return _Pair(forward.name, name, residuals, seeds, tuple(present), tuple(numbers))
 
 
 def _save(forward: Function, original: list[Value], backward: Block, arriving: list[Value]) -> tuple[Residual, ...]:
@@ -187,24 +195,6 @@ def _save(forward: Function, original: list[Value], backward: Block, arriving: l
 
 
 # -------------------------------------------------------------------------------------------- calls on an eager tape
-@dataclass(frozen=True, slots=True)
-class Split:
-    """The two parts of a module's entry.
-
-    `forward` returns the original results, then the residuals of kind "residual".  `backward` takes the values
-    described by `residuals`, then the cotangents of the results numbered `seeds`, and returns the cotangents of the
-    arguments numbered `cotangents`, then masks; of any other argument the cotangent is zero.
-    """
-
-    forward: Module
-    backward: Module
-    residuals: tuple[Residual, ...]
-    seeds: tuple[int, ...]
-    cotangents: tuple[int, ...]
-    #: for each of `cotangents` the number of the result that is its mask; None if it is there whatever the inputs
-    masks: tuple[int | None, ...]
-
-
 def split(module: Module, wrt: Sequence[int], hooks: bool = True, seeds: Sequence[int] | None = None) -> Split:
     """Cuts the entry of a module, which stays as it is; `wrt` numbers the arguments whose cotangents are wanted.
 
@@ -222,7 +212,7 @@ def split(module: Module, wrt: Sequence[int], hooks: bool = True, seeds: Sequenc
         seeds = [j for j, v in enumerate(entry.outs) if seeded(v.type)]
     made = VjpFunctions(work, hooks).of(entry.name, wrt, seeds)
     forward, backward = (_part(work, name) for name in (made.forward, made.backward))
-    return Split(forward, backward, made.residuals, made.seeds, made.cotangents, made.masks)
+    return _Pair(forward, backward, made.residuals, made.seeds, made.cotangents, made.masks)
 
 
 def zeros_will_do(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -103,6 +103,16 @@ class Work:
     backend: str
     pieces: tuple[Piece, ...]
     storage: Storage
+
+
+def first_fit(size: int, taken: Iterable[tuple[int, int]], start: int = 0) -> int:
+    """The lowest offset, from `start` on, at which `size` bytes fit between the ranges taken."""
+    offset = start
+    for first, end in sorted(taken):
+        if offset + size <= first:
+            break
+        offset = max(offset, end)
+    return offset
 
 
 class Backend(Protocol):

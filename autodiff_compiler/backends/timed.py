@@ -107,6 +107,7 @@ class Span:
                 yield from span.inner()
 
 
+@dataclass(eq=False)
 class Times:
     """The times of the spans of one program so far.
 
@@ -116,19 +117,13 @@ class Times:
     machine code.
     """
 
-    def __init__(
-        self,
-        backend: str,
-        arena: int,
-        spans: tuple[Span, ...],
-        now: Callable[[], Table],
-        reading: float,
-        *,
-        beside: float = 0.0,
-        address: int = 0,
-    ) -> None:
-        self.backend, self.arena, self.spans, self.now = backend, arena, spans, now
-        self.reading, self.beside, self.address = reading, beside, address
+    backend: str
+    arena: int
+    spans: tuple[Span, ...]
+    now: Callable[[], Table]
+    reading: float
+    beside: float = 0.0
+    address: int = 0
 
     def all_spans(self) -> Iterator[Span]:
         """All spans; those of control flow before those in its blocks."""

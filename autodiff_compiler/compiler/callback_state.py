@@ -16,8 +16,6 @@ from ..runtime.commits import Committed
 from ..runtime.storage import holders
 from ..runtime.tensor import Array, Tensor
 
-__all__ = ["CallbackState", "replace_value", "set_attribute", "set_content"]
-
 #: Writes committed values back: to attributes, and to Tensors with the function given.
 WriteBack = Callable[[Committed, Sequence[Tensor], Callable[[Tensor, Tensor], None]], None]
 

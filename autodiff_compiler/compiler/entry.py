@@ -31,8 +31,6 @@ from .callback_state import CallbackState, replace_value, set_attribute, set_con
 from .program import Program
 from .result_templates import assembled, assembler
 
-__all__ = ["CompiledEntry"]
-
 
 class CompiledEntry:
     """A compiled function for one key: the program, its guards, and what its calls write back."""

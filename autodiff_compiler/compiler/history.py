@@ -26,8 +26,6 @@ from ..source import Loc
 from .call_key import Identity, Key, fixed_key, signature
 from .specialised import Specialised
 
-__all__ = ["Change", "Compile", "History", "Recompiles", "Watched", "facets_of", "stale_because", "watched"]
-
 #: From how many keys on that differ in one number or dimension a warning is given.
 _MANY = 8
 _REMEMBERED = 64

@@ -29,21 +29,6 @@ if TYPE_CHECKING:
     from ..backends.native.prepare.unfused import Grouped
     from ..backends.numpy.backend import NumpyBackend
 
-__all__ = [
-    "Stages",
-    "build",
-    "built",
-    "coverage",
-    "kernels_of",
-    "named_backend",
-    "numpy_program",
-    "optimise",
-    "text",
-    "timed",
-    "why_numpy",
-    "work",
-]
-
 #: Part of the names of copies that passes made, which must not look like versions of a variable.
 _COPY = "__"
 

@@ -18,8 +18,6 @@ from ..frontend.variables.values import LocalDict, LocalList, LocalObject, Local
 from ..runtime.records import record_fields
 from ..runtime.tensor import Tensor
 
-__all__ = ["assembled", "assembler"]
-
 #: Assembles a value from the results of the program and the inputs of the call.
 Assemble = Callable[[list[Tensor], Sequence[Tensor]], Any]
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from .cache.call_index import IndexedCall
     from .fastcall.direct_call import FastPath
 
-__all__ = ["Specialised", "specialise"]
-
 #: After how many calls a fast path is opened: it costs about as much as a thousand calls save.
 SLOW_CALLS = 8
 

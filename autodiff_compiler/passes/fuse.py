@@ -17,8 +17,6 @@ from ..ir.types import Shape, TensorType
 from ..ir.walk import Cloner, dependencies, ops_of
 from .manager import Notes, module_pass
 
-__all__ = ["FusionGroup", "FusionPlan", "fuse", "fusion_plan"]
-
 #: Reductions that may end a group.
 _REDUCTIONS = frozenset({"sum", "max", "min", "any", "all"})
 

@@ -22,21 +22,6 @@ from ..ir.verify import verify as check
 from ..ir.walk import count_ops, ops_of
 from ..primitives.autodiff import EXPANDED
 
-__all__ = [
-    "NOTES",
-    "PASSES",
-    "PIPELINE",
-    "PLANNING",
-    "REWRITES",
-    "Pass",
-    "PassReport",
-    "dump",
-    "dump_function",
-    "has_grad",
-    "module_pass",
-    "run",
-]
-
 Pass: TypeAlias = Callable[[Module], Module]
 #: What a dump prints behind an op, or behind the last line of a block.
 Notes: TypeAlias = dict[Op | Block, str]

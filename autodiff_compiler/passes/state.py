@@ -29,8 +29,6 @@ from .effect_analysis import StateEffects, binding, effects_of, effects_of_block
 from .inline import callees_first
 from .manager import module_pass
 
-__all__ = ["StatePlan", "lift_state", "state_plan"]
-
 Env = dict[str, Value]
 
 

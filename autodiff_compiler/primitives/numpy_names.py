@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import nearest
 from ..ir.primitive import INTERNAL, REGISTRY, UFUNCS, call
+from ..registration import Registrar
 from .family import normal_axis
 
 #: NumPy's ufuncs that are no formula of one of our ops, with the name of the function that stands for each.
@@ -76,12 +77,7 @@ def proposal(function: Any) -> str:
     return "use " + ", or ".join([*ways, "ms.py_call, which runs the function itself (without derivative by default)"])
 
 
-def _stands_for(*functions: Callable[..., Any]) -> Callable[[Any], Any]:
-    def register(ours: Callable[..., Any]) -> Callable[..., Any]:
-        _FUNCTIONS.update(dict.fromkeys(functions, ours))
-        return ours
-
-    return register
+_stands_for = Registrar(_FUNCTIONS)
 
 
 # ---------------------------------------------------------------------------------------------------- reductions

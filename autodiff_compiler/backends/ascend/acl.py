@@ -12,8 +12,6 @@ from ...locks import Lock
 from .library import Libraries, MissingSymbolError
 from .tables import code_name
 
-__all__ = ["DEVICE_FAILURES", "DTYPE_CODES", "FORKED", "IMAGE_FORMATS", "ND", "Acl", "acl"]
-
 #: The numbers of CANN's enumerations that are needed here.
 DTYPE_CODES = {
     "f32": 0, "f16": 1, "i8": 2, "i32": 3, "u8": 4, "i16": 6, "u16": 7, "u32": 8, "i64": 9, "u64": 10, "f64": 11,

@@ -17,8 +17,6 @@ from .launch import Number, Placed, launch
 from .lower import Lowering, control
 from .steps import Bind, Branch, Execute, Frame, Loop, Operand, Run, SeqKey, given, keys_of, taken
 
-__all__: list[str] = []
-
 
 # ------------------------------------------------------------------------------------------------ branches
 @control("if")

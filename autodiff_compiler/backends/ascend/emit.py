@@ -21,8 +21,6 @@ from ...dtypes import DType
 from .launch import Number
 from .tables import Argument, operators
 
-__all__ = ["Buffer", "Call", "Emitter", "Ref", "Refused", "contiguous_strides"]
-
 
 class Refused(Exception):
     """The device cannot run an op; the text says why."""

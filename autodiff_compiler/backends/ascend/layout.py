@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ..base import first_fit
 from .emit import Buffer, Call, Ref
 from .memory import padded
 from .steps import Bind, Branch, Host, Key, Loop, Segment, keys_of
-
-__all__ = ["lay_out"]
 
 _ALIGNMENT = 64
 
@@ -102,20 +101,10 @@ def _plan_segment(segment: Segment, shared: set[Key], made: set[Key]) -> None:
             continue
         room = -(-padded(buffer.nbytes) // _ALIGNMENT) * _ALIGNMENT
         taken = [t for t in taken if t[2] >= start]
-        at = _gap(taken, room)
+        at = first_fit(room, [t[:2] for t in taken])
         taken.append((at, at + room, last[buffer]))
         segment.offsets[buffer] = at
         segment.arena = max(segment.arena, at + room)
-
-
-def _gap(taken: list[tuple[int, int, int]], room: int) -> int:
-    """The first gap that is large enough."""
-    at = 0
-    for start, stop, _ in sorted(taken):
-        if start - at >= room:
-            break
-        at = max(at, stop)
-    return at
 
 
 def _deaths(steps: list[Any], kept: set[Key]) -> dict[Key, None]:

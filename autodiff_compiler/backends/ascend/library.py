@@ -11,8 +11,6 @@ from ...errors import AscendError, did_you_mean
 from ...locks import Lock
 from .tables import functions, operators
 
-__all__ = ["ABSENT", "LIBRARY_VARIABLE", "Libraries", "MissingSymbolError", "folders"]
-
 #: The environment variable that names the folder of the libraries, or the toolkit's above it, before all others.
 LIBRARY_VARIABLE = "AUTODIFF_COMPILER_ASCEND_LIB"
 

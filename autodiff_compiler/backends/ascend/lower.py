@@ -15,6 +15,7 @@ from ...ir.core import Block, Function, Module, Op, Value
 from ...ir.primitive import Context, Effect, F
 from ...ir.types import TensorType, TupleType
 from ...ir.walk import Cloner, uses
+from ...registration import Registrar
 from ...runtime.commits import Commit, sees_state
 from ...source import Loc
 from .arrays import KNOWN
@@ -22,24 +23,13 @@ from .emit import Buffer, Call, Ref, Refused, contiguous_strides
 from .recipes import Recipes
 from .steps import Bind, Frame, Host, Key, Operand, Segment, SeqKey, Step, keys_of
 
-__all__ = ["CONTROL", "Lowering"]
-
 #: Floats that operators may not take, or that rules of several steps would round at each step.
 _NARROW = (float16, bfloat16)
 #: The most ops that the host computes again to check indices.
 _FEW = 16
 #: Ops that this package lowers itself, by name: control flow, tuples, sequences.
 CONTROL: dict[str, Callable[[Lowering, Op], None]] = {}
-
-
-def control(*names: str) -> Callable[[Any], Any]:
-    """Enters a function as the lowering of ops."""
-
-    def enter(function: Any) -> Any:
-        CONTROL.update(dict.fromkeys(names, function))
-        return function
-
-    return enter
+control = Registrar(CONTROL)
 
 
 class Lowering:

@@ -14,8 +14,6 @@ import numpy as np
 from ...errors import AscendError
 from .acl import Acl
 
-__all__ = ["Block", "Pool", "padded"]
-
 
 def padded(nbytes: int) -> int:
     """Bytes that an allocation of `nbytes` takes: kernels may read up to 32 bytes behind its end."""

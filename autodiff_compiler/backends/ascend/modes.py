@@ -19,8 +19,6 @@ from .emit import Buffer, Call, Ref
 from .launch import Executor, Planned, launch
 from .steps import Run, Segment
 
-__all__ = ["MODES", "Cached", "Captured", "Mode"]
-
 #: How many keys (sets of addresses) a segment remembers.
 _KEPT = 4
 #: How many of the user's lines an error for lack of memory names.

@@ -49,8 +49,6 @@ from .memory.wishes import Keeping
 from .prepare.decompositions import decomposed, without_calls
 from .recipe import Recipe
 
-__all__ = ["NativeBackend", "NativeProgram"]
-
 #: Of what is alive the arena may take so many times before it is planned again, with one buffer for each carry.
 _NEAR = 1.05
 #: An arena of so many bytes fits the cache: to plan it again would take more compile time than it is worth.

@@ -12,8 +12,6 @@ from ...runtime.host import checked_results
 from .lower import LOWERINGS, Lowering
 from .syntax import Var, assign, call, constant, store, tuple_expr
 
-__all__: list[str] = []
-
 
 def host_call(low: Lowering, op: Op) -> None:
     fn = low.module.callables.get(op.attr("fn").removeprefix("@"))

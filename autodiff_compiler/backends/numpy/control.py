@@ -19,8 +19,6 @@ from .program import Exit, Loop, Node, Step
 from .syntax import Var, assign, constant, number, store, variables
 from .writer import Writer
 
-__all__ = ["SHARED", "LoopWriter"]
-
 #: Ops that are inlined into their consumers, so that their operands stay live until there.
 _LATE = {"broadcast_to", "tuple_make"}
 

@@ -19,8 +19,6 @@ from ...ir.definition import take_operators
 from ...ir.types import Shape
 from .syntax import call, dtype_expr, number
 
-__all__ = ["Applied", "Leaf", "Splat", "argument_trees", "may_raise", "operator_tree", "trace_whole"]
-
 
 class Splat:
     """An operand of which every element is one known number."""

@@ -19,8 +19,6 @@ from .lower import LOWERINGS, UNDEF, Lowering, Operand, Pack
 from .runtime import Ragged
 from .syntax import Var, assign, attribute, call, constant, load, none, number, store, subscript, tuple_expr
 
-__all__: list[str] = []
-
 #: The initial capacity of a growing sequence, in bytes.
 _FIRST_ROOM = 1 << 16
 

@@ -29,8 +29,6 @@ from .runtime import add_sequences, narrowed_results
 from .syntax import Var, assign, attribute, call, constant, dtype_expr, load, none, number, store, subscript, tuple_expr
 from .writer import Writer
 
-__all__ = ["LOWERINGS", "UNDEF", "Lowering", "Operand", "Pack", "Stretched"]
-
 #: NumPy functions besides ufuncs that give the same bits with `out=`.
 _TAKES_OUT = {"sum", "max", "min", "amax", "amin", "prod", "mean", "any", "all", "concatenate", "stack", "cumsum"}
 

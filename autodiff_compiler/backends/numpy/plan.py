@@ -19,8 +19,6 @@ from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
 from .scratch import SMALLEST
 from .syntax import Var, load
 
-__all__ = ["plan_buffers"]
-
 
 def plan_buffers(
     function: FunctionCode, results: Iterable[Var | None], reuse_bytes: int, states: Mapping[Var, Var] | None = None

@@ -16,8 +16,6 @@ from .module_code import ModuleCode
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
 from .syntax import Var, printed, tuple_expr, variables
 
-__all__ = ["Namer", "module_text"]
-
 _OF_PROGRAMS = ("BLOCKS", "CONSTANTS", "CALLABLES", "CLOCK", "LAP", "PRODUCTS", "RUNS")
 _TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", *_OF_PROGRAMS}
 

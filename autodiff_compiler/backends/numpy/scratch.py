@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.types import TensorType
+from ..base import first_fit
 from .program import FunctionCode, Node, Step, nodes_of
 from .syntax import Var, assign, call, dtype_expr, load, number, store, tuple_expr
 
@@ -52,7 +53,7 @@ def place_buffers(function: FunctionCode, buffers: list[Var], lease: str, releas
     for var in sorted(buffers, key=lambda v: -v.nbytes):
         first, last = spans[var.root()]
         size = -(-var.nbytes // _ALIGNMENT) * _ALIGNMENT
-        offset = _lowest(size, [(at, end) for at, end, a, b in placed if a <= last and first <= b])
+        offset = first_fit(size, [(at, end) for at, end, a, b in placed if a <= last and first <= b])
         placed.append((offset, offset + size, first, last))
         offsets[var] = offset
     block = Var(None, "scratch")
@@ -76,13 +77,3 @@ def _spans(body: list[Node], roots: set[Var]) -> dict[Var, tuple[int, int]]:
             for root in {var.root() for var in mentioned} & roots:
                 found[root] = found.get(root, (i, i))[0], i
     return found
-
-
-def _lowest(size: int, taken: list[tuple[int, int]]) -> int:
-    """The lowest offset at which `size` bytes fit between the ranges taken (first fit)."""
-    offset = 0
-    for start, end in sorted(taken):
-        if offset + size <= start:
-            break
-        offset = max(offset, end)
-    return offset

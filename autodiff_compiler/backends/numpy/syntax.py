@@ -18,12 +18,6 @@ import numpy as np
 from ...dtypes import DType, from_numpy
 from ...ir.types import TensorType, Type
 
-__all__ = [
-    "Var", "array_tree", "assign", "attribute", "call", "constant", "dotted", "dtype_expr", "literal", "load", "none",
-    "number", "printed", "store", "subscript", "targets_of", "tuple_expr", "variables",
-]  # fmt: skip
-
-
 _numbers = itertools.count()
 #: The largest array, in elements, that is written into the text.
 _SMALL = 64

@@ -11,7 +11,7 @@ import numpy as np
 from ...backends.native.backend import NativeProgram
 from ...backends.native.callpath.choose import call_path
 from ...backends.native.callpath.memory_guards import epoch_word, hold
-from ...backends.native.callpath.protocol import GuardedEntry
+from ...backends.native.callpath.protocol import BoundProgram, GuardedEntry
 from ...backends.native.callpath.signature import Form
 from ...dtypes import DType
 from ...frontend.lower import Arg, Out, State
@@ -132,7 +132,7 @@ def slow_because(entry: CompiledEntry) -> str:
     if isinstance(plan, str):
         return plan
     form = plan.form or parts_of(entry.result_count)
-    return call_path().refusal(program, plan.states, plan.written, (), form)
+    return call_path().refusal(BoundProgram(program, plan.states, plan.written, (), form))
 
 
 def fast_path(entry: CompiledEntry, arrays: Collection[int]) -> FastPath | None:
@@ -146,7 +146,8 @@ def fast_path(entry: CompiledEntry, arrays: Collection[int]) -> FastPath | None:
     # where machine code cannot assemble the returned value, it gives the results of the program
     form, kept = plan.form or parts_of(entry.result_count), (plan.guards.kept_alive, entry.lowered)
     path = call_path()
-    made = path.guarded(program, plan.states, plan.written, arrays, form, plan.constants, kept)
+    bound = BoundProgram(program, plan.states, plan.written, arrays, form)
+    made = path.guarded(bound, plan.constants, kept)
     if made is None:
         return None
     while callers:

@@ -13,8 +13,6 @@ from ...runtime.tensor import Tensor
 from ..call_key import Identity, Key, signature
 from ..entry import CompiledEntry
 
-__all__ = ["REFUSED", "TAKEN", "callers", "is_of_method", "obstacle", "takes_fast_path", "unusual_arguments"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 #: What the fast path gives for a call that must go the slow one.
 REFUSED: Any = object()

@@ -91,7 +91,7 @@ def reverse_jacobian(
         of_out = [_rows(r, starts[i], _count(_type(outs[i]))) for r in rows]
         return tuple([TensorVar(F.reshape(r, shape=(*shape, *x.shape))) for r, x in zip(of_out, wrt, strict=True)])
 
-    return linear.result, linear.traced.part(linear.part, {i: bare(jacobians(i)) for i in linear.traced.chosen})
+    return linear.result, linear.traced.part({i: bare(jacobians(i)) for i in linear.traced.chosen})
 
 
 def forward_jacobian(
@@ -119,8 +119,7 @@ def forward_jacobian(
             found.append(TensorVar(F.reshape(part, shape=(*shape, *x.shape))))
         return tuple(found)
 
-    part = traced.result if select is None else select(traced.result)
-    return result, traced.part(part, {i: bare(jacobians(i)) for i in traced.chosen})
+    return result, traced.part({i: bare(jacobians(i)) for i in traced.chosen})
 
 
 def _acts(traced: Traced) -> bool:

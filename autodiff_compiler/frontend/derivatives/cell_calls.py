@@ -28,8 +28,6 @@ from ..variables.structure import flatten
 from ..variables.values import is_box
 from .context import DerivativeContext
 
-__all__ = ["call_cell", "go_back", "overrides_call"]
-
 
 def call_cell(ctx: DerivativeContext, cell: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A Cell's call: its `construct`, remembered for a gradient that may follow."""

@@ -40,17 +40,6 @@ from ..variables.values import STANDS_FOR_PARAMETER, TensorVar, describe, is_dyn
 from .context import DerivativeContext
 from .traced import Traced, traced_call
 
-__all__ = [
-    "OfVariables",
-    "call_with_rule",
-    "cotangent_block",
-    "edited",
-    "edited_together",
-    "for_derivatives",
-    "in_type",
-    "variables_of",
-]
-
 #: What gives the cotangents of a block's operands, given the block's arguments: abstract values, None, NOT_GIVEN.
 Rule = Callable[[Sequence[Value]], list[Any]]
 

@@ -36,7 +36,7 @@ def differentiate(
     cotangents (default: ones).  Returns the result, the gradients by position and the gradients of `weights`.
     """
     traced = traced_call(ctx, fn, args, kwargs, positions, select)
-    if not _dynamic(traced.result if select is None else select(traced.result)):
+    if not _dynamic(traced.selected):
         place = ctx.report.called_from if ctx.here is None else ctx.here
         ctx.report.warnings.append((GradientWarning(NOTHING_RETURNED), place and place.of_user()))
     of_weights = _of_weights(ctx, weights)
@@ -112,11 +112,14 @@ def push_forward(
     attrs = (tuple(range(len(positions))), tuple(carrying), (), True, ())
     op = emit_derivative(ctx, "grad", (*traced.operands, *given), attrs, (traced.block,))
     n = traced.count
-    by_out = dict(zip(carrying, op.results[n:], strict=True))
-    zeros = {i: trace.builder.const(0, traced.outs[i].type) for i in traced.chosen if i not in by_out}
-    part = traced.result if select is None else select(traced.result)
-    tangent = {i: TensorVar(v) for i, v in (by_out | zeros).items()}
-    return traced.finish(ctx, op.results[:n]), traced.part(part, tangent)
+    by_out = _by_out(traced, carrying, op.results[n:])
+    return traced.finish(ctx, op.results[:n]), traced.part(by_out)
+
+
+def _by_out(traced: Traced, carrying: Sequence[int], found: Sequence[Value]) -> dict[int, TensorVar]:
+    """Values for the outs that may have a derivative, and zeros for the others, by the number of the out."""
+    zeros = {i: trace.builder.const(0, traced.outs[i].type) for i in traced.chosen if i not in carrying}
+    return {i: TensorVar(v) for i, v in (dict(zip(carrying, found, strict=True)) | zeros).items()}
 
 
 # ------------------------------------------------------------------------------------------------ linear maps
@@ -130,8 +133,6 @@ class Linear:
     traced: Traced
     #: what the call returned
     result: Any
-    #: the part of it that is differentiated, in terms of the block's values
-    part: Any
     #: numbers of its outs that may have a derivative
     carrying: list[int]
     link: Value
@@ -159,13 +160,7 @@ class Linear:
             if type(t) is not Value or t.type is not x.type:
                 raise GradientError(f"the tangent of an argument {x.type} is {t.type if type(t) is Value else t!r}")
         found = self.pulled(ctx, link, [t for t in given if differentiable(t.type)])
-        return self.traced.part(self.part, self.by_out(found))
-
-    def by_out(self, found: Sequence[Value]) -> dict[int, Any]:
-        """Values for the outs that may have a derivative, and zeros for the others, by the number of the out."""
-        outs = self.traced.outs
-        zeros = {i: trace.builder.const(0, outs[i].type) for i in self.traced.chosen if i not in self.carrying}
-        return {i: TensorVar(v) for i, v in (dict(zip(self.carrying, found, strict=True)) | zeros).items()}
+        return self.traced.part(_by_out(self.traced, self.carrying, found))
 
     def forward_link(self, ctx: DerivativeContext) -> Value:
         """The link whose backward pass is the map of tangents.
@@ -207,23 +202,19 @@ def linearise(
 
     With `hooks` what its pullback gives passes the hooks of these.
     """
-    linear = linear_of(ctx, traced_call(ctx, fn, args, kwargs, positions, select), weights, select)
+    linear = linear_of(ctx, traced_call(ctx, fn, args, kwargs, positions, select), weights)
     if hooks:
         linear.variables = [*(args[p] for p in positions), *_of_weights(ctx, weights)]
     return linear
 
 
-def linear_of(ctx: DerivativeContext, traced: Traced, weights: Sequence[Any] = (), select: Any = None) -> Linear:
+def linear_of(ctx: DerivativeContext, traced: Traced, weights: Sequence[Any] = ()) -> Linear:
     """Puts a traced call in its place."""
     of_weights = _of_weights(ctx, weights)
     carrying = traced.carrying(of_weights)
     attrs = (tuple(range(len(traced.operands))), tuple(carrying), tuple([w.name for w in of_weights]))
     *results, link = emit_derivative(ctx, "linearize", traced.operands, attrs, (traced.block,)).results
-    part = traced.result if select is None else select(traced.result)
-    return Linear(traced, traced.finish(ctx, results), part, carrying, link)
-
-
-# ------------------------------------------------------------------------------------------------ the traced call
+    return Linear(traced, traced.finish(ctx, results), carrying, link)
 
 
 def _seeds(

@@ -26,8 +26,6 @@ from .callbacks import run_hook
 from .context import DerivativeContext
 from .custom import edited, in_type
 
-__all__ = ["after_variable_hooks", "check_loops", "register", "variable_hooks"]
-
 
 class Hooked(NamedTuple):
     """What a Tensor was before its hooks, its hooks, and where the last one was registered."""

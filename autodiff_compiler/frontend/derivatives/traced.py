@@ -50,7 +50,8 @@ class Traced:
     block: Block
     result: Any
     outs: list[Value]
-    #: numbers of the outs that are differentiated
+    #: the part of the result that is differentiated, and the numbers of its outs
+    selected: Any
     chosen: list[int]
     #: the objects made before the call that it changed, and what they hold afterwards
     changes: list[tuple[Any, Any]]
@@ -104,10 +105,10 @@ class Traced:
             made[id(leaf)] = variable.around(value, getattr(leaf, "locked", OUTSIDE))
         return made[id(leaf)]
 
-    def part(self, part: Any, of_outs: dict[int, Any]) -> Any:
-        """A part of the result with something else in place of the outs."""
+    def part(self, of_outs: dict[int, Any]) -> Any:
+        """The part that is differentiated, with something else in place of the outs."""
         places = {id(leaf): i for i, leaf in enumerate(_dynamic(self.result))}
-        return map_leaves(lambda v: of_outs.get(places.get(id(v), -1), self.made.get(id(v), v)), part)
+        return map_leaves(lambda v: of_outs.get(places.get(id(v), -1), self.made.get(id(v), v)), self.selected)
 
 
 class Ends:
@@ -209,7 +210,7 @@ def traced_call(
     dynamic = _dynamic(result)
     chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and is_tensor(dynamic[i])]
     block = builder.ret(*outs, *left)
-    return Traced(operands, block, result, outs, chosen, changes, originals, region.start, perhaps, ends)
+    return Traced(operands, block, result, outs, part, chosen, changes, originals, region.start, perhaps, ends)
 
 
 def _refuse_which_was_written(changes: Sequence[tuple[Any, Any]], originals: dict[int, Any]) -> None:

@@ -30,8 +30,6 @@ from ..variables.values import AttributeVar, SymScalar, TensorVar, is_box, is_br
 from .effects import EffectContext
 from .inputs import Again
 
-__all__ = ["AttributeCell", "check_names", "check_scouted", "flush", "note_name", "read_after_forward"]
-
 
 @dataclass(frozen=True)
 class Leaf:

@@ -372,8 +372,7 @@ def _frame(place: Loc) -> types.FrameType:
         exec(code, {"reached": _Reached()})
     except _Reached as reached:
         traceback: Any = reached.__traceback__
-    frame: types.FrameType = traceback.tb_next.tb_frame
-    return frame
+    return traceback.tb_next.tb_frame
 
 
 def _columns(place: Loc) -> tuple[int, int]:

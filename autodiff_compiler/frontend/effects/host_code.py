@@ -8,8 +8,6 @@ from typing import Any
 from ...errors import SideEffectError
 from .inputs import Foreknown
 
-__all__ = ["CONTAINERS", "HookChanges", "HostRan"]
-
 #: Classes of containers that a hook may change as plain Python does.
 CONTAINERS = (list, dict, set, collections.deque, bytearray)
 

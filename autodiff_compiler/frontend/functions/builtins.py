@@ -276,16 +276,16 @@ def _assign(ctx: EffectContext, variable: Any, value: Any) -> Any:
     return TensorVar(ctx.unwrap(variable))
 
 
-@intrinsic("assign_add")
-def _assign_add(ctx: EffectContext, variable: Any, value: Any) -> Any:
-    variable = whole(variable)
-    return _assign(ctx, variable, operators.binary(ctx, "Add", variable, value))
+def _assign_by(op: str) -> Any:
+    def rule(ctx: EffectContext, variable: Any, value: Any) -> Any:
+        variable = whole(variable)
+        return _assign(ctx, variable, operators.binary(ctx, op, variable, value))
+
+    return rule
 
 
-@intrinsic("assign_sub")
-def _assign_sub(ctx: EffectContext, variable: Any, value: Any) -> Any:
-    variable = whole(variable)
-    return _assign(ctx, variable, operators.binary(ctx, "Sub", variable, value))
+intrinsic("assign_add")(_assign_by("Add"))
+intrinsic("assign_sub")(_assign_by("Sub"))
 
 
 @intrinsic(print)

@@ -23,8 +23,6 @@ from ..variables.rules import intrinsic
 from ..variables.structure import is_static, map_leaves, plain_copy
 from ..variables.values import SymScalar, TensorVar, describe, is_tensor
 
-__all__ = ["HostArguments", "Listed", "emit_host_call", "expose", "native_function"]
-
 
 # ---------------------------------------------------------------------------------------------------- py_call
 class Listed(NamedTuple):

@@ -5,6 +5,7 @@ They raise what Python raises.  One difference: an int has 64 bits, and what doe
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -22,9 +23,6 @@ from ..variables.foreign import foreign_call
 from ..variables.rules import intrinsic
 from ..variables.structure import is_static
 from ..variables.values import NewException, SymScalar, describe, is_tensor
-
-__all__ = []
-
 
 _OPS = {defn.python.__name__: defn for defn in REGISTRY.values() if defn.python is not None}
 #: The numbers of arguments that a function takes: of an op its operands.
@@ -52,25 +50,19 @@ def _nan(x: Value) -> Value:
     return F.not_equal(x, x)
 
 
-def _either(values: list[Value]) -> Value:
-    found = values[0]
-    for v in values[1:]:
-        found = F.logical_or(found, v)
-    return found
-
-
 def math_function(ctx: EffectContext, name: str, *args: Any) -> SymScalar:
     """``math.name(*args)`` of numbers known at run time."""
     xs = [_number(ctx, x) for x in args]
     if name == "log" and len(xs) == 2:
         top, bottom = math_function(ctx, "log", args[0]), math_function(ctx, "log", args[1])
-        found: Any = operators.binary(ctx, "Div", top, bottom)
-        return found
+        return operators.binary(ctx, "Div", top, bottom)
     result = F.math_function(*xs, function=name)
     if name not in _TOTAL:
         # As CPython: a result that is not finite, though the arguments are, means an exception.
-        fine = F.logical_or(F.isfinite(result), F.logical_and(_nan(result), _either([_nan(x) for x in xs])))
-        fine = F.logical_or(fine, F.logical_and(F.isinf(result), _either([F.isinf(x) for x in xs])))
+        fine = F.logical_or(
+            F.isfinite(result), F.logical_and(_nan(result), functools.reduce(F.logical_or, map(_nan, xs)))
+        )
+        fine = F.logical_or(fine, F.logical_and(F.isinf(result), functools.reduce(F.logical_or, map(F.isinf, xs))))
         failure: Any = lambda *values: _failure(name, *values)  # noqa: E731
         failure.spelling = "ValueError('math domain error')"
         emit_check(ctx, fine, NewException(failure, tuple(SymScalar(x, float) for x in xs), {}))

@@ -12,20 +12,18 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...errors import StaticValueError, UnsupportedCallError
+from ...errors import UnsupportedCallError
 from ..effects.effects import EffectContext
-from ..variables import operators, requirements, truth_values
+from ..variables import operators, requirements
 from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.elements import iterate_live
-from ..variables.iterators import live, wrapped
+from ..variables.iterators import kept, live, wrapped
 from ..variables.kinds import class_in_program
 from ..variables.purity import compiled
 from ..variables.rules import intrinsic
 from ..variables.structure import elements
 from ..variables.values import LocalDict, LocalList, is_dynamic
-
-__all__: list[str] = []
 
 _function: Any
 
@@ -109,20 +107,7 @@ def _tee(ctx: EffectContext, x: Any, n: int = 2) -> Any:
 @intrinsic(itertools.compress)
 def _compress(ctx: EffectContext, data: Any, selectors: Any) -> Any:
     _refuse_code("compress", data, selectors)
-    return wrapped(
-        itertools.compress(_every(ctx, data), [_decided(ctx, s, "compress") for s in _every(ctx, selectors)])
-    )
-
-
-def _decided(ctx: EffectContext, x: Any, what: str) -> bool:
-    found = truth_values.truth(ctx, x)
-    if not isinstance(found, bool):
-        raise StaticValueError(
-            f"which elements `{what}` keeps must be known at compile time",
-            code="AC1303",
-            hint="keep all elements and mask them with `ops.where`",
-        )
-    return found
+    return wrapped(itertools.compress(_every(ctx, data), [kept(ctx, s, "compress") for s in _every(ctx, selectors)]))
 
 
 def _at_once(ctx: EffectContext, name: str, make: Callable[[], Any]) -> Any:
@@ -140,7 +125,7 @@ def _filtering(function: Any) -> None:
 
     def rule(ctx: EffectContext, predicate: Any, x: Any) -> Any:
         def keeps(item: Any) -> bool:
-            return _decided(ctx, item if predicate is None else call(ctx, predicate, [item], {}), name)
+            return kept(ctx, item if predicate is None else call(ctx, predicate, [item], {}), name)
 
         return _at_once(ctx, name, lambda: function(keeps, _every(ctx, x)))
 
@@ -194,27 +179,25 @@ def _deepcopy(ctx: EffectContext, x: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------- dataclasses
-def _fields_of(ctx: EffectContext, x: Any) -> tuple[Any, ...]:
-    """The fields of a dataclass or of an object of one; TypeError if it is none."""
+def _class_of(ctx: EffectContext, x: Any) -> type:
+    """A class, or that of an object; whether it is a dataclass, with which fields, is guarded."""
     cls = x if isinstance(x, type) else class_in_program(ctx, x)
     ctx.outside.class_attribute(cls, "__dataclass_fields__")
-    return dataclasses.fields(cls)
+    return cls
+
+
+@intrinsic(dataclasses.fields)
+def _fields(ctx: EffectContext, class_or_instance: Any) -> tuple[Any, ...]:
+    return dataclasses.fields(_class_of(ctx, class_or_instance))
 
 
 def _is_record(ctx: EffectContext, x: Any) -> bool:
     return not isinstance(x, type) and dataclasses.is_dataclass(class_in_program(ctx, x))
 
 
-@intrinsic(dataclasses.fields)
-def _fields(ctx: EffectContext, class_or_instance: Any) -> Any:
-    return _fields_of(ctx, class_or_instance)
-
-
 @intrinsic(dataclasses.is_dataclass)
 def _is_dataclass(ctx: EffectContext, obj: Any) -> bool:
-    cls = obj if isinstance(obj, type) else class_in_program(ctx, obj)
-    ctx.outside.class_attribute(cls, "__dataclass_fields__")
-    return dataclasses.is_dataclass(cls)
+    return dataclasses.is_dataclass(_class_of(ctx, obj))
 
 
 def _required(ctx: EffectContext, obj: Any, function: str) -> None:
@@ -246,7 +229,7 @@ def _astuple(ctx: EffectContext, obj: Any, *, tuple_factory: Any = tuple) -> Any
 def _inside(ctx: EffectContext, x: Any, record: Any) -> Any:
     """A copy of x, in which `record` makes something of the fields of each dataclass."""
     if not is_dynamic(x) and _is_record(ctx, x):
-        names = [f.name for f in _fields_of(ctx, x)]
+        names = [f.name for f in _fields(ctx, x)]
         return record([(n, _inside(ctx, operators.attribute(ctx, x, n), record)) for n in names])
     made = variable_of(x).with_items(ctx, lambda item: _inside(ctx, item, record))
     return call(ctx, copy.deepcopy, [x], {}) if made is NotImplemented else made
@@ -255,7 +238,7 @@ def _inside(ctx: EffectContext, x: Any, record: Any) -> Any:
 @intrinsic(dataclasses.replace)
 def _replace(ctx: EffectContext, obj: Any, /, **changes: Any) -> Any:
     _required(ctx, obj, "replace")
-    for f in _fields_of(ctx, obj):
+    for f in _fields(ctx, obj):
         if not f.init:
             if f.name in changes:
                 raise ValueError(f"field {f.name} is declared with init=False, it cannot be specified with replace()")

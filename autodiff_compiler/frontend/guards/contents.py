@@ -230,8 +230,7 @@ _OBJECT = re.compile(r"a \w+ object$")
 
 def shown(x: Any) -> str:
     """A value that guards compare, in few words."""
-    text: str = _rule(_TOLD, x)(x)
-    return text
+    return _rule(_TOLD, x)(x)
 
 
 def _object_told(x: Any) -> str:

@@ -14,19 +14,6 @@ from ...source import Loc
 from .contents import Content, content_of, matches, shown
 from .objects import is_changeable, own_attributes
 
-__all__ = [
-    "AnyGuard",
-    "Fetch",
-    "FunctionGuard",
-    "Guard",
-    "Holds",
-    "LookupGuard",
-    "MethodOf",
-    "Quick",
-    "in_short",
-    "stated",
-]
-
 #: How what was read is found again.
 Fetch = Callable[[], Any]
 #: A quick way to read it: a function, and what to call it with.

@@ -24,8 +24,6 @@ from .contents import Content, content_of
 from .guards import AnyGuard, Fetch, FunctionGuard, Guard, LookupGuard, Quick
 from .objects import class_attribute, is_changeable, type_of
 
-__all__ = ["Capture", "Found", "Outside", "here"]
-
 #: By which a guard is told from others: what was read, as a kind of read and its owner.
 Key = tuple[Any, ...]
 _LEAVES_WATCHED = 16

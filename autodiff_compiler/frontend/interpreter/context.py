@@ -8,36 +8,19 @@ from typing import Any, Protocol
 import gast
 
 from ...errors import CompileError
+from ...registration import Registrar
 from ..derivatives.context import DerivativeContext
 from ..guards.objects import UNBOUND
 from ..variables.frames import Frame
-from ..variables.structure import identity, sort
-
-__all__ = ["EXPRESSIONS", "STATEMENTS", "LoopMemory", "StatementContext", "expression", "statement"]
+from ..variables.structure import form_of
 
 Rule = Callable[[Any, Any], Any]
 EXPRESSIONS: dict[str, Rule] = {}
 STATEMENTS: dict[str, Rule] = {}
-
-
-def expression(*kinds: str) -> Callable[[Rule], Rule]:
-    """Registers what gives the abstract value of these kinds of expression."""
-
-    def register(rule: Rule) -> Rule:
-        EXPRESSIONS.update(dict.fromkeys(kinds, rule))
-        return rule
-
-    return register
-
-
-def statement(*kinds: str) -> Callable[[Rule], Rule]:
-    """Registers what executes these kinds of statement."""
-
-    def register(rule: Rule) -> Rule:
-        STATEMENTS.update(dict.fromkeys(kinds, rule))
-        return rule
-
-    return register
+#: Registers what gives the abstract value of these kinds of expression.
+expression = Registrar(EXPRESSIONS)
+#: Registers what executes these kinds of statement.
+statement = Registrar(STATEMENTS)
 
 
 class LoopMemory:
@@ -57,19 +40,20 @@ class LoopMemory:
 
     def key(self, node: Any, n: Any, env: dict[str, Any]) -> Hashable:
         """The loop with the types of what it mentions."""
-        types = tuple([sort(env.get(name, UNBOUND)) for name in self._mentioned(node)])
+        types = tuple([form_of(x).sort(x) for x in self._values(node, env)])
         return id(node), n if isinstance(n, int) else None, types
 
     def entry(self, node: Any, env: dict[str, Any]) -> Hashable:
         """The loop with the types of what it mentions, and the values where they are known."""
-        return id(node), tuple([identity(env.get(name, UNBOUND)) for name in self._mentioned(node)])
+        return id(node), tuple([form_of(x).identity(x) for x in self._values(node, env)])
 
-    def _mentioned(self, node: Any) -> list[str]:
+    def _values(self, node: Any, env: dict[str, Any]) -> list[Any]:
+        """What the names that a loop mentions stand for."""
         names = self._names.get(id(node))
         if names is None:
             names = sorted({n.id for n in gast.walk(node) if isinstance(n, gast.Name)})
             self._names[id(node)] = names
-        return names
+        return [env.get(name, UNBOUND) for name in names]
 
 
 class StatementContext(DerivativeContext, Protocol):

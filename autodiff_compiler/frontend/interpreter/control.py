@@ -26,8 +26,6 @@ from ..variables.values import MaybeUnbound, NewException, describe
 from .context import StatementContext
 from .joins import Join
 
-__all__ = ["Diverged", "branch"]
-
 
 @dataclass
 class Arm:

@@ -350,6 +350,3 @@ def _formatted(ctx: StatementContext, node: Any) -> Any:
     spec = ctx.expr(node.format_spec) if node.format_spec is not None else ""
     ctx.place(node)
     return formatted(ctx, value, chr(node.conversion) if node.conversion > 0 else "", spec)
-
-
-__all__ = ["read_name"]

@@ -27,8 +27,6 @@ from .conditions import kept
 from .context import StatementContext, expression
 from .statements import store
 
-__all__: list[str] = []
-
 
 @expression("GeneratorExp")
 def _generator(ctx: StatementContext, node: Any) -> Any:

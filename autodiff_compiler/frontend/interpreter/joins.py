@@ -24,8 +24,6 @@ from ..variables.structure import elements, form_of, outline, rebuild, told_apar
 from ..variables.templates import Slot, leaf_of, value_in
 from ..variables.values import MaybeUnbound, describe, is_broken, is_unbound
 
-__all__ = ["Join"]
-
 #: Objects by their ids, with what they held.
 Changes = Mapping[int, tuple[Any, Any]]
 

@@ -20,8 +20,6 @@ from ..variables.changing import is_aliased
 from ..variables.structure import elements, rebuild
 from ..variables.values import is_box
 
-__all__ = ["Ends", "Place"]
-
 #: A carried value by number, and the way to one of its parts.
 Place = tuple[int, ...]
 #: A place and the object that it may hold, or another place that may hold the same.

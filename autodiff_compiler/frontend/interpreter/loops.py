@@ -26,7 +26,7 @@ from ..syntax.scope import assigned_names
 from ..variables.changing import KNOWN_TRIPS
 from ..variables.frames import turn
 from ..variables.interpreter import Diverged, Region, ValueContext
-from ..variables.iteration import Iteration, as_count, iteration_of
+from ..variables.iteration import Iteration, Through, as_count, iteration_of
 from ..variables.truth_values import negate, truth
 from ..variables.values import NewException, describe
 from .carries import Loop
@@ -146,29 +146,23 @@ def _try_keep(ctx: StatementContext, node: Any, iteration: Iteration, n: int, kn
     return "peeled" if peeled.kept else problem or peeled.error
 
 
-class _Later(Iteration):
+class _Later(Through):
     """An iteration without its first element."""
 
     unrolled = 1
 
-    def __init__(self, inner: Iteration) -> None:
-        self.inner = inner
-        self.length = inner.length - 1
+    def __init__(self, source: Iteration) -> None:
+        self.source = source
+        self.length = source.length - 1
 
-    def sources(self) -> list[Any]:
-        return self.inner.sources()
-
-    def enter(self, ctx: ValueContext) -> None:
-        self.inner.enter(ctx)
-
-    def end(self, ctx: ValueContext, certain: bool) -> None:
-        self.inner.end(ctx, certain)
+    def sequences(self) -> list[Value]:
+        return []
 
     def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         return self.item_at(ctx, index)
 
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
-        return self.inner.item_at(ctx, F.add(index, 1))
+        return self.source.item_at(ctx, F.add(index, 1))
 
 
 def _unroll_all(ctx: StatementContext, node: Any, iteration: Iteration) -> None:
@@ -235,26 +229,28 @@ def _names(node: Any) -> list[str]:
 def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
     """Emits one `scan`, or a `while` with a counter if the loop may end early."""
     iteration.enter(ctx)
-    if getattr(node, "stop_flags", ()):
-        _keep_stoppable(ctx, node, iteration, n)
-        return
+    stoppable = bool(getattr(node, "stop_flags", ()))
     loop = Loop(ctx, node, _names(node), ctx.here, isinstance(n, int) and n > 0)
     count = as_count(n)
-    sequences = iteration.sequences()
+    sequences = [] if stoppable else iteration.sequences()
 
     def run(first: list[Value], rest: list[Value]) -> None:
-        store(ctx, node.target, iteration.element(ctx, first[0], rest))
+        item = iteration.item_at(ctx, first[0]) if stoppable else iteration.element(ctx, first[0], rest)
+        store(ctx, node.target, item)
         ctx.block(node.body)
 
     body = loop.trace([_COUNT], [s.type.elem for s in sequences], run)  # type: ignore[attr-defined]
     _refuse_changes(loop, iteration)
+    conditions, following = _counted(loop, node, body, count) if stoppable else ((), ())
     inits = loop.inits(body.templates)
     _place_of_rest(ctx, node, iteration)
-    op = trace.builder.emit_op(
-        REGISTRY["scan"], (count, *inits, *sequences), (len(inits), False), (body.builder.ret(*body.ends),)
-    )
-    _leave(loop, body, op.results)
-    iteration.end(ctx, certain=True)
+    blocks = (*conditions, body.builder.ret(*following, *body.ends))
+    if stoppable:
+        op = trace.builder.emit_op(REGISTRY["while"], (trace.builder.const(0, _COUNT), *inits), (), blocks)
+    else:
+        op = trace.builder.emit_op(REGISTRY["scan"], (count, *inits, *sequences), (len(inits), False), blocks)
+    _leave(loop, body, op.results[2 if stoppable else 0 :])
+    iteration.end(ctx, certain=not stoppable)
 
 
 def _place_of_rest(ctx: StatementContext, node: Any, iteration: Iteration) -> None:
@@ -277,16 +273,9 @@ def _refuse_changes(loop: Loop, iteration: Iteration) -> None:
             )
 
 
-def _keep_stoppable(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
-    loop = Loop(ctx, node, _names(node), ctx.here, isinstance(n, int) and n > 0)
-    count = as_count(n)
-
-    def run(first: list[Value], rest: list[Value]) -> None:
-        store(ctx, node.target, iteration.item_at(ctx, first[0]))
-        ctx.block(node.body)
-
-    body = loop.trace([_COUNT], [], run)
-    _refuse_changes(loop, iteration)
+def _counted(loop: Loop, node: Any, body: Any, count: Value) -> tuple[tuple[Any], tuple[Value]]:
+    """The condition of a `while` that counts its trips and may end early, and the number of the next trip."""
+    ctx = loop.ctx
     with body.builder:
         following = F.add(body.builder.block.args[0], 1)
 
@@ -295,13 +284,7 @@ def _keep_stoppable(ctx: StatementContext, node: Any, iteration: Iteration, n: A
         stopped = _stopped(ctx, node)
         return more if stopped is False else F.logical_and(more, truth(ctx, negate(stopped)))
 
-    cond = _condition(loop, body, [_COUNT], condition)
-    inits = loop.inits(body.templates)
-    _place_of_rest(ctx, node, iteration)
-    zero = trace.builder.const(0, _COUNT)
-    op = trace.builder.emit_op(REGISTRY["while"], (zero, *inits), (), (cond, body.builder.ret(following, *body.ends)))
-    _leave(loop, body, op.results[2:])
-    iteration.end(ctx, certain=False)
+    return (_condition(loop, body, [_COUNT], condition),), (following,)
 
 
 def _condition(loop: Loop, body: Any, first: list[Any], evaluate: Any) -> Any:

@@ -23,8 +23,6 @@ import gast
 
 from ...errors import RecursionDepthError
 
-__all__ = ["RETURNED", "RETURN_VALUE", "asks_return", "remove_jumps"]
-
 RETURN_VALUE: Final = "return#value"
 RETURNED: Final = "ret#1"
 

@@ -15,8 +15,6 @@ from ...source import Loc
 from . import jumps, source_tree, unsupported_syntax
 from .source_tree import SourceTree
 
-__all__ = ["Prepared", "assigned_names", "bind_arguments", "prepare", "prepare_nested"]
-
 
 @dataclass(frozen=True, eq=False)
 class Prepared:

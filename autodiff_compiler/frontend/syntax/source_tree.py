@@ -27,8 +27,6 @@ from ...errors import (
 from ...locks import Lock
 from ...source import Loc
 
-__all__ = ["Bindings", "SourceTree", "bindings", "lines_of", "load", "parse", "unknown_name"]
-
 _FUTURE_FLAGS = 0
 for _name in futures.all_feature_names:
     _FUTURE_FLAGS |= getattr(futures, _name).compiler_flag

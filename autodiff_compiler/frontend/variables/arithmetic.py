@@ -16,21 +16,6 @@ from ...runtime.tensor import no_single
 from .interpreter import ValueContext
 from .values import NewException, SymScalar, is_dynamic
 
-__all__ = [
-    "BINARY",
-    "COMPARISON",
-    "SLOT",
-    "SYMBOL",
-    "checked_int",
-    "checked_unsigned",
-    "fits_tensor",
-    "joined_number",
-    "kind_of_number",
-    "lifted_number",
-    "number_binary",
-    "to_number",
-]
-
 #: By the syntax tree's name of an operator: what Python does, and the name of its methods.
 BINARY = {
     "Add": operator.add,

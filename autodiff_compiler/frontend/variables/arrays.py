@@ -48,8 +48,24 @@ _METHODS = {
 _OWN_METHODS = {"reshape", "transpose", "flatten", "astype", "item"}
 
 
+class OfElements(Variable):
+    """A Tensor or an array, known by its type."""
+
+    def truth(self, ctx: ValueContext) -> Any:
+        return truth_of_one(ctx.unwrap(self.value))
+
+    def length(self, ctx: ValueContext) -> Any:
+        return length_of(self.value, NO_LENGTH)
+
+    def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
+        return SymScalar(self.truth(ctx), bool) if kind is bool else to_number(ctx, self.value, kind)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        return self.value.value
+
+
 @kind(ArrayVar)
-class ArrayVariable(Variable):
+class ArrayVariable(OfElements):
     """An array or NumPy scalar known by its type."""
 
     precedence = 3
@@ -107,9 +123,6 @@ class ArrayVariable(Variable):
         shape, one = self.value.type.shape, self.value.type.dtype.numpy.type(1)
         return one if self.value.kind is np.generic else np.broadcast_to(one, shape)
 
-    def truth(self, ctx: ValueContext) -> Any:
-        return truth_of_one(ctx.unwrap(self.value))
-
     def getattr(self, ctx: ValueContext, name: str) -> Any:
         array = self.value
         if name == "dtype":
@@ -155,14 +168,8 @@ class ArrayVariable(Variable):
     def delitem(self, ctx: ValueContext, index: Any) -> None:
         self.check_local(ctx)
 
-    def length(self, ctx: ValueContext) -> Any:
-        return length_of(self.value, NO_LENGTH)
-
     def absolute(self, ctx: ValueContext) -> Any:
         return array_call(ctx, np.absolute, [self.value], {})
-
-    def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
-        return SymScalar(self.truth(ctx), bool) if kind is bool else to_number(ctx, self.value, kind)
 
     def index(self, ctx: ValueContext) -> Any:
         return to_number(ctx, self.value, int) if self.value.type.dtype.is_int else super().index(ctx)
@@ -186,10 +193,6 @@ class ArrayVariable(Variable):
 
     def leaf(self) -> Leaf | None:
         return ArrayLeaf(self.value.type, self.value.kind)
-
-    def lifted(self, type: TensorType, builder: Builder) -> Value:
-        value: Value = self.value.value
-        return value
 
     def call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         x, given = self.value, list(args)

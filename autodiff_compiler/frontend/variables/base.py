@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol
 
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.types import TensorType
+from ...registration import Registrar
 from ...runtime.tensor import NO_DELETION
 from .arithmetic import SLOT
 from .interpreter import ValueContext
@@ -264,17 +265,8 @@ def _refused_together(op: str, a: Any, b: Any) -> UnsupportedSyntaxError:
 
 
 _KINDS: dict[type, type[Variable]] = {}
-_V = TypeVar("_V", bound=type[Variable])
-
-
-def kind(*classes: type) -> Callable[[_V], _V]:
-    """Registers the `Variable` of values of these classes, and of the user's classes that inherit from them."""
-
-    def register(variable: _V) -> _V:
-        _KINDS.update(dict.fromkeys(classes, variable))
-        return variable
-
-    return register
+#: Registers the `Variable` of values of these classes, and of the user's classes that inherit from them.
+kind = Registrar(_KINDS)
 
 
 def class_name(x: Any) -> str:

@@ -37,8 +37,6 @@ from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves
 from .values import BoundMethod, LocalDict, NewException, TensorVar, class_of, is_dynamic, is_tensor
 
-__all__ = ["call", "plain_class", "refuse_class"]
-
 
 def call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``fn(*args, **kwargs)`` on abstract values."""
@@ -340,8 +338,7 @@ def _as_value(ctx: ValueContext, data: Any, dtype: DType | None) -> Value:
     """Nested lists of Tensors and numbers as one Tensor."""
     if isinstance(data, list | tuple):
         parts = [_as_value(ctx, d, dtype) for d in data]
-        stack: Value = F.stack(*parts, axis=-1 - parts[0].ndim)
-        return stack
+        return F.stack(*parts, axis=-1 - parts[0].ndim)
     if is_dynamic(data):
         value = variable_of(data).to_operand(ctx)
         dtype = dtype or _dtype_of_numbers(data)

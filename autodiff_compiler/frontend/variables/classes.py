@@ -25,8 +25,6 @@ from .requirements import python_method, special
 from .truth_values import truth
 from .values import LocalObject, LocalSuper, describe, usable
 
-__all__ = ["made"]
-
 
 # ---------------------------------------------------------------------------------------------------- creation
 def made(ctx: ValueContext, cls: type, args: list[Any], kwargs: dict[str, Any]) -> LocalObject:

@@ -38,8 +38,6 @@ from .structure import is_static
 from .text import concatenated, fields, join, text
 from .values import BoundMethod, DictView, LocalDict, LocalList, LocalSet, SymScalar, describe, is_iterator, usable
 
-__all__ = ["in_place", "without_order"]
-
 #: What Python calls for operators and the making of containers; called by name, they change the container too.
 _DUNDER_MUTATING = {
     *("__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__"),
@@ -494,15 +492,13 @@ class IterationVariable(ObjectVariable):
         return is_item(ctx, item, self.value)
 
     def iterate(self, ctx: ValueContext) -> Iterable[Any]:
-        items: Iterable[Any] = self.value.iterate(ctx)
-        return items
+        return self.value.iterate(ctx)
 
     def iteration(self, ctx: ValueContext) -> Any:
         return self.value
 
     def runs_code(self) -> bool:
-        answer: bool = self.value.runs_code()
-        return answer
+        return self.value.runs_code()
 
 
 @kind(Iterated)

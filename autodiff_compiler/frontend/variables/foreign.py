@@ -35,18 +35,6 @@ from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves, plain_copy
 from .values import LocalDict, LocalList, TensorVar, describe, is_iterator
 
-__all__ = [
-    "CONTAINER_WRITING",
-    "IMPURE",
-    "at_compile_time",
-    "foreign_call",
-    "is_foreign",
-    "is_pure",
-    "localized",
-    "refuse_call",
-    "runs_natively",
-]
-
 _PURE = {
     "math", "cmath", "operator", "itertools", "functools", "numpy", "scipy", "builtins", "_operator", "collections",
     "string", "re", "copy", "fractions", "decimal", "statistics", "bisect", "_bisect", "heapq", "_heapq", "textwrap",

@@ -245,8 +245,7 @@ def _alike(x: Any, y: Any) -> bool:
 
 def _row(stack: Value, index: Value) -> Value:
     """One slice along the first dimension."""
-    row: Value = F.gather(stack, index, axis=-len(stack.shape))
-    return row
+    return F.gather(stack, index, axis=-len(stack.shape))
 
 
 @shown_as("range")

@@ -25,8 +25,6 @@ from .rules import intrinsic
 from .truth_values import truth
 from .values import describe, is_iterator, is_tensor
 
-__all__ = ["ENDLESS", "Iterated", "live", "with_sentinel", "wrapped"]
-
 
 @shown_as("iterator")
 class Iterated(Through):
@@ -157,6 +155,18 @@ class _Map(Through):
         return self._of(ctx, super().item_at(ctx, index))
 
 
+def kept(ctx: ValueContext, found: Any, what: str) -> bool:
+    """Whether `filter`, or what is like it, keeps an element of which a function has found this."""
+    known = truth(ctx, found)
+    if not isinstance(known, bool):
+        raise StaticValueError(
+            f"which elements `{what}` keeps must be known at compile time",
+            code="AC1303",
+            hint="keep all elements and mask them with `ops.where`",
+        )
+    return known
+
+
 class _Filter(Iteration):
     """``filter(fn, x)``: whether an element stays must be known at compile time."""
 
@@ -171,14 +181,7 @@ class _Filter(Iteration):
             item, i = self.inner.following(ctx, i)
             if item is END:
                 return END, i
-            kept = truth(ctx, item if self.fn is None else ctx.call(self.fn, [item], {}))
-            if not isinstance(kept, bool):
-                raise StaticValueError(
-                    "which elements `filter` keeps must be known at compile time",
-                    code="AC1303",
-                    hint="keep all elements and mask them with `ops.where`",
-                )
-            if kept:
+            if kept(ctx, item if self.fn is None else ctx.call(self.fn, [item], {}), "filter"):
                 return item, i
 
     def parts_inside(self) -> Iterable[Iteration]:

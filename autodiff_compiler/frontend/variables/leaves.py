@@ -16,8 +16,6 @@ from ...runtime.mutable import NUMBER_DTYPE
 from .arithmetic import fits_tensor, joined_number, lifted_number
 from .values import PARAMETERS, ArrayVar, Snapshot, SymScalar, TensorVar, snapshot_of
 
-__all__ = ["ArrayLeaf", "Leaf", "NumberLeaf", "TensorLeaf", "common_leaf"]
-
 
 class Liftable(Protocol):
     """A `Variable`, to leaves."""

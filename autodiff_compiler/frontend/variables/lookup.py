@@ -35,19 +35,6 @@ from .purity import compiled
 from .structure import OwnedForm, form, is_static, plain_copy
 from .values import class_of, describe, is_dynamic
 
-__all__ = [
-    "attribute_now",
-    "call_dispatched",
-    "found_or",
-    "is_dispatching",
-    "missing",
-    "no_state",
-    "of_object",
-    "runs_code",
-    "taking_back",
-    "tells_of_changes",
-]
-
 
 def tells_of_changes(ctx: ValueContext, x: Any, method: str) -> bool:
     """Whether a method of a container, such as `__len__`, answers from attributes of a Cell, which are watched."""
@@ -313,10 +300,9 @@ def found_or(ctx: ValueContext, owner: Any, name: str, default: Any) -> Any:
     if found is UNBOUND:
         if isinstance(owner, types.ModuleType):
             ctx.outside.lookups.absence(owner.__dict__, name, f"{module_name(owner)}.")
-        elif not isinstance(owner, type):
-            _absent(ctx, owner, name)
-            ctx.outside.class_attribute(type(owner), "__getattr__")
         else:
+            if not isinstance(owner, type):
+                _absent(ctx, owner, name)
             ctx.outside.class_attribute(type(owner), "__getattr__")
         return default
     return found

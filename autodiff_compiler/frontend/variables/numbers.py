@@ -114,8 +114,7 @@ class NumberVariable(Variable):
 
     def lifted(self, type: TensorType, builder: Builder) -> Value:
         with builder:
-            value: Value = F.cast(self.value.value, dtype=type.dtype)
-        return value
+            return F.cast(self.value.value, dtype=type.dtype)
 
     def name_value(self, name: str) -> None:
         self.value.value.name = self.value.value.name or name

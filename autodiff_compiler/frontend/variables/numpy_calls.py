@@ -18,7 +18,7 @@ from ...ir.abstract import abstract
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import F
-from ...ir.types import TensorType
+from ...ir.types import TensorType, dim_product
 from ...primitives.numpy_names import bindable, counterpart, proposal, understood
 from ...runtime.records import is_named_tuple
 from ...runtime.tensor import Tensor
@@ -26,7 +26,6 @@ from ..guards.objects import type_of
 from .arithmetic import COMPARISON, SYMBOL
 from .base import variable_of
 from .interpreter import ValueContext
-from .requirements import operator_product
 from .structure import flatten, is_static, map_leaves
 from .values import ArrayVar, LocalList, describe, is_dynamic, is_tensor
 
@@ -276,7 +275,7 @@ def without_arrays(ctx: ValueContext, index: Any) -> Any:
 OF_TYPE: dict[str, Callable[[TensorType], Any]] = {
     "shape": lambda t: t.shape,
     "ndim": lambda t: t.ndim,
-    "size": lambda t: operator_product(t.shape),
+    "size": lambda t: dim_product(t.shape),
     "itemsize": lambda t: t.dtype.itemsize,
-    "nbytes": lambda t: t.dtype.itemsize * operator_product(t.shape),
+    "nbytes": lambda t: t.dtype.itemsize * dim_product(t.shape),
 }

@@ -49,8 +49,6 @@ from .text import by_method, can_be_shown, formatted_object
 from .truth_values import as_bool, truth
 from .values import ArrayVar, LocalDict, LocalList, LocalSet, describe
 
-__all__ = ["KnownSequence", "ObjectVariable", "made_by_compiled_code"]
-
 #: The methods by which objects become numbers.
 _CONVERSIONS: dict[type, tuple[str, ...]] = {
     int: ("__int__", "__index__", "__trunc__"),
@@ -300,8 +298,7 @@ class ObjectVariable(Variable):
         return callable(self.value)
 
     def host_function(self) -> Callable[..., Any]:
-        fn: Any = self.value if callable(self.value) else super().host_function()
-        return fn
+        return self.value if callable(self.value) else super().host_function()
 
     def leaf(self) -> Leaf | None:
         kind = kind_of_number(self.value)

@@ -179,13 +179,6 @@ def refuse_data(name: str) -> None:
         )
 
 
-def operator_product(shape: Any) -> int:
-    n = 1
-    for d in shape:
-        n *= d
-    return n
-
-
 def length_of(x: Any, otherwise: str = NO_ELEMENTS) -> Any:
     """The length of a Tensor or array; `otherwise` is said where it has none."""
     shape = x.type.shape

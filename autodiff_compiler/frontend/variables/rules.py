@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...registration import Registrar
 from ..guards.objects import peek
 
 Intrinsic = Callable[..., Any]
@@ -14,16 +15,8 @@ Intrinsic = Callable[..., Any]
 INTRINSICS: dict[Any, Intrinsic] = {}
 #: Methods of Tensors that a room above defines: ``rule(ctx, tensor, *args, **kwargs)``.
 TENSOR_METHODS: dict[str, Intrinsic] = {}
-
-
-def intrinsic(*functions: Any) -> Callable[[Intrinsic], Intrinsic]:
-    """Registers how compiled code runs these functions: ``rule(ctx, *args, **kwargs)`` on abstract values."""
-
-    def register(rule: Intrinsic) -> Intrinsic:
-        INTRINSICS.update(dict.fromkeys(functions, rule))
-        return rule
-
-    return register
+#: Registers how compiled code runs these functions: ``rule(ctx, *args, **kwargs)`` on abstract values.
+intrinsic = Registrar(INTRINSICS)
 
 
 def intrinsic_of(fn: Any) -> Intrinsic | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
 from typing import Any
 
 from ...ir.abstract import abstract
@@ -47,35 +46,25 @@ class StrVariable(KnownSequence):
         return with_spec(as_text(self.value), "text", spec)
 
 
+def _refusing(what: str) -> Any:
+    """A verb that nobody can ask for; `what` may name its argument."""
+    return lambda self, ctx, *given: self.value.refuse(what.format(*given))
+
+
 class _Opaque(ObjectVariable):
     """A value known only at run time that nobody looks into."""
 
     made_here = True
-
-    def length(self, ctx: ValueContext) -> Any:
-        return self.value.refuse("len()")
-
-    def shown(self, ctx: ValueContext, fn: Any) -> Any:
-        return self.value.refuse("the text")
+    length = _refusing("len()")
+    shown = _refusing("the text")
+    contains = _refusing("'in'")
+    truth = _refusing("the truth value")
+    getattr = _refusing("'.{}'")
+    getitem = _refusing("an element")
+    iterate = _refusing("iteration")
 
     def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
         return self.value.refuse("the truth value" if kind is bool else f"{kind.__name__}()")
-
-    def contains(self, ctx: ValueContext, item: Any) -> Any:
-        return self.value.refuse("'in'")
-
-    def truth(self, ctx: ValueContext) -> Any:
-        return self.value.refuse("the truth value")
-
-    def getattr(self, ctx: ValueContext, name: str) -> Any:
-        return self.value.refuse(f"'.{name}'")
-
-    def getitem(self, ctx: ValueContext, index: Any) -> Any:
-        return self.value.refuse("an element")
-
-    def iterate(self, ctx: ValueContext) -> Iterable[Any]:
-        self.value.refuse("iteration")
-        return ()
 
 
 @kind(Text)
@@ -97,8 +86,7 @@ class NewExceptionVariable(_Opaque):
     """An exception that compiled code makes, which is raised and not looked at."""
 
     def python_class(self) -> type:
-        cls: type = self.value.cls
-        return cls
+        return self.value.cls
 
 
 @kind(types.BuiltinFunctionType)

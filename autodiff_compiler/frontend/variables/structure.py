@@ -96,12 +96,12 @@ class Form:
     def sort(self, x: Any) -> Any:
         """The type of x and of what it holds; lists whose elements are of the same sorts are alike at any length."""
         items = self.elements(x)
-        return type(x) if items is None else (type(x), frozenset(map(sort, items)))
+        return type(x) if items is None else (type(x), frozenset(form_of(i).sort(i) for i in items))
 
     def identity(self, x: Any) -> Any:
         """A key that two values share only if compiled code cannot tell them apart."""
         items = self.elements(x)
-        return type(x), id(x) if items is None else tuple(map(identity, items))
+        return type(x), id(x) if items is None else tuple(form_of(i).identity(i) for i in items)
 
 
 _FORMS: dict[type, Form] = {object: Form()}
@@ -358,16 +358,6 @@ def elements(x: Any) -> Any:
 def in_order(x: Any) -> Any:
     """The elements of a container, of an object in the order of their assignment; None if x is a leaf."""
     return form_of(x).in_order(x)
-
-
-def sort(x: Any) -> Any:
-    """The type of a value and of what it holds; lists whose elements are of the same sorts are alike at any length."""
-    return form_of(x).sort(x)
-
-
-def identity(x: Any) -> Any:
-    """A key that two values share only if compiled code cannot tell them apart."""
-    return form_of(x).identity(x)
 
 
 def outline(x: Any) -> Outline:

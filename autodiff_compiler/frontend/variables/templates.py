@@ -25,8 +25,7 @@ def value_in(leaf: Leaf, x: Any, builder: Builder) -> Value:
     """The Value in a slot for `leaf`, of a value that fits it or of an unbound name, at the end of the block."""
     if is_unbound(x):
         with builder:
-            nothing: Value = F.undef(type=leaf.type)
-        return nothing
+            return F.undef(type=leaf.type)
     return leaf.value_of(variable_of(x), builder)
 
 
@@ -43,8 +42,7 @@ class _Assumed(Variable):
     """A leaf in the place of the value that it describes."""
 
     def leaf(self) -> Leaf:
-        known: Leaf = self.value
-        return known
+        return self.value
 
 
 def example(x: Any) -> Any:

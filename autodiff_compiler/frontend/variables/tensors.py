@@ -15,9 +15,10 @@ from ...ir.primitive import call as public
 from ...ir.types import TensorType
 from ...primitives.in_place import IN_PLACE, fitting
 from ...runtime.parameter import Parameter
-from ...runtime.tensor import NO_LENGTH, Tensor, wrap
+from ...runtime.tensor import Tensor, wrap
 from . import numpy_calls, precision
 from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, kind_of_number, to_number
+from .arrays import OfElements
 from .assignment import assign_state, set_item
 from .base import Results, Variable, class_name, kind, variable_of
 from .comparison import COMPARE_SLOT, MIRRORED, compare_objects, is_item
@@ -29,29 +30,14 @@ from .objects import ObjectVariable
 from .requirements import LEAVING, as_index, length_of, refuse_data, settled_index
 from .rules import TENSOR_METHODS
 from .text import with_spec
-from .truth_values import truth_of_one
-from .values import (
-    ARRAY,
-    STANDS_FOR_PARAMETER,
-    ArrayVar,
-    BoundMethod,
-    StateVar,
-    SymScalar,
-    TensorVar,
-    Text,
-    is_dynamic,
-    is_tensor,
-)
-
-__all__: list[str] = []
-
+from .values import ARRAY, STANDS_FOR_PARAMETER, ArrayVar, BoundMethod, StateVar, TensorVar, Text, is_dynamic, is_tensor
 
 #: Methods of Tensors that are no function of this package.
 _OWN_METHODS = ("item", "__len__", "copy", "assign_value", "asnumpy", "numpy", "register_hook")
 
 
 @kind(TensorVar)
-class TensorVariable(Variable):
+class TensorVariable(OfElements):
     """A Tensor known by its type."""
 
     precedence = 4
@@ -129,9 +115,6 @@ class TensorVariable(Variable):
         """From now on an array shares its memory, which shows in eager mode what is written to it: nothing may be."""
         self.value.locked = self.value.locked or "shares its memory with an array, which asnumpy() gave,"
 
-    def truth(self, ctx: ValueContext) -> Any:
-        return truth_of_one(ctx.unwrap(self.value))
-
     def getattr(self, ctx: ValueContext, name: str) -> Any:
         owner = self.value
         if name == "dtype":
@@ -186,14 +169,8 @@ class TensorVariable(Variable):
         ctx.effects.check_writable(box)
         ctx.effects.write(box, METHODS["__setitem__"](box.value, ctx.unwrap(index), ctx.unwrap(value)))
 
-    def length(self, ctx: ValueContext) -> Any:
-        return length_of(self.value, NO_LENGTH)
-
     def absolute(self, ctx: ValueContext) -> Any:
         return ctx.native(public.abs, [self.value])
-
-    def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
-        return SymScalar(self.truth(ctx), bool) if kind is bool else to_number(ctx, self.value, kind)
 
     def index(self, ctx: ValueContext) -> Any:
         return to_number(ctx, as_index(ctx, self.value), int)
@@ -234,10 +211,6 @@ class TensorVariable(Variable):
     def leaf(self) -> Leaf | None:
         box = self.value
         return TensorLeaf(box.type, locked=box.locked, snapshot=box.snapshot)
-
-    def lifted(self, type: TensorType, builder: Builder) -> Value:
-        value: Value = self.value.value
-        return value
 
     def name_value(self, name: str) -> None:
         self.value.value.name = self.value.value.name or name
@@ -309,8 +282,7 @@ class ParameterVariable(TensorVariable):
 
     def lifted(self, type: TensorType, builder: Builder) -> Value:
         with builder:
-            value: Value = F.state_read(state=self.value.name, type=self.value.type)
-        return value
+            return F.state_read(state=self.value.name, type=self.value.type)
 
     def name_value(self, name: str) -> None:
         """A Parameter has its own name."""

@@ -21,52 +21,13 @@ from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError, sh
 from ...ir.abstract import Abstract, abstract
 from ...ir.core import Unknown, Value
 from ...ir.types import TensorType
-from ...primitives.family import SymScalar
+from ...primitives.family import SymScalar as SymScalar
 from ...runtime.mutable import Mutable, plain
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
 from ...source import Loc
 from ..guards.objects import UNBOUND, module_name
 from .changing import Aliased, Changing, serial_now
-
-__all__ = [
-    "ARRAY",
-    "EITHER",
-    "OUTSIDE",
-    "PARAMETERS",
-    "STANDS_FOR_PARAMETER",
-    "ArrayVar",
-    "AttributeVar",
-    "BoundMethod",
-    "DictView",
-    "Held",
-    "LocalDict",
-    "LocalList",
-    "LocalObject",
-    "LocalSet",
-    "LocalSuper",
-    "MaybeUnbound",
-    "NewException",
-    "Snapshot",
-    "StateVar",
-    "SymScalar",
-    "TensorVar",
-    "Text",
-    "class_of",
-    "describe",
-    "described",
-    "is_box",
-    "is_broken",
-    "is_dynamic",
-    "is_iterator",
-    "is_marked",
-    "is_parameter",
-    "is_tensor",
-    "is_unbound",
-    "snapshot_of",
-    "unmarked",
-    "usable",
-]
 
 #: Reasons for locking a Tensor.
 OUTSIDE = "came from outside"

@@ -15,8 +15,6 @@ from ...ir.core import Op, Value
 from ...ir.primitive import REGISTRY
 from ...ir.types import TensorType
 
-__all__ = ["RULES", "STRUCTURED", "emit", "inactive", "is_exactly", "rule", "same", "structured"]
-
 Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 #: ``rule(builder, op, *operands)``: what replaces a pure op without blocks or None.

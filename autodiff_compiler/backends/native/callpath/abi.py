@@ -10,7 +10,7 @@ import ctypes
 import platform
 import struct
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from types import MemberDescriptorType
@@ -166,21 +166,9 @@ def slot_offset(cls: type, name: str) -> int:
     return found.pop()
 
 
-def word(address: int) -> int:
-    """The unsigned 8-byte number at an address."""
-    return ctypes.c_size_t.from_address(address).value
+def _reader(kind: Any) -> Callable[[int], int]:
+    return lambda address: kind.from_address(address).value
 
 
-def int32(address: int) -> int:
-    """The signed 4-byte number at an address."""
-    return ctypes.c_int32.from_address(address).value
-
-
-def uint32(address: int) -> int:
-    """The unsigned 4-byte number at an address."""
-    return ctypes.c_uint32.from_address(address).value
-
-
-def byte(address: int) -> int:
-    """The byte at an address."""
-    return ctypes.c_ubyte.from_address(address).value
+#: The number at an address: unsigned of 8 bytes, signed and unsigned of 4 bytes, and a byte.
+word, int32, uint32, byte = map(_reader, (ctypes.c_size_t, ctypes.c_int32, ctypes.c_uint32, ctypes.c_ubyte))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ....environment import choice
-from ....runtime.tensor import Tensor
 from ..codegen.emitter import Context
 from . import abi, memory_guards, objects, vectorcall
 from .dicts import dicts_are_known
@@ -14,8 +13,8 @@ from .entry import MachineEntry, MachineGuardedEntry, guarded_signature
 from .instances import attributes_are_known, slots_are_known
 from .memory_guards import fields_are_known, lists_are_known, locks_are_known
 from .plain import PlainPath
-from .protocol import CallPath, Entry, GuardedEntry, Program
-from .signature import Form, Signature
+from .protocol import BoundProgram, CallPath, Entry, GuardedEntry
+from .signature import Signature
 from .vectorcall import vectorcall_is_known
 
 
@@ -27,24 +26,13 @@ class MachinePath(CallPath):
     def entry(self, signature: Signature, context: Context) -> Entry:
         return MachineEntry(signature, context)
 
-    def refusal(
-        self, program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
-    ) -> str:
-        found = guarded_signature(program, states, written, arrays, form)
+    def refusal(self, bound: BoundProgram) -> str:
+        found = guarded_signature(bound)
         return found if isinstance(found, str) else ""
 
-    def guarded(
-        self,
-        program: Program,
-        states: Sequence[Tensor],
-        written: Sequence[int],
-        arrays: Collection[int],
-        form: Form,
-        constants: Mapping[str, Any],
-        kept: object,
-    ) -> GuardedEntry | None:
-        found = guarded_signature(program, states, written, arrays, form)
-        return None if isinstance(found, str) else MachineGuardedEntry(program, found, states, constants, kept)
+    def guarded(self, bound: BoundProgram, constants: Mapping[str, Any], kept: object) -> GuardedEntry | None:
+        found = guarded_signature(bound)
+        return None if isinstance(found, str) else MachineGuardedEntry(bound, found, constants, kept)
 
     install_vectorcall = staticmethod(vectorcall.install_vectorcall)
     place_read = staticmethod(memory_guards.place_read)

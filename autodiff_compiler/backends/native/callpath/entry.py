@@ -7,7 +7,7 @@ slow path, a Python function that is its `__self__`; only that one defines seman
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,15 +15,14 @@ import numpy as np
 
 from .... import escape
 from ....runtime.storage import holders
-from ....runtime.tensor import Tensor
 from ..codegen.emitter import Context
 from ..jit.engine import load
 from ..memory.anchor import anchor
 from ..memory.frame_pool import POOL, Release, frame_size, functions_for
 from .entry_text import EntryText
 from .objects import pointer
-from .protocol import Program, Word
-from .signature import Form, Signature
+from .protocol import BoundProgram, Word
+from .signature import Signature
 
 
 class MachineEntry:
@@ -113,15 +112,8 @@ def _releaser(loaded: Any, signature: Signature, context: Context) -> Callable[[
 class MachineGuardedEntry:
     """The guarded entry of one program; `calls`: how many calls passed its guards."""
 
-    def __init__(
-        self,
-        program: Program,
-        signature: Signature,
-        states: Sequence[Tensor],
-        constants: Mapping[str, Any],
-        kept: object,
-    ) -> None:
-        context = Context()
+    def __init__(self, bound: BoundProgram, signature: Signature, constants: Mapping[str, Any], kept: object) -> None:
+        context, program, states = Context(), bound.program, bound.states
         entry = MachineEntry(signature, context)
         assert program.signature is not None
         shadow = {
@@ -174,15 +166,9 @@ class MachineGuardedEntry:
                 state._held = 0
 
 
-def guarded_signature(
-    program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
-) -> Signature | str:
-    """The signature of a program's guarded entry, or why there is none.
-
-    The program's last arguments are `states`, its last results the next versions of the `written` ones, by their
-    numbers among `states`.  `arrays`: which of the other arguments are ndarrays, not Tensors.  `form` is what it
-    returns.
-    """
+def guarded_signature(bound: BoundProgram) -> Signature | str:
+    """The signature of a program's guarded entry, or why there is none."""
+    program, states, written, arrays, form = bound
     s = program.signature
     if s is None:
         return "the program takes or gives sequences, which Python packs"

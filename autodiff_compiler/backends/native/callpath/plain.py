@@ -6,7 +6,7 @@ It reads no object of this process by its layout.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from ..memory.anchor import anchor
 from ..memory.frame_pool import GUARD, HEADER, MARK, ROOM, SHARED_FROM
 from ..memory.large_alloc import new_array
 from .objects import pointer
-from .protocol import CallPath, Entry, Program
-from .signature import Form, Signature
+from .protocol import BoundProgram, CallPath, Entry
+from .signature import Signature
 
 
 class PlainPath(CallPath):
@@ -32,9 +32,7 @@ class PlainPath(CallPath):
     def entry(self, signature: Signature, context: Context) -> Entry:
         return PlainEntry(signature, context)
 
-    def refusal(
-        self, program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
-    ) -> str:
+    def refusal(self, bound: BoundProgram) -> str:
         return "calls take the plain call path, in which Python checks them"
 
 

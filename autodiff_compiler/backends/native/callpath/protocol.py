@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ....locks import Lock
 from ....runtime.tensor import Tensor
@@ -49,6 +49,21 @@ class Program(Protocol):
         ...
 
 
+class BoundProgram(NamedTuple):
+    """A program bound to the states that its guarded entry gives it.
+
+    The program's last arguments are `states`, its last results the next versions of the `written` ones, by their
+    numbers among `states`.  `arrays`: which of the other arguments are ndarrays, not Tensors.  `form` is what it
+    returns.
+    """
+
+    program: Program
+    states: Sequence[Tensor]
+    written: Sequence[int]
+    arrays: Collection[int]
+    form: Form
+
+
 class GuardedEntry(Protocol):
     """An entry that compares the words of a guard table before it runs its program."""
 
@@ -89,26 +104,13 @@ class CallPath(ABC):
         """The entry of a module."""
 
     @abstractmethod
-    def refusal(
-        self, program: Program, states: Sequence[Tensor], written: Sequence[int], arrays: Collection[int], form: Form
-    ) -> str:
-        """Why `guarded`, with the same arguments, gives no entry; empty if it gives one."""
+    def refusal(self, bound: BoundProgram) -> str:
+        """Why `guarded` gives no entry; empty if it gives one."""
 
-    def guarded(
-        self,
-        program: Program,
-        states: Sequence[Tensor],
-        written: Sequence[int],
-        arrays: Collection[int],
-        form: Form,
-        constants: Mapping[str, Any],
-        kept: object,
-    ) -> GuardedEntry | None:
-        """The guarded entry of a program, if there can be one; it keeps alive `states`, `constants` and `kept`.
+    def guarded(self, bound: BoundProgram, constants: Mapping[str, Any], kept: object) -> GuardedEntry | None:
+        """The guarded entry of a program, if there can be one; it keeps alive its states, `constants` and `kept`.
 
-        The program's last arguments are `states`, its last results the next versions of the `written` ones, by their
-        numbers among `states`.  `arrays`: which of the other arguments are ndarrays, not Tensors.  `form` is what it
-        returns, `constants` the objects in that by name.
+        `constants`: the objects in what it returns, by name.
         """
         return None
 

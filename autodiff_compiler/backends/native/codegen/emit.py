@@ -13,8 +13,6 @@ from typing import NamedTuple, TypeAlias
 
 from .... import escape
 
-__all__ = ["LEAVE", "Int", "Reg", "Text", "bits_of", "float_text", "i64", "known", "mangled", "pointer", "vector"]
-
 
 class Reg(NamedTuple):
     """A register or constant as LLVM writes it, with its type."""

@@ -15,8 +15,6 @@ from .arithmetic import Kernels
 from .emit import Reg, Text
 from .lanes import Lane, NotNativeError
 
-__all__ = ["apply_formula", "has_formula"]
-
 #: Rules for ops whose class has no formula, or one less accurate than `maths`.
 RULES: dict[str, Callable[..., Any]] = {
     "cast": lambda k, x, dtype, linear: k.cast(x, dtype),

@@ -22,8 +22,6 @@ from ..memory.wishes import Place
 from .moves import give_places, move_together
 from .registers import Roots, operand_of, registers_of
 
-__all__: list[str] = []
-
 
 def _if(low: Lowering, op: Op) -> None:
     text = low.text

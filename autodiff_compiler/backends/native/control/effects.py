@@ -18,8 +18,6 @@ from ..codegen.lanes import NotNativeError
 from ..kernels.host_calls import array_of, call_host, call_python
 from ..lower import OPS, Lowering
 
-__all__: list[str] = []
-
 
 def _print(low: Lowering, op: Op) -> None:
     if not all(isinstance(x.type, TensorType) for x in op.operands):

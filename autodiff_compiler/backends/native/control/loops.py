@@ -22,8 +22,6 @@ from .collecting import Collected
 from .one_place import OnePlace, next_versions, place_of
 from .sequence_ops import anchored, require_elements
 
-__all__: list[str] = []
-
 #: Bytes of records from which on their memory grows by a quarter, not twofold.
 _LARGE = 1 << 20
 #: Records allocated at first by a loop of an unknown number of trips.

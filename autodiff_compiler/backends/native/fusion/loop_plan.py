@@ -15,9 +15,8 @@ from ....ir.primitive import COSTLY
 from ....ir.types import TensorType
 from ..codegen.emit import Int, Reg
 from ..codegen.lanes import Lane
+from ..codegen.values import Array
 from .clusters import REDUCTIONS, Axes, Cluster
-
-__all__ = ["Layout", "Level", "Memory", "Passes", "collapsed", "count_rereads", "plan_passes", "reading_passes"]
 
 #: Instructions per element that computing a value again may cost.
 _CHEAP = 8
@@ -185,3 +184,5 @@ def row_bytes(cluster: Cluster, x: Value) -> int:
 
 #: What a fused loop reads: an array, one number in a register, or a constant.
 Source = Memory | Lane | bool | int | float
+#: Where results are written, or values spilled.
+Sinks = dict[Value, tuple[Array, Memory]]

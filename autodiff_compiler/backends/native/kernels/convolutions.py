@@ -28,8 +28,6 @@ from .interrupts import burn_inside, is_long, with_fuel
 from .rearrangements import fill
 from .structural import constant_array
 
-__all__: list[str] = []
-
 #: Filters of more taps would be too much code.
 _TAPS = 64
 #: Positions whose sums are collected before they are copied to the result row by row.

@@ -18,8 +18,6 @@ from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .indexing import rows_before
 
-__all__: list[str] = []
-
 #: Elements of a block.
 _BLOCK = 4096
 #: Independent accumulators of a reduction.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,6 @@ from ..codegen.lanes import NotNativeError
 from ..codegen.values import Array
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
-
-__all__ = ["Host", "View", "array_of", "call_host", "call_python", "run_hosts"]
 
 #: Calls the function of `run_hosts` with the number of the call and the address of its table of pointers.
 _CALL_HOST = """define internal i32 @call_host(i64 %number, ptr %pointers) noinline {
@@ -52,6 +51,7 @@ _DECLARES = (
 )
 
 
+@dataclass(eq=False)
 class Host:
     """One call: the function, and the views of its operands and results.
 
@@ -60,22 +60,17 @@ class Host:
     stand behind the results, it takes.
     """
 
-    def __init__(
-        self,
-        run: Callable[..., Any],
-        operands: Sequence[View],
-        results: Sequence[View],
-        *,
-        copies: bool = False,
-        returns: bool = True,
-        commits: Sequence[tuple[Callable[..., Any], int]] = (),
-        noted: Sequence[View] = (),
-        loc: Loc | None = None,
-    ) -> None:
-        self.run, self.operands, self.results, self.copies = run, operands, results, copies
-        self.returns = returns
-        self.commits, self.noted, self.loc = commits, noted, loc
-        self._table = ctypes.c_void_p * (len(operands) + len(results) + len(noted))
+    run: Callable[..., Any]
+    operands: Sequence[View]
+    results: Sequence[View]
+    copies: bool = False
+    returns: bool = True
+    commits: Sequence[tuple[Callable[..., Any], int]] = ()
+    noted: Sequence[View] = ()
+    loc: Loc | None = None
+
+    def __post_init__(self) -> None:
+        self._table = ctypes.c_void_p * (len(self.operands) + len(self.results) + len(self.noted))
 
     def __call__(self, place: int) -> None:
         n, end = len(self.operands), len(self.operands) + len(self.results)

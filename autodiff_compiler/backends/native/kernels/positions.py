@@ -18,8 +18,6 @@ from ..codegen.values import Array
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 
-__all__ = ["RULES"]
-
 #: Elements of a row that stays in registers, so that a second pass reads no memory.
 _SHORT = 64
 

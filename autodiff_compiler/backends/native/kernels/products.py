@@ -21,8 +21,6 @@ from ..memory.buffer_plan import BufferPlan
 from .blas import SMALL_PRODUCT, gemm
 from .interrupts import burn, is_long
 
-__all__: list[str] = []
-
 #: Fewer rows than the first times a transposed matrix are dot products along k, so many columns at a time.
 _FEW_ROWS, _COLUMNS = 4, 4
 #: Multiplications by the library between two polls: some tenths of a second.

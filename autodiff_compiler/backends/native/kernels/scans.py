@@ -19,8 +19,6 @@ from ..loops.loop_nest import LoopNest, row_of
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 
-__all__: list[str] = []
-
 #: Rows that are scanned in one loop, so that their dependency chains overlap.
 _ROWS = 4
 

@@ -16,8 +16,6 @@ from ..memory.buffer_plan import BufferPlan
 from ..memory.overwriting import copy_to_change
 from .indexing import TOGETHER, position, positions, rows_before
 
-__all__: list[str] = []
-
 
 class _Start:
     """The array that updates go into: a copy of the operand, 16-bit floats as f32 where sums are widened."""

@@ -14,8 +14,6 @@ from ..memory.buffer_plan import BufferPlan
 from ..memory.overwriting import copy_to_change, target_to_change
 from .products import packs
 
-__all__: list[str] = []
-
 
 def _const(low: BufferPlan, op: Op) -> None:
     result = op.results[0]

@@ -26,8 +26,6 @@ from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .rearrangements import fill
 
-__all__ = ["compute"]
-
 
 def compute(
     low: BufferPlan, sources: Sequence[Array], targets: Sequence[Array], build: Callable[..., Sequence[Value]]

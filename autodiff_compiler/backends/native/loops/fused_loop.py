@@ -7,6 +7,7 @@ written: it follows from the machine's vectors, the shapes, and how much else is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from ....dtypes import DType, bool_, float32, float64
 from ....errors import InternalCompilerError
@@ -19,8 +20,6 @@ from ..codegen.formulas import apply_formula
 from ..codegen.lanes import Lane, computed_in
 from ..fusion.clusters import REDUCTIONS, Cluster, reduced_axes
 from ..fusion.loop_plan import Layout, Level, Memory, Passes, Source
-
-__all__ = ["FusedLoop"]
 
 #: Elements whose sum is a partial one, in the narrow dtype.
 _BLOCK = 4096
@@ -37,6 +36,19 @@ _MOST = {False: 12 * COSTLY, True: 24 * COSTLY}
 _MANY = 8
 
 Pointers = dict[Memory, Reg]
+
+
+class Vector(NamedTuple):
+    """A vector of elements of the innermost axis, from number `i` on: `lanes` of them, where there is a mask."""
+
+    k: Kernels
+    i: Int
+    mask: Reg | None
+    lanes: int
+
+
+#: What is done with one vector: it takes the accumulators, and returns them as they are after it.
+Step: TypeAlias = Callable[[Vector, list[Reg]], list[Reg]]
 
 
 class FusedLoop:
@@ -129,7 +141,7 @@ class FusedLoop:
             sink, lanes = self.sinks[op.results[0]], min(self.width, self.length - v * self.width)
             k = self._k(self.width)
             mask = k.mask(lanes) if lanes < self.width else None
-            self._put(k, Lane(k, total, sink.dtype), sink, at[sink], v * self.width, mask, lanes)
+            self._put(Vector(k, v * self.width, mask, lanes), Lane(k, total, sink.dtype), sink, at[sink])
         for op, total in zip(self.slabs, totals, strict=False):
             result = self._reduced(op, Lane(self._k(self.width), total, self._total_dtype(op)))
             self._k(1).store(result, at[self.sinks[op.results[0]]])
@@ -140,8 +152,8 @@ class FusedLoop:
         sink = self.sinks[op.results[0]]
 
         def vectors(place: Pointers, carried: list[Reg]) -> list[Reg]:
-            def one(k: Kernels, i: Int, mask: Reg | None, lanes: int, _: list[Reg]) -> list[Reg]:
-                self._put(k, self._identity(op, sink.dtype, k.width), sink, place[sink], i, mask, lanes)
+            def one(vector: Vector, _: list[Reg]) -> list[Reg]:
+                self._put(vector, self._identity(op, sink.dtype, vector.k.width), sink, place[sink])
                 return []
 
             return self._stretch(0, self.length, 1, [], one)
@@ -190,8 +202,8 @@ class FusedLoop:
                 combined.append(self._combine(op, Lane(k, total, to), k.cast(Lane(k, part, of), to)).reg)
             return combined
 
-        def step(k: Kernels, i: Int, mask: Reg | None, lanes: int, now: list[Reg]) -> list[Reg]:
-            return self._vector(number, reductions, place, k, i, mask, lanes, now)
+        def step(vector: Vector, now: list[Reg]) -> list[Reg]:
+            return self._vector(number, reductions, place, vector, now)
 
         size = self._block(reductions)
         if self.length <= size:
@@ -211,14 +223,7 @@ class FusedLoop:
         costs = [op.defn.cost for op in self.cluster.ops if self.passes.of.get(op.results[0], 0) == number]
         return 4 if sum(COSTLY if c is None else c for c in costs) <= _LITTLE else 1
 
-    def _stretch(
-        self,
-        start: Int,
-        length: int,
-        unroll: int,
-        carried: list[Reg],
-        step: Callable[[Kernels, Int, Reg | None, int, list[Reg]], list[Reg]],
-    ) -> list[Reg]:
+    def _stretch(self, start: Int, length: int, unroll: int, carried: list[Reg], step: Step) -> list[Reg]:
         """`length` elements from `start` on: whole vectors, then the remainder, masked or element by element."""
         text, width = self.text, self.width
         k = self._k(width)
@@ -228,31 +233,19 @@ class FusedLoop:
             carried = self._unrolled(start, done, unroll, carried, step)
         whole = length // width * width
         if whole - done > (HELD if self.straight_line else 1) * width:
-            carried = text.loop(
-                text.add(start, done),
-                text.add(start, whole),
-                width,
-                carried,
-                lambda i, now: step(k, i, None, width, now),
-            )
+            first, last = text.add(start, done), text.add(start, whole)
+            carried = text.loop(first, last, width, carried, lambda i, now: step(Vector(k, i, None, width), now))
         else:
             for i in range(done, whole, width):
-                carried = step(k, text.add(start, i), None, width, carried)
+                carried = step(Vector(k, text.add(start, i), None, width), carried)
         rest = length - whole
         if rest and (self.masked or self.straight_line or width == 2):
-            carried = step(k, text.add(start, whole), k.mask(rest), rest, carried)
+            carried = step(Vector(k, text.add(start, whole), k.mask(rest), rest), carried)
         elif rest:
             carried = self._remainder_loop(text.add(start, whole), rest, carried, step)
         return carried
 
-    def _unrolled(
-        self,
-        start: Int,
-        length: int,
-        unroll: int,
-        carried: list[Reg],
-        step: Callable[[Kernels, Int, Reg | None, int, list[Reg]], list[Reg]],
-    ) -> list[Reg]:
+    def _unrolled(self, start: Int, length: int, unroll: int, carried: list[Reg], step: Step) -> list[Reg]:
         """The unrolled loop: each of `unroll` vectors per trip has accumulators of its own, combined at the end."""
         text, width = self.text, self.width
         k, n = self._k(width), len(carried)
@@ -262,7 +255,7 @@ class FusedLoop:
         def trip(i: Int, now: list[Reg]) -> list[Reg]:
             after: list[Reg] = []
             for u in range(unroll):
-                after += step(k, text.add(i, u * width), None, width, now[u * n : u * n + n])
+                after += step(Vector(k, text.add(i, u * width), None, width), now[u * n : u * n + n])
             return after
 
         ends = text.loop(start, text.add(start, length), unroll * width, [*carried, *fresh * (unroll - 1)], trip)
@@ -273,20 +266,13 @@ class FusedLoop:
                 combined[j] = self._combine(op, Lane(k, combined[j], dtype), Lane(k, ends[u * n + j], dtype)).reg
         return combined
 
-    def _remainder_loop(
-        self,
-        start: Int,
-        length: int,
-        carried: list[Reg],
-        step: Callable[[Kernels, Int, Reg | None, int, list[Reg]], list[Reg]],
-    ) -> list[Reg]:
+    def _remainder_loop(self, start: Int, length: int, carried: list[Reg], step: Step) -> list[Reg]:
         """The remainder of a row, element by element."""
         text, k = self.text, self._k(self.width)
         reductions = self._reducing if carried else []
         begin = [self._identity(op, self._partial_dtype(op), 1).reg for op in reductions]
-        ends = text.loop(
-            start, text.add(start, length), 1, begin, lambda i, now: step(self.one, i, None, 1, now), runs=True
-        )
+        stop = text.add(start, length)
+        ends = text.loop(start, stop, 1, begin, lambda i, now: step(Vector(self.one, i, None, 1), now), runs=True)
         combined = []
         for op, total, end in zip(reductions, carried, ends, strict=True):
             dtype = self._partial_dtype(op)
@@ -331,19 +317,12 @@ class FusedLoop:
         return all(level.strides[source] == 0 for level in self.layout.inner)
 
     def _vector(
-        self,
-        number: int,
-        reductions: list[Op],
-        place: Pointers,
-        k: Kernels,
-        i: Int,
-        mask: Reg | None,
-        lanes: int,
-        partial: list[Reg],
+        self, number: int, reductions: list[Op], place: Pointers, vector: Vector, partial: list[Reg]
     ) -> list[Reg]:
         """What a pass does with one vector; returns the accumulators after it."""
+        k, mask = vector.k, vector.mask
         if self.held:
-            index = int(i) // self.width  # type: ignore[arg-type]
+            index = int(vector.i) // self.width  # type: ignore[arg-type]
             while len(self.registers) <= index:
                 self.registers.append({})
             known = self.registers[index]
@@ -352,7 +331,7 @@ class FusedLoop:
 
         def get(x: Value) -> Lane:
             if x not in known:
-                known[x] = self._made(x, number, k, place, i, mask, lanes, get)
+                known[x] = self._made(x, number, place, vector, get)
             return known[x]
 
         after = []
@@ -369,40 +348,30 @@ class FusedLoop:
                 sink = self.sinks[op.results[0]]
                 element = k.cast(get(op.operands[0]), sink.dtype)
                 if self.held_columns:
-                    which = (op, int(i) // self.width)  # type: ignore[arg-type]
+                    which = (op, int(vector.i) // self.width)  # type: ignore[arg-type]
                     self.sums[which] = self._combine(op, Lane(k, self.sums[which], sink.dtype), element).reg
                     continue
-                found = self._get(k, sink, place[sink], i, mask, lanes)
+                found = self._get(vector, sink, place[sink])
                 stores.append((op.results[0], self._combine(op, found, element)))
         for result, lane in stores:
             sink = self.sinks[result]
-            self._put(k, lane, sink, place[sink], i, mask, lanes)
+            self._put(vector, lane, sink, place[sink])
         return after
 
-    def _made(
-        self,
-        x: Value,
-        number: int,
-        k: Kernels,
-        place: Pointers,
-        i: Int,
-        mask: Reg | None,
-        lanes: int,
-        get: Callable[[Value], Lane],
-    ) -> Lane:
+    def _made(self, x: Value, number: int, place: Pointers, vector: Vector, get: Callable[[Value], Lane]) -> Lane:
         """The elements of a value in this vector."""
-        source = self.sources.get(x)
+        k, source = vector.k, self.sources.get(x)
         if isinstance(source, Memory):
             if x in self.row or x in self.along:
                 return k.broadcast(self.row[x] if x in self.row else self.along[x])
-            return self._get(k, source, place[source], i, mask, lanes)
+            return self._get(vector, source, place[source])
         if isinstance(source, Lane):
             return k.broadcast(source)
         if source is not None:
             return k.number(source, x.dtype)
         if x in self.sinks and self.passes.of[x] < number:
             sink = self.sinks[x]
-            return self._get(k, sink, place[sink], i, mask, lanes)
+            return self._get(vector, sink, place[sink])
         op = x.owner
         assert isinstance(op, Op)
         if op.defn.name == "broadcast_to":
@@ -437,7 +406,8 @@ class FusedLoop:
         place = self.at[memory]
         return self.one.iota(place, memory.dtype, 0) if memory.is_iota else self.one.load(place, memory.dtype)
 
-    def _get(self, k: Kernels, memory: Memory, base: Reg, i: Int, mask: Reg | None, lanes: int) -> Lane:
+    def _get(self, vector: Vector, memory: Memory, base: Reg) -> Lane:
+        k, i, mask, lanes = vector
         text, stride = self.text, self.layout.inner[-1].strides[memory]
         place = text.at(base, text.mul(i, stride))
         if memory.is_iota:
@@ -452,7 +422,8 @@ class FusedLoop:
             return k.load_strided(place, memory.dtype, stride, lanes)
         return k.load_masked(place, memory.dtype, mask)
 
-    def _put(self, k: Kernels, x: Lane, memory: Memory, base: Reg, i: Int, mask: Reg | None, lanes: int) -> None:
+    def _put(self, vector: Vector, x: Lane, memory: Memory, base: Reg) -> None:
+        k, i, mask, lanes = vector
         text, stride = self.text, self.layout.inner[-1].strides[memory]
         place = text.at(base, text.mul(i, stride))
         if (stride == memory.dtype.itemsize or k.width == 1) and mask is None:

@@ -16,7 +16,17 @@ from ..codegen.emit import Reg, Text
 from ..codegen.lanes import Lane
 from ..codegen.values import FUSED, HOST, Array, Spread, Undefined, roots_of
 from ..fusion.clusters import REDUCTIONS, Axes, Cluster, reduced_axes
-from ..fusion.loop_plan import Memory, Passes, Source, collapsed, count_rereads, plan_passes, reading_passes, row_bytes
+from ..fusion.loop_plan import (
+    Memory,
+    Passes,
+    Sinks,
+    Source,
+    collapsed,
+    count_rereads,
+    plan_passes,
+    reading_passes,
+    row_bytes,
+)
 from ..memory.buffer_plan import BufferPlan
 from ..memory.last_uses import last_use
 from ..memory.wishes import Carried
@@ -47,14 +57,15 @@ def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
             if x not in cluster.full and x not in cluster.rows and x not in sources:
                 sources[x] = source_of(low, x, cluster)
     reads = reading_passes(passes, cluster, elements, held=held)
+    reading = _Reading(cluster, passes, sources, reads)
     sinks = {
-        x: _sink(low, x, cluster, over=_over_version(low, x, cluster, passes, reads, sources))
+        x: _sink(low, x, cluster, over=_over_version(low, x, reading))
         for op in cluster.ops
         for x in op.results
         if x in wanted or x in cluster.ends
     }
-    _note_overwrites(low, cluster, passes, reads, sources, sinks)
-    sinks |= _temporaries(low, cluster, passes, reads, sinks)
+    _note_overwrites(low, reading, sinks)
+    sinks |= _temporaries(low, reading, sinks)
     passes.rereads = count_rereads(cluster, reads, set(sources))
     write_fused_loop(low, cluster, passes, sources, sinks, held=held)
 
@@ -128,6 +139,24 @@ def _sink(low: BufferPlan, x: Value, cluster: Cluster, *, over: bool) -> tuple[A
 
 
 @dataclass
+class _Reading:
+    """What a fused loop reads, and which passes read it."""
+
+    cluster: Cluster
+    passes: Passes
+    sources: dict[Value, Source]
+    reads: dict[Value, list[int]]
+
+    def until(self, x: Value) -> dict[Value, Source]:
+        """The operands that no pass reads after the one that writes a value."""
+        cluster, last = self.cluster, self.passes.of[x]
+        numbers = [op for op in cluster.ops if op.results[0] in cluster.rows and op.defn.name not in REDUCTIONS]
+        of_rows = {y for op in numbers for y in op.operands}
+        kept = {y: s for y, s in self.sources.items() if y not in of_rows}
+        return {y: s for y, s in kept.items() if all(n <= last for n in self.reads.get(y, ()))}
+
+
+@dataclass
 class _Room:
     """Memory for a row that one pass spills for later ones; `until`: the pass that writes a result there."""
 
@@ -138,14 +167,9 @@ class _Room:
     taken: int = -1
 
 
-def _temporaries(
-    low: BufferPlan,
-    cluster: Cluster,
-    passes: Passes,
-    reads: dict[Value, list[int]],
-    sinks: dict[Value, tuple[Array, Memory]],
-) -> dict[Value, tuple[Array, Memory]]:
+def _temporaries(low: BufferPlan, reading: _Reading, sinks: Sinks) -> Sinks:
     """Where rows are spilled that only later passes read: in memory of results not yet written, or in scratch."""
+    cluster, passes = reading.cluster, reading.passes
     if not passes.temporaries:
         return {}
     own = _row_strides(cluster, 1)
@@ -158,7 +182,7 @@ def _temporaries(
     found = {}
     for x in sorted(passes.temporaries, key=passes.of.__getitem__):
         assert isinstance(x.type, TensorType)
-        size, last = x.type.dtype.itemsize, max(reads.get(x, [passes.of[x]]))
+        size, last = x.type.dtype.itemsize, max(reading.reads.get(x, [passes.of[x]]))
         fits = (r for r in rooms if r.memory.dtype.itemsize == size and r.taken <= passes.of[x] and last <= r.until)
         room = next(fits, None)
         if room is None:
@@ -193,76 +217,47 @@ def _row_strides(cluster: Cluster, step: int) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def _note_overwrites(
-    low: BufferPlan,
-    cluster: Cluster,
-    passes: Passes,
-    reads: dict[Value, list[int]],
-    sources: dict[Value, Source],
-    sinks: dict[Value, tuple[Array, Memory]],
-) -> None:
+def _note_overwrites(low: BufferPlan, reading: _Reading, sinks: Sinks) -> None:
     """Notes which results may be written in place over operands: those that no later pass reads, elements in step."""
     for x, (made, memory) in sinks.items():
-        if x not in cluster.full:
+        if x not in reading.cluster.full:
             continue
-        read = _read_before(x, cluster, passes, reads, sources)
+        read = reading.until(x)
         for y, source in read.items():
             operand = low.env[y]
             if isinstance(source, Memory) and isinstance(operand, Array) and operand.roots:
                 same = source.strides == memory.strides and source.offset == 0 and operand.dtype is made.dtype
                 for root in operand.roots if same else ():  # it may be any of them
-                    if sum(1 for z in sources if isinstance(o := low.env[z], Array) and root in o.roots) == 1:
+                    if sum(1 for z in reading.sources if isinstance(o := low.env[z], Array) and root in o.roots) == 1:
                         made.roots[0].over[root, low.tick] = None
         carried = low.carried.get(x)
         if carried is not None and not carried.in_place:
-            carried.in_place = _in_place(low, carried, cluster, sources, read, memory)
+            carried.in_place = _in_place(low, carried, reading, read, memory)
 
 
-def _read_before(
-    x: Value, cluster: Cluster, passes: Passes, reads: dict[Value, list[int]], sources: dict[Value, Source]
-) -> dict[Value, Source]:
-    """The operands that no pass reads after the one that writes a value."""
-    numbers = [op for op in cluster.ops if op.results[0] in cluster.rows and op.defn.name not in REDUCTIONS]
-    of_rows, last = {y for op in numbers for y in op.operands}, passes.of[x]
-    return {y: s for y, s in sources.items() if y not in of_rows and all(n <= last for n in reads.get(y, ()))}
-
-
-def _over_version(
-    low: BufferPlan,
-    x: Value,
-    cluster: Cluster,
-    passes: Passes,
-    reads: dict[Value, list[int]],
-    sources: dict[Value, Source],
-) -> bool:
+def _over_version(low: BufferPlan, x: Value, reading: _Reading) -> bool:
     """Whether a value is the next version of a carry and may be written in place over this trip's version."""
-    place = low.wanted.get(x)
+    place, cluster = low.wanted.get(x), reading.cluster
     if place is None or place.carried is None or x not in cluster.full:
         return False
     memory = memory_of(place.array, _axes_of(x, cluster), len(cluster.shape))
-    read = _read_before(x, cluster, passes, reads, sources)
-    return _in_place(low, place.carried, cluster, sources, read, memory)
+    return _in_place(low, place.carried, reading, reading.until(x), memory)
 
 
-def _in_place(
-    low: BufferPlan,
-    carried: Carried,
-    cluster: Cluster,
-    sources: dict[Value, Source],
-    read: dict[Value, Source],
-    memory: Memory,
-) -> bool:
+def _in_place(low: BufferPlan, carried: Carried, reading: _Reading, read: dict[Value, Source], memory: Memory) -> bool:
     """Whether the next version of a carry may be written in place; `read`: operands that no later pass reads."""
     now, following = low.env[carried.arg], carried.following.roots
     # In the first trip it lies where it was before the loop, which is not written over unless a result goes there.
     under = {low.versions.next_of.get(r.result) for r in following if r.result is not None}
     mine = {r for r in roots_of(now) if r in following or (r.argument is not None and r.argument in under) or r.virtual}
-    shared = [z for z in sources if z is carried.arg or not mine.isdisjoint(roots_of(low.env[z]))]
+    shared = [z for z in reading.sources if z is carried.arg or not mine.isdisjoint(roots_of(low.env[z]))]
     if len(shared) != 1 or not isinstance(source := read.get(shared[0]), Memory):
         return False
     operand = low.env[shared[0]]
     same = source.strides == memory.strides and source.offset == 0
-    return same and isinstance(operand, Array) and operand.contiguous and last_use(low, carried.arg, cluster.ops)
+    return (
+        same and isinstance(operand, Array) and operand.contiguous and last_use(low, carried.arg, reading.cluster.ops)
+    )
 
 
 def _summary(name: str, cluster: Cluster) -> str:
@@ -276,13 +271,7 @@ def _summary(name: str, cluster: Cluster) -> str:
 
 
 def write_fused_loop(
-    low: BufferPlan,
-    cluster: Cluster,
-    passes: Passes,
-    sources: dict[Value, Source],
-    sinks: dict[Value, tuple[Array, Memory]],
-    *,
-    held: bool = False,
+    low: BufferPlan, cluster: Cluster, passes: Passes, sources: dict[Value, Source], sinks: Sinks, *, held: bool = False
 ) -> None:
     """Emits a fused loop: straight-line code if it is one vector, else a function and its call."""
     memories = [s for s in sources.values() if isinstance(s, Memory)] + [m for _, m in sinks.values()]

@@ -11,8 +11,6 @@ from ..codegen.emit import LEAVE, Int, Reg, Text
 from ..codegen.values import Array
 from ..memory.buffer_plan import BufferPlan
 
-__all__ = ["LoopNest"]
-
 
 class LoopNest:
     """Writes a kernel that takes pointers to `arrays`; `call` ends it and calls it from the driver."""

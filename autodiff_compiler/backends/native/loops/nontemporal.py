@@ -9,7 +9,7 @@ from ....ir.core import Block, Value
 from ..codegen.emit import Text
 from ..codegen.values import Array, size_of
 from ..fusion.clusters import Cluster
-from ..fusion.loop_plan import Layout, Memory, Passes
+from ..fusion.loop_plan import Layout, Memory, Passes, Sinks
 from ..memory.buffer_plan import BufferPlan
 
 #: Bytes of a result from which on its stores are non-temporal.
@@ -19,12 +19,7 @@ _SIZES = (16, 32, 64)
 
 
 def mark_nontemporal(
-    low: BufferPlan,
-    cluster: Cluster,
-    passes: Passes,
-    layout: Layout,
-    sinks: dict[Value, tuple[Array, Memory]],
-    lanes: int,
+    low: BufferPlan, cluster: Cluster, passes: Passes, layout: Layout, sinks: Sinks, lanes: int
 ) -> bool:
     """Marks the sinks whose stores are non-temporal; whether there are any.  `lanes`: elements of one store."""
     for x, (array, memory) in sinks.items():

@@ -21,8 +21,6 @@ from ...timed import Counted, Span, Table, Times, Waiting, alone, counted, may_l
 from ..codegen.emitter import Emitter
 from ..jit.engine import load
 
-__all__ = ["Timers"]
-
 #: Bytes of a row of the table: a count, and nanoseconds.
 _ROW = 16
 #: The calibration: readings of a try, and tries.

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Set
 from itertools import chain
 from operator import itemgetter
 
+from ...base import first_fit
 from ..codegen.values import Buffer, with_joins
 
 _ALIGNMENT = 64
@@ -96,7 +97,7 @@ def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, i
     _share_results(in_order, holding)
     placed: list[_Slot] = []
     for slot in sorted(dict.fromkeys(holding.values()), key=lambda s: -s.size):
-        slot.offset = _lowest(slot.size, start, [(p.offset, p.offset + p.size) for p in placed if p.meets(slot)])
+        slot.offset = first_fit(slot.size, [(p.offset, p.offset + p.size) for p in placed if p.meets(slot)], start)
         placed.append(slot)
     end = max((s.offset + s.size for s in placed), default=start)
     return {b: slot.offset for b, slot in holding.items()}, end
@@ -213,13 +214,3 @@ def _common(spans: list[tuple[int, int]], others: list[tuple[int, int]]) -> Iter
         end = bisect_right(others, last, key=lambda span: span[0])
         for a, b in others[begin:end]:
             yield max(first, a), min(last, b)
-
-
-def _lowest(size: int, start: int, taken: list[tuple[int, int]]) -> int:
-    """The lowest offset with so many free bytes (first fit)."""
-    offset = start
-    for first, end in sorted(taken):
-        if offset + size <= first:
-            break
-        offset = max(offset, end)
-    return offset

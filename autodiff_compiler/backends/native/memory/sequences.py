@@ -24,21 +24,6 @@ from ..codegen.values import Array, Operand, Pack, Part, Rows, Runs, Sequence, S
 from .buffer_plan import BufferPlan
 from .poison import poisoned, poisoned_room
 
-__all__ = [
-    "NULL",
-    "Record",
-    "Room",
-    "descriptor_type",
-    "element",
-    "enter",
-    "is_ordered",
-    "leaves",
-    "note_sequence",
-    "of_leaves",
-    "places",
-    "row_tensors",
-]
-
 NULL = Reg("null", "ptr")
 _ALIGNMENT = 64
 

@@ -12,8 +12,6 @@ from ..emit import Int, Reg, Text, float_text
 from ..vectors import Vectors
 from . import coefficients as c
 
-__all__ = ["reduced"]
-
 #: Up to here the products with the three parts are exact.
 BOUND = {True: 2.0**17, False: 2.0**30}
 #: Bits of 2/pi behind the point in the table, and zeros before them.
