@@ -32,6 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A shell starts what it runs in the background without Ctrl-C, which tests send to themselves."""
     selection.configure(config)
+    config.pluginmanager.register(selection.Examples())  # as a plugin, for files of the package, too
+    gc.disable()  # until the tests start: what collecting makes stays
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
@@ -53,6 +55,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """What is there when tests start stays: collections of garbage, which tests ask for, need not look at it."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

@@ -15,16 +15,19 @@ Markers say it where the tests are:
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 import zlib
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 ROOT = Path(__file__).parents[1]
+TESTS = Path(__file__).parent
 #: Of tests that are not for `both_backends`, one in so many runs on the NumPy backend.
 ON_NUMPY = 10
 #: Of tests of rooms that did not change, ``--quick`` runs one in so many.
@@ -44,6 +47,7 @@ TESTS_OF = {
     "experimental": ("optim",),
     "testing": ("api",),
 }
+_EXAMPLES = re.compile(rb">>>|\b__getattr__\b")
 _STARTED = time.monotonic()
 _LONG = False
 #: How many tests ``--quick`` had no time for: in this process, and in the main one those of all workers.
@@ -101,6 +105,18 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     items[:] = kept
 
 
+class Examples:
+    """Which files are searched for examples in docstrings: no tests; of the package those that have one, and those
+    whose functions are made at the first access, with docstrings of the table."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> Generator[None, list[object], list[object]]:
+        found = yield
+        if file_path.is_relative_to(TESTS) or not _EXAMPLES.search(file_path.read_bytes()):
+            return [collector for collector in found if not isinstance(collector, DoctestModule)]
+        return found
+
+
 def _parts_of_families(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     families: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
@@ -115,14 +131,20 @@ def _parts_of_families(items: Iterable[pytest.Item]) -> list[pytest.Item]:
 def covering(family: list[pytest.Item], n: int) -> list[pytest.Item]:
     """One item in n, in their order: always one whose parameters have values that were chosen least so far."""
     values = [_values(item) for item in family]
-    left = [i for start in range(n) for i in range(start, len(family), n)]
-    seen: Counter[tuple[str, int]] = Counter()
+    items_with: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for i, having in enumerate(values):
+        for value in having:
+            items_with[value].append(i)
+    left = dict.fromkeys(i for start in range(n) for i in range(start, len(family), n))
+    seen = [0] * len(family)  # how often the values of an item were chosen
     chosen: list[int] = []
     for _ in range(-(-len(family) // n)):
-        best = min(left, key=lambda i: sum(seen[v] for v in values[i]))
-        left.remove(best)
+        best = min(left, key=seen.__getitem__)
+        del left[best]
         chosen.append(best)
-        seen.update(values[best])
+        for value in values[best]:
+            for i in items_with[value]:
+                seen[i] += 1
     return [family[i] for i in sorted(chosen)]
 
 

@@ -21,6 +21,7 @@ from autodiff_compiler.backends.native.kernels import blas as native
 from autodiff_compiler.blas import LARGE_PRODUCT, STATE, Library, products
 from autodiff_compiler.config import context
 from autodiff_compiler.ir.primitive import REGISTRY
+from tests import forked
 
 SMALL, LARGE = 10**6, LARGE_PRODUCT
 compiled = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
@@ -420,7 +421,7 @@ def test_no_small_work_wakes_a_thread(tmp_path):
     path = tmp_path / "wakes.py"
     path.write_text(WAKES)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, timeout=120)
+    done = forked.run(path, env=environment)
     assert (done.stdout, done.stderr) in {("nobody\n", ""), ("no way to see it\n", "")}
 
 

@@ -3,7 +3,6 @@
 import logging
 import os
 import re
-import subprocess
 import sys
 import threading
 
@@ -13,6 +12,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import environment, logs
 from autodiff_compiler.source import Loc
+from tests import forked
 from tests.counted import calls_in
 from tests.programs.compare import define
 
@@ -135,7 +135,7 @@ def run(tmp_path, log, more=""):
     program.write_text("\n".join([*lines, "print(f(ms.Tensor([0.0])).tolist())", "f(ms.Tensor([0.0, 1.0]))"]))
     paths = os.pathsep.join(filter(None, sys.path))
     env = {**os.environ, "PYTHONPATH": paths, "AC_LOG": log}
-    found = subprocess.run([sys.executable, str(program)], env=env, capture_output=True, text=True, check=True)
+    found = forked.run(program, env=env, check=True)
     assert found.stdout == "[1.0]\n"
     return found.stderr.splitlines()
 

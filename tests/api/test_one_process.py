@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, communication, hal, log
 from autodiff_compiler.errors import SideEffectError
+from tests import forked
 
 
 def test_this_is_process_0_of_1() -> None:
@@ -73,7 +72,7 @@ def test_messages_from_a_level_on(level: str | None, written: str, monkeypatch: 
         monkeypatch.setenv("GLOG_v", level)
     program = "from autodiff_compiler import log\nfor f in 'debug info warning error critical'.split():\n"
     program += "    getattr(log, f)('%s %d', f, 3)\nprint(log.get_level())"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = forked.run("-c", program, check=True)
     lines = done.stderr.splitlines()
     assert [line.split("] ")[-1] for line in lines] == [
         f"{f} 3" for f in ("debug", "info", "warning", "error", "critical") if f[0] in written

@@ -21,8 +21,9 @@ SOURCES = Path(__file__).parent.parent / "ascend_sim"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = os.path.join(Path(__file__).parent, "")
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(here):
             item.add_marker(pytest.mark.ascend)
 
 

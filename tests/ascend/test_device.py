@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import subprocess
-import sys
 import textwrap
 import threading
 from pathlib import Path
@@ -18,6 +17,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Tensor, hal, ops
 from autodiff_compiler.backends.ascend.device import current
 from autodiff_compiler.errors import AscendError, AscendMemoryError
+from tests import forked
 from tests.ascend.on_device import MODES, array, ascend
 
 
@@ -27,8 +27,7 @@ def script(text: str, folder: Path, **environment: str) -> subprocess.CompletedP
     file.write_text(textwrap.dedent(text), "utf-8")
     variables = {k: v for k, v in os.environ.items() if not k.startswith("ASCEND_")} | environment
     variables["PYTHONPATH"] = str(Path(ms.__file__).parent.parent)
-    command = [sys.executable, "-W", "error", str(file)]
-    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120, check=False)
+    return forked.run("-W", "error", file, env=variables)
 
 
 # ------------------------------------------------------------------------------------------------ into use

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
-import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +20,7 @@ from autodiff_compiler import Tensor, ops
 from autodiff_compiler.backends.ascend.acl import acl
 from autodiff_compiler.backends.ascend.device import current, shutdown
 from autodiff_compiler.errors import AscendError, AscendMemoryError
+from tests import forked
 from tests.ascend.conftest import WHERE, Simulator, builder
 from tests.ascend.on_device import MODES, array, ascend
 
@@ -272,14 +271,7 @@ def _process(text: str, folder: Path, lib: Path) -> str:
     file.write_text(textwrap.dedent(text), "utf-8")
     variables = {k: v for k, v in os.environ.items() if not k.startswith("ASCEND_")}
     variables |= {"AUTODIFF_COMPILER_ASCEND_LIB": str(lib), "PYTHONPATH": str(Path(ms.__file__).parent.parent)}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(file)],
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = forked.run("-W", "error", file, env=variables)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

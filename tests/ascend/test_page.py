@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from autodiff_compiler.backends.ascend.lower import CONTROL
 from autodiff_compiler.primitives import REGISTRY
+from tests import forked
 from tools.ascend_page import HOST
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,8 +18,7 @@ EXPANDED = {
 
 
 def test_the_page_is_current():
-    command = [sys.executable, str(ROOT / "tools" / "ascend_page.py"), "--check"]
-    assert subprocess.run(command, check=False).returncode == 0, "run python tools/ascend_page.py"
+    assert forked.run(ROOT / "tools" / "ascend_page.py", "--check").returncode == 0, "run python tools/ascend_page.py"
 
 
 def test_every_primitive_has_a_rule_or_a_reason():

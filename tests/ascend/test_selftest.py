@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import autodiff_compiler as ms
 from autodiff_compiler.backends.ascend.library import LIBRARY_VARIABLE
 from autodiff_compiler.cli import main
 from autodiff_compiler.testing.ascend import environment, self_test
+from tests import forked
 from tests.ascend.conftest import WHERE, Simulator, builder
 from tests.ascend.on_device import MODES
 
@@ -107,8 +107,7 @@ def _command(lib: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def _python(lib: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     variables = {k: v for k, v in os.environ.items() if not k.startswith("ASCEND_")}
     variables |= {LIBRARY_VARIABLE: str(lib), "PYTHONPATH": str(Path(ms.__file__).parent.parent)}
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120, check=False)
+    return forked.run(*arguments, env=variables)
 
 
 @pytest.mark.long

@@ -5,12 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from autodiff_compiler.cli import main
+from tests import forked
 
 SCRIPT = '''
 """A program."""
@@ -74,8 +74,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(*arguments: str, folder: Path, flags: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, *flags, "-m", "autodiff_compiler", "run", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=_environment())
+    return forked.run(*flags, "-m", "autodiff_compiler", "run", *arguments, cwd=folder, env=_environment())
 
 
 def _environment() -> dict[str, str]:
@@ -241,9 +240,8 @@ def test_a_safe_path_stays_safe(folder: Path) -> None:
 
 def test_check_and_dump_know_the_names(folder: Path) -> None:
     (folder / "f.py").write_text("import mindspore as ms\n\n@ms.jit\ndef f(x):\n    return ms.ops.abss(x)\n")
-    command = [sys.executable, "-m", "autodiff_compiler", "check", "f.py"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=_environment())
+    done = forked.run("-m", "autodiff_compiler", "check", "f.py", cwd=folder, env=_environment())
     assert "module 'mindspore.ops' has no attribute 'abss'" in done.stdout
-    command = [sys.executable, "-m", "autodiff_compiler", "dump", "train.py:Net", "--args", "f32[1,2]"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=_environment())
+    command = ["-m", "autodiff_compiler", "dump", "train.py:Net", "--args", "f32[1,2]"]
+    done = forked.run(*command, cwd=folder, env=_environment())
     assert "while" in done.stdout, done.stderr

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import textwrap
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler.cli import main
 from autodiff_compiler.inspection.check import check_file
+from tests import forked
 from tests.programs.compare import define
 
 HEAD = """
@@ -339,9 +338,7 @@ def test_nothing_of_the_file_is_run(tmp_path):
         "print('running')\nimport no_such_module\nfrom mindspore import jit\n"
         "@jit\ndef f(x):\n    return no_such_module.g(x)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "autodiff_compiler", "check", str(path)], capture_output=True, text=True, check=False
-    )
+    done = forked.run("-m", "autodiff_compiler", "check", path)
     assert (done.returncode, done.stdout) == (0, f"no problems in 1 function of {path}\n")
 
 

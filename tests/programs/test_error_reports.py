@@ -8,8 +8,6 @@ import json
 import linecache
 import pickle
 import re
-import subprocess
-import sys
 import textwrap
 import traceback
 import types
@@ -26,6 +24,7 @@ from autodiff_compiler.frontend.interpreter import interpreter
 from autodiff_compiler.ir.primitive import REGISTRY
 from autodiff_compiler.ir.text import parse_module
 from autodiff_compiler.passes.manager import PASSES
+from tests import forked
 from tests.programs.compare import define
 
 X = ms.Tensor(np.array([1.0, 2.0, 3.0]))
@@ -146,7 +145,7 @@ def test_what_python_prints_has_no_line_of_ours(tmp_path):
             ms.grad(f)(ms.Tensor([1.0, 2.0, 3.0]))
             """)
     )
-    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=False)
+    done = forked.run(program)
     assert done.returncode == 1
     package = str(Path(ms.__file__).parent)
     assert package not in done.stderr

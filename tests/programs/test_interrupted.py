@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 import pytest
 
 from autodiff_compiler.backends.native.jit.machine import why_not
+from tests import forked
 
 SCRIPT = """
 import os, signal, sys, threading
@@ -47,7 +47,7 @@ def test_a_traceback_of_ctrl_c(backend, what, tmp_path):
     path = tmp_path / "endless.py"
     path.write_text(SCRIPT)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    found = subprocess.run([sys.executable, path, backend, what], capture_output=True, text=True, env=env, timeout=60)
+    found = forked.run(path, backend, what, env=env, timeout=60)
     files = [line.split('"')[1] for line in found.stderr.splitlines() if line.startswith("  File ")]
     assert files == [str(path)] * 2, found.stderr
     assert "KeyboardInterrupt" in found.stderr

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
-import sys
 import textwrap
 
 import numpy as np
@@ -15,6 +13,7 @@ from autodiff_compiler import Parameter, Tensor, TooLittleMemoryError, nn, ops
 from autodiff_compiler.backends.native.jit import machine
 from autodiff_compiler.common import initializer
 from autodiff_compiler.no_memory import told_bytes
+from tests import forked
 
 #: More elements than a process can address, than NumPy can count the bytes of, and than it can count.
 SIZES = (2**47, 2**60, 2**62)
@@ -283,7 +282,7 @@ def test_a_call_that_had_memory_before(tmp_path):
             print(type(error).__name__, str(error).splitlines()[0])
     """
     (tmp_path / "program.py").write_text(textwrap.dedent(code))
-    found = subprocess.run([sys.executable, tmp_path / "program.py"], capture_output=True, text=True, check=False)
+    found = forked.run(tmp_path / "program.py")
     lines = found.stdout.splitlines()
     assert len(lines) == 2, found.stderr
     for line in lines:  # short calls leave it to NumPy to say it

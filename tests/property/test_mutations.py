@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.ir.text import parse_module
+from tests import forked
 from tests.property.mutations import examined, found_in, mutated, ran, texts
 from tests.selection import part
 
@@ -58,8 +55,7 @@ with mock.patch.object(indexing, "position", anywhere):
 @pytest.mark.parametrize(("place", "side"), [("3", "behind"), ("1000", "behind"), ("-1", "front"), ("-500", "front")])
 def test_reads_beside_an_argument_end_the_process(place, side):
     """Without the limit of positions the forbidden pages are met; with it they are not."""
-    command = [sys.executable, "-c", UNCLAMPED % GATHER, place, side]
-    done = subprocess.run(command, env=dict(os.environ), capture_output=True, timeout=120)
+    done = forked.run("-c", UNCLAMPED % GATHER, place, side)
     assert done.returncode < 0, done.stdout
     arrays = [np.ones(3, np.float32), np.array([0, int(place)])]
     assert ran(parse_module(GATHER), arrays, front=side == "front") == "ran"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import autodiff_compiler as ms
 from benchmarks.peers import Case, Row, as_json, run, run_group, show
 from benchmarks.peers.case import agrees_with_differences
 from benchmarks.peers.frameworks import PACKAGES, available
+from tests import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Group, part of a name, and how many cases have it: all kinds of work at their smallest.
@@ -131,11 +130,8 @@ def test_ratios_are_taken_round_by_round_and_compared_with_targets(capsys: pytes
 
 def test_the_command_writes_all_figures(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
-    command = [sys.executable, "-m", "benchmarks.peers", "--only", "Rosenbrock n=2", "--rounds", "2", "--threads", "1"]
-    done = subprocess.run(
-        [*command, "--json", str(file)], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+    command = ["-m", "benchmarks.peers", "--only", "Rosenbrock n=2", "--rounds", "2", "--threads", "1"]
+    done = forked.run(*command, "--json", file, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
     assert "rosenbrock: Rosenbrock n=2" in done.stdout
     (row,) = json.loads(file.read_text("utf-8"))["rows"]
@@ -144,7 +140,6 @@ def test_the_command_writes_all_figures(tmp_path: Path) -> None:
 
 
 def test_a_name_that_no_case_has_is_an_error() -> None:
-    command = [sys.executable, "-m", "benchmarks.peers", "--only", "no such case"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = forked.run("-m", "benchmarks.peers", "--only", "no such case", cwd=ROOT)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: no case has 'no such case' in its name\n"

@@ -9,13 +9,13 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import autodiff_compiler as ms
+from tests import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -47,8 +47,7 @@ def test_links_lead_to_files(path: Path) -> None:
     ],
 )
 def test_generated_files_are_current(tool: str) -> None:
-    command = [sys.executable, str(ROOT / "tools" / tool), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = forked.run(ROOT / "tools" / tool, "--check")
     assert done.returncode == 0, done.stderr
 
 
@@ -58,8 +57,7 @@ def test_the_picture_of_a_dump_is_what_its_command_prints(tmp_path: Path) -> Non
     (tmp_path / "settle.py").write_text(re.search(r'```python title="settle.py"\n(.*?)```', readme, re.DOTALL)[1])
     (command,) = re.findall(r"^python (-m autodiff_compiler dump settle.*)$", readme, re.MULTILINE)
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    words = [sys.executable, *shlex.split(command)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path, env=environ)
+    done = forked.run(*shlex.split(command), check=True, cwd=tmp_path, env=environ)
     wanted = re.search(r"^func.*?^}", done.stdout, re.MULTILINE | re.DOTALL)[0].splitlines()
     picture = (ROOT / "docs" / "pictures" / "dump.svg").read_text("utf-8")
     rows = re.findall(r"(?:^|/>)<text [^>]*>([^<]*)</text>(?:<text [^>]*>([^<]*)</text>)?", picture, re.MULTILINE)

@@ -15,14 +15,15 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
+
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "tools"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 
 def run_tool(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(TOOLS / name), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return forked.run(TOOLS / name, *arguments)
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -529,25 +530,16 @@ def test_a_cycle_of_siblings_is_found(tmp_path: Path) -> None:
 
 
 def test_the_page_of_errors_is_current() -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "errors_page.py"), "--check"], capture_output=True, text=True, check=False
-    )
+    done = run_tool("errors_page.py", "--check")
     assert done.returncode == 0, done.stderr
 
 
 def test_the_page_of_names_is_current_and_gives_a_reason_for_each_that_is_absent() -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "migration_page.py"), "--check"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_tool("migration_page.py", "--check")
     assert done.returncode == 0, done.stderr
     assert "|  |" not in (ROOT / "docs" / "migration.md").read_text("utf-8")
 
 
 def test_the_page_of_operations_is_current() -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "ops_table.py"), "--check"], capture_output=True, text=True, check=False
-    )
+    done = run_tool("ops_table.py", "--check")
     assert done.returncode == 0, done.stderr

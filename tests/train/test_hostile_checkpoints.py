@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import pickle
 import random
@@ -112,7 +113,7 @@ def test_every_truncation_of_a_file(tmp_path: Path) -> None:
 
 # ------------------------------------------------------------------------------------------------ .ckpt
 def value(tag: bytes, dims: list[int], kind: bytes, content: bytes) -> bytes:
-    shape = b"".join(_number_field(1, n) for n in dims)
+    shape = b"".join(_number_field(1, n) * len(list(same)) for n, same in itertools.groupby(dims))
     tensor = shape + _bytes_field(2, kind) + _bytes_field(3, content)
     return _bytes_field(1, _bytes_field(1, tag) + _bytes_field(2, tensor))
 

@@ -18,6 +18,7 @@ from autodiff_compiler.backends.native.jit.machine import machine, why_not
 from autodiff_compiler.backends.native.kernels.interrupts import cost_of
 from autodiff_compiler.backends.native.prepare.decompositions import decomposed
 from autodiff_compiler.ir.walk import ops_of
+from tests import forked
 from tests.backends.native.against_numpy import ONE, f64, optimised
 from tests.backends.native.sampled import native
 
@@ -194,7 +195,7 @@ def test_a_long_product_or_convolution_is_interrupted_before_its_end_and_leaves_
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     path = tmp_path / "long.py"
     path.write_text(INTERRUPTED.replace("<name>", name))
-    done = subprocess.run([sys.executable, path], env=env, capture_output=True, text=True, timeout=120)
+    done = forked.run(path, env=env)
     assert (done.stdout, done.stderr) in {(text, "") for text in ("0 16.0 True\n", "1 16.0 True\n", "1 64.0 True\n")}
 
 

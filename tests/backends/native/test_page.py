@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from autodiff_compiler.dtypes import float32
 from autodiff_compiler.inspection.samples import module_of
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.primitives import F
+from tests import forked
 from tests.backends.native.sampled import WITH_SAMPLES
 from tools.native_page import REASONS, ways
 
@@ -24,8 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_page_is_current():
-    command = [sys.executable, str(ROOT / "tools" / "native_page.py"), "--check"]
-    assert subprocess.run(command, check=False).returncode == 0, "run python tools/native_page.py"
+    assert forked.run(ROOT / "tools" / "native_page.py", "--check").returncode == 0, "run python tools/native_page.py"
 
 
 def test_numpy_computes_what_the_page_says_and_nothing_else():

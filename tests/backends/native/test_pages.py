@@ -9,7 +9,6 @@ import os
 import pickle
 import random
 import resource
-import subprocess
 import sys
 import textwrap
 import threading
@@ -28,6 +27,7 @@ from autodiff_compiler.backends.native.memory import frame_pool, large_alloc
 from autodiff_compiler.backends.native.memory.large_alloc import HANDLER, HUGE, LARGE
 from autodiff_compiler.dtypes import float64, uint8
 from autodiff_compiler.environment import amount, check_environment
+from tests import forked
 from tests.backends.native.entries import ENTRIES, Made
 
 pytestmark = pytest.mark.skipif(machine.why_not() is not None, reason=f"no native code: {machine.why_not()}")
@@ -90,9 +90,7 @@ def run(code, **environment):
         from tests.backends.native.test_pages import N, filling, place, told
     """
     text = textwrap.dedent(start) + textwrap.dedent(code)
-    done = subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, env={**os.environ, **environment}, timeout=120
-    )
+    done = forked.run("-c", text, env={**os.environ, **environment})
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout.split()
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import textwrap
 from unittest import mock
 
@@ -15,6 +12,7 @@ from autodiff_compiler import Tensor, jit, ops
 from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.ir.text import parse_module
 from autodiff_compiler.ir.verify import verify
+from tests import forked
 from tests.backends.native.sampled import bare
 from tests.guarded import guard_pages, guarded
 
@@ -238,7 +236,7 @@ print(*sorted(outcomes))
 def test_another_thread_may_change_positions_between_check_and_use(what, backend, tmp_path):
     script = tmp_path / "race.py"
     script.write_text(textwrap.dedent(RACE).replace("BACKEND", repr(backend)).replace("WHAT", what))
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, env=os.environ)
+    done = forked.run(script)
     assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
     assert "refused" in done.stdout
 

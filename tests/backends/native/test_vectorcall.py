@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import traceback
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from autodiff_compiler.backends.native.callpath import vectorcall
+from tests import forked
 from tests.backends.native.short_calls import NEEDS_MACHINE_CODE
 
 pytestmark = NEEDS_MACHINE_CODE
@@ -148,5 +148,5 @@ atexit.register(lambda: print(net(A).tolist()))
 def test_calls_while_the_process_ends(tmp_path):
     file = tmp_path / "at_the_end.py"
     file.write_text(AT_THE_END.format(root=str(Path(__file__).parents[3])), "utf-8")
-    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False)
+    done = forked.run(file)
     assert (done.returncode, done.stdout.strip()) == (0, "[2.0, 8.0, 18.0]"), done.stderr

@@ -15,6 +15,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import NonFiniteError, Parameter, Tensor, nn, ops
+from tests import forked
 
 EAGER: Callable[[Any], Any] = lambda fn: fn
 
@@ -463,8 +464,7 @@ def test_programs_kept_on_disk_are_those_without_checks(tmp_path: Any) -> None:
     variables = {**os.environ, "AC_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": folder}
     said = []
     for arguments in ([], ["check"], [], ["check"]):
-        command = [sys.executable, "program.py", *arguments]
-        done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=100)
+        done = forked.run("program.py", *arguments, cwd=tmp_path, env=variables)
         said.append(done.stdout or done.stderr)
     assert said == ["[-inf]\n", "`log` makes -inf of finite numbers\n"] * 2
 
