@@ -26,6 +26,8 @@ class Reg(NamedTuple):
 
 #: An i64: a register, or a number known now.
 Int: TypeAlias = Reg | int
+#: What writes an arm of a branch, and gives its results.
+Arm: TypeAlias = Callable[[], Sequence[Reg]]
 
 
 def vector(type: str, width: int) -> str:
@@ -298,14 +300,7 @@ class Text:
         self.enter(done)
         return names
 
-    def branch(
-        self,
-        test: Reg,
-        then: Callable[[], Sequence[Reg]],
-        otherwise: Callable[[], Sequence[Reg]] = lambda: (),
-        *,
-        rare: bool = False,
-    ) -> list[Reg]:
+    def branch(self, test: Reg, then: Arm, otherwise: Arm = lambda: (), *, rare: bool = False) -> list[Reg]:
         """``if test``; returns the phis of what the arms return.  `rare`: the test hardly ever holds."""
         labels = [self.fresh(x)[1:] for x in ("then", "else", "end")]
         self.do(f"br i1 {test.text}, label %{labels[0]}, label %{labels[1]}{RARE if rare else ''}")

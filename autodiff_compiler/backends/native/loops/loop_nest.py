@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import TypeAlias
 
 from ....dtypes import DType
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import LEAVE, Int, Reg, Text
 from ..codegen.values import Array
 from ..memory.buffer_plan import BufferPlan
+
+#: For each of several pointers its strides.
+Strides: TypeAlias = Sequence[Sequence[int]]
+#: What writes the body for some trips at once, given the pointers of each.
+Body: TypeAlias = Callable[[list[list[Reg]]], None]
 
 
 class LoopNest:
@@ -54,22 +60,13 @@ class LoopNest:
             low.text.do(call)
 
     def over(
-        self,
-        sizes: Sequence[int],
-        strides: Sequence[Sequence[int]],
-        places: Sequence[Reg],
-        body: Callable[[list[Reg]], None],
+        self, sizes: Sequence[int], strides: Strides, places: Sequence[Reg], body: Callable[[list[Reg]], None]
     ) -> None:
         """A loop per axis, in their order; `strides`: for each of `places` those of the axes."""
         self.over_unrolled(sizes, strides, places, 1, lambda at: body(at[0]))
 
     def over_unrolled(
-        self,
-        sizes: Sequence[int],
-        strides: Sequence[Sequence[int]],
-        places: Sequence[Reg],
-        together: int,
-        body: Callable[[list[list[Reg]]], None],
+        self, sizes: Sequence[int], strides: Strides, places: Sequence[Reg], together: int, body: Body
     ) -> None:
         """`over` with the innermost loop unrolled: the body gets the places of `together` trips; of one in the rest."""
         kept = [i for i, d in enumerate(sizes) if d != 1]
@@ -82,13 +79,7 @@ class LoopNest:
                 loops.append((sizes[i], steps))
         self._over(loops, list(places), together, body)
 
-    def _over(
-        self,
-        loops: Sequence[tuple[int, list[int]]],
-        places: list[Reg],
-        together: int,
-        body: Callable[[list[list[Reg]]], None],
-    ) -> None:
+    def _over(self, loops: Sequence[tuple[int, list[int]]], places: list[Reg], together: int, body: Body) -> None:
         if not loops:
             body([places])
             return
