@@ -20,7 +20,7 @@ from ..ir.types import Shape, TensorType, same_dim, tensor
 from .family import as_tensor, broadcast_to, promoted_dtype, require, require_dtype
 from .flops import size_of_type
 from .index import to_front
-from .window import padding_pairs, per_dimension, window_counts, window_taps
+from .window import counts_of, padding_pairs, per_dimension, window_counts, window_taps
 
 #: The most elements of columns in one block.
 COLUMNS = 1 << 20
@@ -106,8 +106,9 @@ def fill_columns(columns, x, taps):
         columns[(slice(None), slice(None), k, *windows)] = x[(slice(None), slice(None), *elements)]
 
 
-def _conv_flops(x, w, **geometry):
-    return 2 * size_of_type(_conv_type(x, w, **geometry)) * math.prod(w.shape[1:])
+def _conv_flops(x, w, *, stride, padding, dilation, groups):
+    counts = [max(1, n) for n in counts_of(x.shape[2:], w.shape[2:], stride, padding, dilation)]
+    return 2 * x.shape[0] * math.prod(counts) * math.prod(w.shape)
 
 
 def _filter_flops(x, g, *, kernel, groups, **_):
@@ -143,7 +144,7 @@ class Conv(Primitive):
 
     def numpy(x, w, *, stride, padding, dilation, groups):
         (batch, channels, *sizes), (filters, _, *kernel) = x.shape, w.shape
-        counts = window_counts(sizes, kernel, stride, padding, dilation)
+        counts = counts_of(sizes, kernel, stride, padding, dilation)
         out = np.empty((batch, filters, *counts), x.dtype)
         w = w.reshape(groups, filters // groups, math.prod(w.shape[1:]))
         flat = out.reshape(batch, *w.shape[:2], math.prod(counts))

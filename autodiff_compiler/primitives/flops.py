@@ -20,7 +20,7 @@ import numpy as np
 from ..ir.build import Builder
 from ..ir.core import Attrs, Block, Op
 from ..ir.primitive import REGISTRY, UFUNCS, Context, Primitive
-from ..ir.types import TensorType, TupleType, Type
+from ..ir.types import TensorType, TupleType, Type, tensor
 
 
 # ------------------------------------------------------------------------------------------------ rules of classes
@@ -67,7 +67,13 @@ def flops_of(op: Op) -> int:
     """The operations of one op; of control flow only those of the op itself, which are none."""
     if op.blocks or not op.results or not all(isinstance(x.type, TensorType) for x in (*op.operands, *op.results)):
         return 0
-    return _counted(op.defn.name, tuple(x.type for x in op.operands), op.attrs, op.results[0].type)
+    return _counted(op.defn.name, tuple([_known(x.type) for x in op.operands]), op.attrs, _known(op.results[0].type))
+
+
+def _known(type: Type) -> Type:
+    """The type with one element along each dimension whose size is not known."""
+    assert isinstance(type, TensorType)
+    return tensor(type.dtype, tuple([d if isinstance(d, int) else 1 for d in type.shape]))
 
 
 @lru_cache(4096)

@@ -19,7 +19,7 @@ from .family import as_tensor, cast, constant, float_unary, int_range, normal_ax
 from .flops import size_of_type
 from .normalization import wide
 from .samples import B2, F2, I2, M23
-from .window import axis_taps, per_dimension, window_counts
+from .window import axis_taps, counts_of, per_dimension, window_counts
 
 
 # ------------------------------------------------------------------------------------------------ kernels
@@ -67,7 +67,8 @@ def _pool_type(x, kernel, stride, padding, dilation):
 
 
 def _window_flops(x, *, kernel, stride, padding, dilation=None):
-    counts = window_counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation or (1,) * len(kernel))
+    counts = counts_of(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation or (1,) * len(kernel))
+    counts = [max(1, n) for n in counts]  # what is not known counts as one
     return math.prod(x.shape[: x.ndim - len(kernel)]) * math.prod(counts) * math.prod(kernel)
 
 
@@ -86,7 +87,7 @@ class MaxPool(Primitive):
 
     def numpy(x, *, kernel, stride, padding, dilation):
         n = len(kernel)
-        counts = window_counts(x.shape[x.ndim - n :], kernel, stride, padding, dilation)
+        counts = counts_of(x.shape[x.ndim - n :], kernel, stride, padding, dilation)
         for i in range(n):  # the leading axis first: there the inner loops are longest
             axis = i - n
             taps = axis_taps(x.shape[axis], counts[i], kernel[i], stride[i], padding[2 * i], dilation[i])
@@ -153,7 +154,7 @@ class MaxPoolIndex(Primitive):
 
     def numpy(x, *, kernel, stride, padding, dilation):
         n, sizes = len(kernel), x.shape[x.ndim - len(kernel) :]
-        counts = window_counts(sizes, kernel, stride, padding, dilation)
+        counts = counts_of(sizes, kernel, stride, padding, dilation)
         small = np.int32 if math.prod(sizes) < 2**31 else np.int64
         position = np.zeros((1,) * n, small)
         for i in reversed(range(n)):  # the last axis first: of equal elements the one in the first row wins
@@ -229,7 +230,7 @@ class WindowSum(Primitive):
 
     def numpy(x, *, kernel, stride, padding):
         n, ones = len(kernel), (1,) * len(kernel)
-        counts = window_counts(x.shape[x.ndim - n :], kernel, stride, padding, ones)
+        counts = counts_of(x.shape[x.ndim - n :], kernel, stride, padding, ones)
         for i in range(n):
             taps = axis_taps(x.shape[i - n], counts[i], kernel[i], stride[i], padding[2 * i], 1)
             x = slide_sum(x, i - n, counts[i], taps)

@@ -31,6 +31,16 @@ def padding_pairs(padding, n):
 
 
 # ------------------------------------------------------------------------------------------------ geometry
+def counts_of(sizes, kernel, stride, padding, dilation):
+    """How many windows fit in each dimension, of windows that `window_counts` has checked."""
+    return tuple(
+        [
+            (size + padding[2 * i] + padding[2 * i + 1] - (d * (k - 1) + 1)) // s + 1
+            for i, (size, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True))
+        ]
+    )
+
+
 def window_counts(sizes, kernel, stride, padding, dilation):
     """How many windows fit in each dimension."""
     n = len(kernel)
@@ -38,13 +48,11 @@ def window_counts(sizes, kernel, stride, padding, dilation):
     require(fits, f"a window of {list(kernel)} cannot slide over the dimensions {list(sizes)}")
     positive = min((*stride, *dilation), default=1) > 0
     require(positive, f"strides and dilations must be at least 1, they are {list(stride)} and {list(dilation)}")
-    counts = []
-    for i, (size, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
+    for i, (size, k, d) in enumerate(zip(sizes, kernel, dilation, strict=True)):
         room = size + padding[2 * i] + padding[2 * i + 1] - (d * (k - 1) + 1)
         fits = may_be_at_most(0, room)
         require(fits, f"a window of {list(kernel)} does not fit into {list(sizes)} with padding {list(padding)}")
-        counts.append(room // s + 1)
-    return tuple(counts)
+    return counts_of(sizes, kernel, stride, padding, dilation)
 
 
 def axis_taps(size, count, kernel, stride, before, dilation):

@@ -8,14 +8,16 @@ import itertools
 import linecache
 import os
 import weakref
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import escape
 from ...blas import products
+from ...errors import InternalCompilerError
 from ...ir.core import Function, Module, Op, Value
+from ...ir.sizes import Dim, symbols_of
 from ...ir.types import TensorType
 from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of, reachable
@@ -33,7 +35,20 @@ from .plan import plan_buffers
 from .printer import Namer, module_text
 from .program import Step, nodes_of
 from .scratch import BLOCKS, give_back, leased, place_buffers
-from .syntax import Var, assign, call, load, none, size_of, store, subscript, tuple_expr
+from .syntax import (
+    Var,
+    assign,
+    attribute,
+    call,
+    load,
+    none,
+    number,
+    size_of,
+    size_variable,
+    store,
+    subscript,
+    tuple_expr,
+)
 
 #: Arrays of fewer bytes are not worth a plan.
 _REUSE_BYTES = 4096
@@ -217,8 +232,23 @@ def _lowered(code: ModuleCode, function: Function, states: Mapping[Value, Value]
         if is_entry and isinstance(arg.type, TensorType) and arg.type.shape == () and low.uses.get(arg):
             # Arithmetic on NumPy scalars is ten times as fast as on 0-d arrays.
             low.run(assign(store(var), subscript(load(var), tuple_expr([]))))
+    for name, tree in _sizes(low.out.args):
+        low.run(assign(store(name), tree))
     low.lower_block(function.body)
     return low
+
+
+def _sizes(args: Sequence[Var]) -> Iterator[tuple[str, ast.expr]]:
+    """What the variable of each symbol in the types of a function's arguments is."""
+    axes = [(var, i, d) for var in args if isinstance(var.type, TensorType) for i, d in enumerate(var.type.shape)]
+    open_sizes = {symbol for _, _, d in axes for symbol in symbols_of(d)}
+    for var, axis, d in axes:
+        symbols = {*symbols_of(d)}
+        if symbols <= open_sizes and isinstance(d, Dim) and d.terms == ((tuple(symbols), 1),):
+            open_sizes -= symbols
+            yield size_variable(*symbols), subscript(attribute(load(var), "shape"), number(axis))
+    if open_sizes:
+        raise InternalCompilerError(f"the sizes {sorted(map(repr, open_sizes))} stand alone in no argument")
 
 
 def _lowering_kind(op: Op) -> str | None:

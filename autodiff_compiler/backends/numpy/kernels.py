@@ -24,6 +24,7 @@ from ...dtypes import DType, from_numpy
 from ...errors import CompileError, InternalCompilerError
 from ...ir.core import Op, Value
 from ...ir.primitive import Ints
+from ...ir.sizes import Dim, is_at_most
 from ...ir.types import TensorType
 from ...no_memory import is_refusal
 from .kernel_source import source_of
@@ -38,6 +39,7 @@ from .syntax import (
     none,
     number,
     printed,
+    size,
     subscript,
     tuple_expr,
 )
@@ -246,8 +248,9 @@ def slice_parts(
     parts: list[ast.expr] = [ast.Slice(lower=None, upper=None, step=None) for _ in range(ndim)]
     for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
         first, last = (0 if step > 0 else shape[axis] - 1, shape[axis]) if shape else (0 if step > 0 else None, None)
-        lower = None if start == first else number(start)
-        upper = None if stop < 0 or (last is not None and step > 0 and stop >= last) else number(stop)
+        lower = None if start == first else size(start)
+        to_end = stop == -1 if step < 0 else last is not None and is_at_most(last, stop)
+        upper = None if to_end else size(stop)
         parts[axis] = ast.Slice(lower=lower, upper=upper, step=None if step == 1 else number(step))
     return parts
 
@@ -386,6 +389,8 @@ class _Inliner:
         names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         if not names & self.attrs.keys() or names & self.operands.keys():
             return None
+        if any(_is_open(self.attrs[name]) for name in names & self.attrs.keys()):
+            return None
         scope = {**self.kernel.names, **self.attrs}
         try:
             value = eval(compile(ast.Expression(body=node), "<kernel>", "eval"), scope)
@@ -394,6 +399,11 @@ class _Inliner:
                 return None
             raise InternalCompilerError(f"the kernel {self.kernel.fn.__qualname__} fails: {error}") from error
         return literal(value)
+
+
+def _is_open(value: Any) -> bool:
+    """Whether a value of an attribute is symbolic somewhere, so that the call computes with it."""
+    return isinstance(value, Dim) or (isinstance(value, tuple) and any(map(_is_open, value)))
 
 
 def print_call(op: Op, support: Support, shown: Callable[[Value, str], ast.expr]) -> ast.Call:

@@ -26,7 +26,21 @@ from .kernels import attributes, kernel_expression, overwriting_kernel, result_c
 from .module_code import ModuleCode
 from .program import FunctionCode, Node, Step
 from .runtime import add_sequences, narrowed_results
-from .syntax import Var, assign, attribute, call, constant, dtype_expr, load, none, number, store, subscript, tuple_expr
+from .syntax import (
+    Var,
+    assign,
+    attribute,
+    call,
+    constant,
+    dtype_expr,
+    load,
+    none,
+    number,
+    size,
+    store,
+    subscript,
+    tuple_expr,
+)
 from .writer import Writer
 
 #: NumPy functions besides ufuncs that give the same bits with `out=`.
@@ -210,10 +224,7 @@ class Lowering(Writer):
         return self.expr(self.env[value])
 
     def dims(self, shape: tuple[Any, ...]) -> list[ast.expr]:
-        for d in shape:
-            if type(d) is not int:
-                raise InternalCompilerError(f"the NumPy backend needs sizes, not {shape}", loc=self.loc)
-        return [number(d) for d in shape]
+        return [size(d) for d in shape]
 
     def dtype(self, dtype: DType) -> ast.expr:
         self.support.dtype(dtype)

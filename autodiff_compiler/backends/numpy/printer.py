@@ -5,16 +5,18 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ... import escape
 from ...blas import SINGLE
 from ...ir.core import Module, Op
+from ...ir.sizes import symbols_of
+from ...ir.types import TensorType
 from ...primitives.flops import flops_of
 from ...source import Loc, line_of
 from .module_code import ModuleCode
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
-from .syntax import Var, printed, tuple_expr, variables
+from .syntax import Var, printed, size_variable, tuple_expr, variables
 
 _OF_PROGRAMS = ("BLOCKS", "CONSTANTS", "CALLABLES", "CLOCK", "LAP", "PRODUCTS", "RUNS")
 _TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", *_OF_PROGRAMS}
@@ -45,7 +47,7 @@ class Namer:
 
 def module_text(code: ModuleCode, module: Module) -> str:
     """The whole file."""
-    reserved = {*code.names.values(), *code.support.sources, *code.support.imports}
+    reserved = {*code.names.values(), *code.support.sources, *code.support.imports, *_size_variables(module)}
     constants = Namer(reserved)
     for var, _ in code.constants.values():
         var.name = constants.name(var.hint or var.fallback)
@@ -64,6 +66,14 @@ def module_text(code: ModuleCode, module: Module) -> str:
     if code.constants:
         parts.append("\n".join(f"{var} = {printed(tree)}" for var, tree in code.constants.values()))
     return "\n\n".join([*parts, *functions]) + "\n"
+
+
+def _size_variables(module: Module) -> Iterator[str]:
+    """The variables of the sizes that only a call knows."""
+    for function in module:
+        for arg in function.args:
+            for d in arg.shape if isinstance(arg.type, TensorType) else ():
+                yield from map(size_variable, symbols_of(d))
 
 
 def _constructed_exceptions(module: Module) -> dict[str, str]:

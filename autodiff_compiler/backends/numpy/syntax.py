@@ -7,6 +7,7 @@ name is decided last, when all variables of a function are known.
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +16,9 @@ from typing import Any
 import astunparse
 import numpy as np
 
+from ... import escape
 from ...dtypes import DType, from_numpy
+from ...ir.sizes import Atom, Dim, Size, Symbol
 from ...ir.types import TensorType, Type
 
 _numbers = itertools.count()
@@ -255,12 +258,42 @@ def number(value: bool | int | float, dtype: DType | None = None) -> ast.expr:
     return constant(value)
 
 
+def size(value: Size) -> ast.expr:
+    """A size: its number, or a formula of the variables of its symbols, see `size_variable`."""
+    if not isinstance(value, Dim):
+        return number(value)
+    total: ast.expr | None = None
+    for monomial, factor in value.terms:
+        parts = [*([] if abs(factor) == 1 and monomial else [number(abs(factor))]), *map(_atom, monomial)]
+        product = functools.reduce(lambda a, b: ast.BinOp(left=a, op=ast.Mult(), right=b), parts)
+        if total is None:
+            total = product if factor > 0 else ast.UnaryOp(op=ast.USub(), operand=product)
+        else:
+            total = ast.BinOp(left=total, op=ast.Add() if factor > 0 else ast.Sub(), right=product)
+    assert total is not None
+    return total
+
+
+def _atom(atom: Symbol | Atom) -> ast.expr:
+    if isinstance(atom, Symbol):
+        return load(size_variable(atom))
+    left, right = size(atom.left), size(atom.right)
+    return ast.BinOp(left=left, op=ast.FloorDiv(), right=right) if atom.op == "//" else call(atom.op, left, right)
+
+
+def size_variable(symbol: Symbol) -> str:
+    """The variable of each function that holds what a symbol is in this call."""
+    return f"size_{escape.word(symbol.name)}"
+
+
 def literal(value: Any) -> ast.expr | None:
     """An attribute's value as an expression; None where it cannot be written down."""
     if value is None or value is Ellipsis:
         return constant(value)
     if isinstance(value, bool | int | float):
         return number(value)
+    if isinstance(value, Dim):
+        return size(value)
     if isinstance(value, str):
         return constant(value)
     if isinstance(value, np.dtype):
