@@ -180,6 +180,18 @@ def test_computing_again_changes_no_bit(monkeypatch):
     assert counts[0][1] == N < counts[1][1]
 
 
+def test_what_is_computed_again_has_the_name_of_the_first_time():
+    """A constant has none; and the argument of the adjoint that stands for a saved value has that value's."""
+    module = parsed(loop(
+        "%m: f64[] = mul %c, %w; %k: f64[] = const {value=0.5}; %h: f64[] = mul %m, %k; %e: f64[] = exp %h; "
+        "%t: f64[] = tanh %e; %s: f64[] = mul %t, %e", "%s"
+    ))  # fmt: skip
+    made = [op for function in expanded(directional(module, 1)) for op in ops_of(function.body)]
+    named = {(op.defn.name, r.name) for op in made for r in op.results if (r.name or "").startswith("again")}
+    assert named == {("mul", "again_m"), ("mul", "again_h"), ("exp", "again_e"), ("tanh", "again_t")}
+    assert "was_c" in [a.name for op in made for block in op.blocks for a in block.args]
+
+
 def test_recomputed_chains_are_bounded():
     # The adjoint needs all 100 values; each follows from the one before, but nobody wants 100 exps in a row again.
     body = "".join(f"%a{i + 1}: f64[] = exp %a{i};" for i in range(100)).replace("%a0", "%c")

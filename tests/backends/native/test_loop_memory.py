@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import resource
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import autodiff_compiler as ms
+from autodiff_compiler import ops
 from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.ir.text import parse_module
 from tests.backends.native.against_numpy import f64, optimised, same, same_results
@@ -110,6 +112,28 @@ def test_a_loop_around_gives_back_what_its_trips_took():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     same(f, np.full(4000, 0.3), np.array(1000), within=1e6, calls=1)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30000
+
+
+def test_a_loop_gives_back_what_it_took_for_more_trips_than_there_were():
+    """Six loops one after the other, each with one trip and room for sixteen: 80 kB are kept of each, not 1.3 MB."""
+
+    def f(x, n):
+        for _ in range(6):
+            i = n * 0
+            while i < n:
+                x = ops.sin(x) * x
+                i = i + 1
+        return x.sum()
+
+    x, n = f64(10_000), np.array(1)
+    program = native(optimised(ms.grad(f), x, n))
+    tracemalloc.start()
+    try:
+        program(x, n)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 6 * x.nbytes < most < 6_000_000  # chunks of 1.3 and of 2.6 MB
 
 
 #: The next version of a carry is written into the record of its trip, and records move when there are many.

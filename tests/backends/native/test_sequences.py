@@ -138,6 +138,82 @@ def test_elements_of_numbers_that_are_counted():
     np.testing.assert_array_equal(ks, np.arange(3, 103, 2))
 
 
+MADE_ANEW = """
+func @f(%n: i64[], %x: f64[3,2], %y: f64[3,2]) -> (f64[2], f64[2]) {
+  %three: i64[] = const {value=3}
+  %zero: f64[2] = const {value=0.0}
+  %start: seq<f64[2]> = to_seq %x
+  %last: seq<f64[2]>, %kept: seq<seq<f64[2]>> = scan %n (%xs = %start) body (%i) {
+    %s: f64[2] = scan %three (%a = %zero ; %e = %xs) body (%j) {
+      %b: f64[2] = sub %e, %a
+      yield %b
+    }
+    %w: f64[3,2] = broadcast_to %s {shape=[3, 2]}
+    %made: f64[3,2] = mul %w, %y
+    ORDER
+    %ys: seq<f64[2]> = to_seq %rows
+    yield %ys ; %ys
+  }
+  %total: f64[2] = scan %n (%sum = %zero ; %row = %kept) body (%k) {
+    %t: f64[2] = scan %three (%c = %sum ; %d = %row) body (%l) {
+      %u: f64[2] = sub %d, %c
+      yield %u
+    }
+    yield %t
+  }
+  %end: f64[2] = scan %three (%p = %zero ; %q = %last) body (%m) {
+    %r: f64[2] = sub %q, %p
+    yield %r
+  }
+  return %total, %end
+}
+"""
+
+
+IN_ORDER = "%rows: f64[3,2] = neg %made"
+BY_COLUMNS = """%flat: f64[2,3] = reshape %made {shape=[2, 3]}
+    %rows: f64[3,2] = transpose %flat {axes=[1, 0]}"""
+
+
+@pytest.mark.parametrize("order", [IN_ORDER, BY_COLUMNS], ids=["in order", "by columns"])
+@pytest.mark.parametrize("n", [0, 1, 2, 7])
+def test_a_sequence_of_a_trip_outlives_it(n, order):
+    """As a carry and as an element of what the loop collects; the next trip writes over the array it was made of."""
+    program, reference = both(parse_module(MADE_ANEW.replace("ORDER", order)))
+    args = np.array(n), f64(3, 2), 1.0 + f64(3, 2)
+    for found, expected in zip(program(*args), reference(*args), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+FEWER = """
+func @f(%n: i64[], %k: i64[]) -> (i64[]) {
+  %zero: i64[] = const {value=0}
+  %r: seq<i64[]> = scan %n () body (%i) {
+    yield ; %i
+  }
+  %s: i64[] = scan %k (%a = %zero ; %e = %r) body (%j) {
+    %b: i64[] = add %a, %e
+    yield %b
+  }
+  return %s
+}
+"""
+
+
+def test_more_elements_are_read_than_there_are():
+    """Of a number known at run time only, and of a constant one; programs of the frontend have enough."""
+    program = native(parse_module(FEWER))
+    assert program(np.array(5), np.array(5))[0] == 10
+    assert program(np.array(5), np.array(3))[0] == 3
+    with pytest.raises(IndexError):
+        program(np.array(5), np.array(6))
+    six = FEWER.replace("%k: i64[])", "%unused: i64[])").replace("  %zero", "  %k: i64[] = const {value=6}\n  %zero", 1)
+    known = native(parse_module(six))
+    assert known(np.array(7), np.array(0))[0] == 15
+    with pytest.raises(IndexError):
+        known(np.array(5), np.array(0))
+
+
 class Liar(list):
     """Says that it has more elements than it has, as a list does that another thread shortens meanwhile."""
 
