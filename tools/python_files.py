@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -29,7 +30,9 @@ def python_files(root: Path, folders: Iterable[str]) -> list[Path]:
 @cache
 def tree_of(path: Path) -> ast.Module:
     """The syntax tree of a file."""
-    return ast.parse(path.read_text("utf-8"), str(path))
+    tree = ast.parse(path.read_text("utf-8"), str(path))
+    gc.freeze()  # it stays as long as the process: collections need not look at it
+    return tree
 
 
 def functions(tree: ast.AST, prefix: str = "") -> Iterator[Function]:
