@@ -37,8 +37,8 @@ def __getattr__(name: str) -> Any:
         advice = None if name.startswith("__") else __lacking__(name)
         text = f"module {__name__!r} has no attribute {name!r}" + (f": {advice}" if advice else "")
         raise AttributeError(text, name=name, obj=sys.modules[__name__])
-    value = globals()[name] = _table.of_mint(name) if name in _table.MINT else getattr(ops, name)
-    return value
+    value = _table.of_mint(name) if name in _table.MINT else getattr(ops, name)
+    return globals().setdefault(name, value)  # another thread may have made it meanwhile
 
 
 def __dir__() -> list[str]:

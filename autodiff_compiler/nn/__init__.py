@@ -108,8 +108,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_WHERE[name], __name__), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    globals()[name] = value
-    return value
+    return globals().setdefault(name, value)  # another thread may have made the class meanwhile
 
 
 def __dir__() -> list[str]:

@@ -37,8 +37,9 @@ class Layer(Cell):
     """A Cell that its class statement describes: ``class Scale(Layer, parameters="by: number = 1", shown="by")``.
 
     `parameters` are those of the constructor.  Each becomes the attribute of its name, checked if its annotation is one
-    of `_CHECKS`, unless the constructor of the base class takes it, or the method `_make` does, which is called last
-    with the arguments that it names.  `shown` are the attributes in the `repr`, as ``name`` or ``label=name``.
+    of `_CHECKS`, unless the constructor of the base class takes it, or the class's method `_make` does, which is called
+    last with the arguments that it names; one that a subclass without `parameters` defines is not called.  `shown` are
+    the attributes in the `repr`, as ``name`` or ``label=name``.
     """
 
     _shown: tuple[tuple[str, str], ...] = ()

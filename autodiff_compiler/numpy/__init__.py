@@ -78,8 +78,8 @@ def __getattr__(name: str) -> Any:
         advice = __lacking__(name)
         text = f"module {__name__!r} has no attribute {name!r}" + (f": {advice}" if advice else "")
         raise AttributeError(text, name=name, obj=sys.modules[__name__])
-    value = globals()[name] = _made(name) if name in _ROWS else getattr(_module(_WHERE[name]), name)
-    return value
+    value = _made(name) if name in _ROWS else getattr(_module(_WHERE[name]), name)
+    return globals().setdefault(name, value)  # another thread may have made it meanwhile
 
 
 def _module(name: str) -> Any:

@@ -75,8 +75,8 @@ def __getattr__(name: str) -> Any:
         return sorted(names())
     if name not in ROWS and name not in _CLASSES:
         raise missing(__name__, name)
-    found = globals()[name] = _made(name) if name in ROWS else _CLASSES[name]
-    return found
+    # Another thread may have made the class meanwhile: all get the first.
+    return globals().setdefault(name, _made(name) if name in ROWS else _CLASSES[name])
 
 
 def __dir__() -> list[str]:

@@ -46,8 +46,7 @@ def attribute(space: dict[str, Any], name: str) -> Any:
     """What a module with these globals has under a name, noted there: it is looked up once."""
     if name == "__all__":
         return names()
-    found = space[name] = _named(name)
-    return found
+    return space.setdefault(name, _named(name))
 
 
 def _named(name: str) -> Any:

@@ -37,7 +37,7 @@ class _Public:
         row = ROWS.get(name)
         if row is None:
             raise AttributeError(f"no row is called {name!r}")
-        made = function(row, "autodiff_compiler.ops")
+        made: Callable[..., Any] = vars(self).setdefault(row.name, function(row, "autodiff_compiler.ops"))
         for each in names_of(row):
             setattr(self, each, made)
         return made

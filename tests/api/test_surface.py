@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +164,29 @@ def test_signatures_are_those_of_calls() -> None:
     assert str(inspect.signature(call.check_index)) == "(index, /, *, size, negative=True)"
     assert list(inspect.signature(ops.max_pool1d).parameters)[:3] == ["x", "kernel_size", "stride"]
     assert float32.name == "float32"
+
+
+ALIKE = """
+import pickle, sys, threading
+from autodiff_compiler import mint, nn, numpy, ops
+from autodiff_compiler.ops import operations
+
+sys.setswitchinterval(1e-6)
+names = [(nn, "GLU"), (nn, "Tril"), (ops, "relu6"), (ops, "tanhshrink"), (mint, "cat"), (numpy, "hypot"),
+         (operations, "Tan"), (operations, "Cholesky")]
+for module, name in names:
+    found, start = [], threading.Barrier(4)
+    def ask():
+        start.wait()
+        found.append(getattr(module, name))
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    assert len({*map(id, found)}) == 1, (module, name)
+    assert getattr(module, name) is found[0] and pickle.loads(pickle.dumps(found[0])) is found[0], (module, name)
+"""
+
+
+def test_threads_that_ask_for_a_name_first_get_one_object():
+    done = subprocess.run([sys.executable, "-c", ALIKE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
