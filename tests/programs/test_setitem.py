@@ -119,8 +119,8 @@ def test_what_paths_leave_behind(name):
         check(function(JOINED[name]), x, Y)
 
 
-def function(body, names="x, y"):
-    return define(f"def f({names}):\n" + "\n".join("    " + line for line in body.splitlines()))
+def function(body, names="x, y", **space):
+    return define(f"def f({names}):\n" + "\n".join("    " + line for line in body.splitlines()), **space)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -482,3 +482,24 @@ def test_assign_value():
     for call in (f, ms.jit(f)):
         x, y = tensors((X, Y))
         assert call(x, y).tolist() == x.tolist() == [1.0, 1.5, -1.0]
+
+
+@pytest.mark.parametrize(
+    "call", ["Tensor.add_(w, y)", "Tensor.__setitem__(w, 0, 7.0)", "Tensor.zero_(w)", "Tensor.copy_(w, src=y)"]
+)
+def test_methods_that_write_are_called_through_the_class_too(call):
+    f = function(f"w = x * 1\nTensor.__setitem__(y, 1, 3.0)\n{call}\nreturn w * 2, y", Tensor=ms.Tensor)
+    for once in (lambda g: g, ms.jit):
+        x, y = tensors((X, Y))
+        found = once(f)(x, y)
+        expected = function(f"w = x * 1\ny[1] = 3.0\n{_by_method(call)}\nreturn w * 2, y")(*tensors((X, Y)))
+        assert_same(found, expected, call)
+        assert y[1].item() == 3.0
+
+
+def _by_method(call):
+    return (
+        "w[0] = 7.0"
+        if "__setitem__" in call
+        else call.replace("Tensor.", "w.").replace("(w, ", "(").replace("(w)", "()")
+    )

@@ -18,6 +18,7 @@ from ...ir.abstract import abstract
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import F
+from ...primitives.in_place import IN_PLACE
 from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.parameter import Parameter
 from ...runtime.records import is_named_tuple, is_named_tuple_class
@@ -84,9 +85,18 @@ class FunctionVariable(ObjectVariable):
         if is_ours(fn):
             if args and _is_method_of_cell(fn, args[0]):  # its attributes are read here, and its Parameters are states
                 return _method(ctx, types.MethodType(fn, args[0]), args[1:], kwargs)
+            writing = _writing_method(fn) if args and is_tensor(args[0]) else None
+            if writing is not None:
+                return variable_of(args[0]).call_method(ctx, writing, args[1:], kwargs)
             return ctx.native(fn, args, kwargs)
         defining = _written_in(fn)
         return ctx.call_python(fn, args, kwargs, (defining, args[0]) if defining is not None and args else None)
+
+
+def _writing_method(fn: types.FunctionType) -> str | None:
+    """The name of a method that changes its Tensor, if the function is one, as in ``Tensor.add_(x, y)``."""
+    name = "__setitem__" if fn is vars(Tensor)["__setitem__"] else fn.__name__
+    return name if name == "__setitem__" or (name in IN_PLACE and vars(Tensor).get(name) is fn) else None
 
 
 @kind(types.MethodType)
