@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..ir.sizes import Dim, Size, Symbol, evaluate, symbol_of, symbols_of
 from ..ir.types import Seq, TensorType, Type
 from ..runtime.tensor import Tensor
 
@@ -42,13 +43,45 @@ def argument(x: Any, type: Type, what: str) -> Any:
 
 
 def check_open_sizes(given: Sequence[Any], inputs: Sequence[tuple[str, Type]]) -> None:
-    """ValueError where a symbolic size has two values."""
-    first: dict[Any, tuple[str, int]] = {}
-    for x, (name, type) in zip(given, inputs, strict=True):
-        for size, n in zip(type.shape, x.shape, strict=True) if isinstance(type, TensorType) else ():
-            other, known = first.setdefault(size, (name, n))
-            if not isinstance(size, int) and n != known:
-                raise ValueError(f"{name} is {type!r}: its size {size} is {n}, but that of {other} is {known}")
+    """ValueError where a symbolic size has two values, or one outside of what its declaration says."""
+    sizes = [
+        (name, type, size, n)
+        for x, (name, type) in zip(given, inputs, strict=True)
+        if isinstance(type, TensorType)
+        for size, n in zip(type.shape, x.shape, strict=True)
+        if isinstance(size, Dim)
+    ]
+    first: dict[Dim, tuple[str, int]] = {}
+    for name, type, size, n in sizes:
+        other, known = first.setdefault(size, (name, n))
+        if n != known:
+            raise ValueError(f"{name} is {type!r}: its size {size} is {n}, but that of {other} is {known}")
+    values = {s.name: n for size, (_, n) in first.items() if (s := symbol_of(size)) is not None}
+    for name, type, size, n in sizes:
+        wanted = evaluate(size, values) if _known(size, values) else n
+        if n != wanted:
+            raise ValueError(
+                f"{name} is {type!r}: its size {size} is {n}, and not {wanted}, where {_said(size, first)}"
+            )
+        declared = symbol_of(size)
+        if declared is not None and not _is_within(n, declared, values):
+            most = "" if declared.high is None else f", at most {declared.high}"
+            raise ValueError(f"{name} is {type!r}: its size {size} is {n}, and must be at least {declared.low}{most}")
+
+
+def _is_within(n: int, symbol: Symbol, values: Mapping[str, int]) -> bool:
+    high = symbol.high
+    return symbol.low <= n and (high is None or not _known(high, values) or n <= evaluate(high, values))
+
+
+def _known(size: Size, values: Mapping[str, int]) -> bool:
+    return all(s.name in values for s in symbols_of(size))
+
+
+def _said(size: Dim, first: Mapping[Dim, tuple[str, int]]) -> str:
+    """``n is 3 from %x``, for each symbol of a formula."""
+    names = dict.fromkeys(s.name for s in symbols_of(size))
+    return ", ".join([f"{d!r} is {n} from {name}" for d, (name, n) in first.items() if repr(d) in names])
 
 
 def array(x: Any, type: Type, what: str) -> Any:

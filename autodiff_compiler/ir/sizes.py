@@ -146,6 +146,15 @@ def symbols_of(size: Size) -> Iterator[Symbol]:
                 yield from symbols_of(atom.right)
 
 
+def symbol_of(size: Size) -> Symbol | None:
+    """The symbol that a size is, if it is nothing else."""
+    if isinstance(size, Dim) and len(size.terms) == 1:
+        ((atoms, factor),) = size.terms
+        if factor == 1 and len(atoms) == 1 and isinstance(atoms[0], Symbol):
+            return atoms[0]
+    return None
+
+
 def evaluate(size: Size, values: Mapping[str, int]) -> int:
     """The number that a size is when its symbols have these values."""
     numbers = [

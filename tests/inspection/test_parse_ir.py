@@ -304,6 +304,31 @@ def test_sizes_that_only_a_call_knows(backend):
         program.run(np.ones(3, np.float32), np.ones((5, 2), np.float32))
 
 
+DECLARED = (
+    "size @m {low=0, high=9} size @n {low=2, high=m} func @f(%x: f32[n], %y: f32[2*n+m], %z: f32[m]) -> (f32[]) {"
+)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [
+        ((3, 11, 5), ""),
+        ((3, 12, 5), r"%y is f32\[m\+2\*n\]: its size m\+2\*n is 12, and not 11, where n is 3 from %x, m is 5 from %z"),
+        ((1, 7, 5), "%x is .*its size n is 1, and must be at least 2, at most m"),
+        ((6, 17, 5), "%x is .*its size n is 6, and must be at least 2, at most m"),
+        ((2, 14, 10), "%z is .*its size m is 10, and must be at least 0, at most 9"),
+    ],
+)
+def test_sizes_are_as_declared_and_fit_together(backend, sizes, told):
+    program = parse_ir(DECLARED + " %s: f32[] = sum %y {axes=[-1]} return %s }")
+    arrays = [np.ones(n, np.float32) for n in sizes]
+    if told:
+        with pytest.raises(ValueError, match=told):
+            program.run(*arrays)
+    else:
+        assert program.run(*arrays)[0] == sizes[1]
+
+
 def test_a_sequence_is_given_as_a_list_of_arrays(backend):
     program = parse_ir(ROWS)
     rows = np.float32([[1, 2, 3], [4, 5, 6]])

@@ -17,7 +17,7 @@ from ... import escape
 from ...blas import products
 from ...errors import InternalCompilerError
 from ...ir.core import Function, Module, Op, Value
-from ...ir.sizes import Dim, symbols_of
+from ...ir.sizes import symbol_of, symbols_of
 from ...ir.types import TensorType
 from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of, reachable
@@ -241,14 +241,17 @@ def _lowered(code: ModuleCode, function: Function, states: Mapping[Value, Value]
 def _sizes(args: Sequence[Var]) -> Iterator[tuple[str, ast.expr]]:
     """What the variable of each symbol in the types of a function's arguments is."""
     axes = [(var, i, d) for var in args if isinstance(var.type, TensorType) for i, d in enumerate(var.type.shape)]
-    open_sizes = {symbol for _, _, d in axes for symbol in symbols_of(d)}
+    missing = {symbol for _, _, d in axes for symbol in symbols_of(d)}
     for var, axis, d in axes:
-        symbols = {*symbols_of(d)}
-        if symbols <= open_sizes and isinstance(d, Dim) and d.terms == ((tuple(symbols), 1),):
-            open_sizes -= symbols
-            yield size_variable(*symbols), subscript(attribute(load(var), "shape"), number(axis))
-    if open_sizes:
-        raise InternalCompilerError(f"the sizes {sorted(map(repr, open_sizes))} stand alone in no argument")
+        symbol = symbol_of(d)
+        if symbol in missing:
+            missing.remove(symbol)
+            yield size_variable(symbol), subscript(attribute(load(var), "shape"), number(axis))
+    if missing:
+        names = ", ".join(sorted(symbol.name for symbol in missing))
+        raise InternalCompilerError(
+            f"no argument has a dimension of the size {names} alone, which the types of others need"
+        )
 
 
 def _lowering_kind(op: Op) -> str | None:
