@@ -58,6 +58,7 @@ def test_a_good_device_passes_every_stage(device: Simulator, capsys: Any, tmp_pa
 
 
 @simulated
+@pytest.mark.long
 def test_a_failing_operator_is_reported_and_the_rest_goes_on(device: Simulator) -> None:
     """Even where the device itself is lost: it is started anew."""
     assert device.core is not None
@@ -74,6 +75,7 @@ def test_a_failing_operator_is_reported_and_the_rest_goes_on(device: Simulator) 
 
 
 @simulated
+@pytest.mark.long
 def test_a_failing_stage_stops_only_what_needs_it(device: Simulator) -> None:
     assert device.core is not None
     device.core.aclsim_fail_call(b"aclrtCreateEventExWithFlag", 1, 207007)

@@ -77,7 +77,7 @@ def test_a_class_of_a_row_is_like_one_that_is_written(name: str) -> None:
     assert len(inspect.signature(cls).parameters) == len([p for p in constants.split(",") if p.strip()])
 
 
-def test_an_error_in_compiled_code_shows_the_users_line_() -> None:
+def test_an_error_in_compiled_code_shows_the_users_line() -> None:
     @ms.jit
     def f(x: Any) -> Any:
         return nn.MatDet()(x) + ops.ones((2,))

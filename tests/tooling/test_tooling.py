@@ -389,6 +389,7 @@ def test_without_a_recent_python_the_error_says_what_to_do(tmp_path: Path) -> No
 
 
 @needs_shell
+@pytest.mark.long
 def test_a_newer_python_is_found_behind_an_old_python3(tmp_path: Path) -> None:
     stub(tmp_path / "bin", "python3", OLD)
     stub(tmp_path / "bin", "python3.13", f'exec "{sys.executable}" "$@"')
@@ -479,6 +480,7 @@ def layer_violations(root: Path, container: str, layers: list[str]) -> list[str]
 CONTRACTS = [c for c in PYPROJECT["tool"]["importlinter"]["contracts"] if c["type"] == "layers"]
 
 
+@pytest.mark.long  # `make check` does it, too
 def test_the_package_keeps_its_layers() -> None:
     boxes = [(box, contract["layers"]) for contract in CONTRACTS for box in contract["containers"]]
     assert boxes
