@@ -16,7 +16,7 @@ import pytest
 
 from tests import selection
 
-_FOLDER = pytest.StashKey[str]()
+_FOLDER, _FILE = pytest.StashKey[str](), pytest.StashKey[Path]()
 #: Tests of what programs mean: machine code is made for them at LLVM's level 0, as for very large programs, which takes
 #: a quarter of the time.  All others, which are of the machine code (every op in tests/backends, random programs in
 #: tests/property), of examples or of times, run what users run.
@@ -74,6 +74,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
     generator.restore(None, 0, {})
     np.random.seed(0)
+    if item.path != item.config.stash.get(_FILE, None):
+        item.config.stash[_FILE] = item.path
+        gc.collect()
+        gc.freeze()  # what files of tests leave stays, too: thousands of programs, that each collection would visit
     usual, here = engine.LARGE, Path(__file__).parent
     if item.path.is_relative_to(here) and item.path.relative_to(here).parts[0] in _PLAIN_CODE:
         engine.LARGE = 0

@@ -27,6 +27,7 @@ def digits() -> Iterator[ModuleType]:
     ms.set_context(mode=ms.PYNATIVE_MODE)
 
 
+@pytest.mark.long
 def test_both_modes_train_alike_and_reach_the_accuracy(digits: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     digits.main()  # asserts equal losses and an accuracy of 0.95
     out = capsys.readouterr().out

@@ -33,6 +33,7 @@ def stage(report: dict[str, Any], name: str) -> dict[str, Any]:
     return next(s for s in report["stages"] if s["stage"] == name)
 
 
+@pytest.mark.long
 def test_a_good_device_passes_every_stage(device: Simulator, capsys: Any, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     assert main(["ascend-selftest", "--json", "--out", str(file)]) == 0

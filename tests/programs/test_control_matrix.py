@@ -160,7 +160,7 @@ def nested():
             yield outer, inner, jump
 
 
-@pytest.mark.some(7)
+@pytest.mark.some(14)
 @pytest.mark.parametrize(("outer", "inner", "jump"), list(nested()))
 def test_nested(outer, inner, jump):
     first, second = JUMPS[jump]

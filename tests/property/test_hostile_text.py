@@ -160,6 +160,7 @@ def by_hand(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     return 2 * h * ((1 - np.tanh(x) ** 2) * w + 3)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_function_runs_whatever_its_file_and_name_are(backend: str) -> None:
     right = by_hand(np.float64([0.5, 1, 2]), np.float64([1, 2, 3]))

@@ -49,6 +49,7 @@ def test_random_programs(part, monkeypatch):
     assert tally["refused"] <= EACH // 5, f"too many programs are refused: {tally}"
 
 
+@pytest.mark.some(3)
 @pytest.mark.both_backends
 @pytest.mark.parametrize("name", FOUND)
 def test_programs_that_were_found(name):

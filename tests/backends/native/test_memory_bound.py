@@ -135,7 +135,7 @@ def fits(found: MemoryUse, most: float) -> None:
     assert found.alive <= found.arena <= most * found.alive, f"{found.arena} bytes where {found.alive} are alive"
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_plans_of_networks_take_what_is_alive(name: str) -> None:
     make, shape = NETWORKS[name]

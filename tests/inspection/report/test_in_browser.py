@@ -107,6 +107,7 @@ def test_pointing_at_a_line_shows_its_ops_and_adjoints(page: Any, artifact: Any)
     assert marked(page, "ir", "forward") == []
 
 
+@pytest.mark.long
 def test_a_click_keeps_the_line_until_escape(page: Any, artifact: Any) -> None:
     place = line_of("return ops.tanh")
     row(page, "source", place).click()
@@ -116,6 +117,7 @@ def test_a_click_keeps_the_line_until_escape(page: Any, artifact: Any) -> None:
     assert marked(page, "ir", "forward") == []
 
 
+@pytest.mark.long
 def test_a_click_is_not_lost_where_the_page_is_drawn_in_the_middle_of_it(page: Any, artifact: Any) -> None:
     """A browser drops a click whose element was replaced since the button went down."""
     place = line_of("return ops.tanh")
@@ -128,6 +130,7 @@ def test_a_click_is_not_lost_where_the_page_is_drawn_in_the_middle_of_it(page: A
     assert marked(page, "ir", "forward") == lines_of(artifact, "opt", place, "")
 
 
+@pytest.mark.long
 def test_text_can_be_selected(page: Any, artifact: Any) -> None:
     """By dragging over it or by a double click; it stays selected while other lines are pointed at and kept."""
     place = line_of("return ops.tanh")
@@ -183,6 +186,7 @@ def test_pointing_at_an_op_or_at_code_shows_the_source(page: Any, artifact: Any)
     assert tanh in marked(page, "source", "on")
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("stage", ["front", "adjoint", "opt", "plan"])
 def test_the_slider_shows_the_text_of_each_stage(page: Any, artifact: Any, stage: str) -> None:
     slider = page.locator("#stage")
@@ -197,6 +201,7 @@ def test_the_slider_shows_the_text_of_each_stage(page: Any, artifact: Any, stage
     assert marked(page, "ir", "forward") == lines_of(artifact, stage, line_of("out = ops.matmul"), "")
 
 
+@pytest.mark.long
 def test_the_ends_of_the_slider_widen_source_and_code(page: Any) -> None:
     def width(pane: str) -> float:
         return float(page.locator(f"#{pane}").bounding_box()["width"])
@@ -220,6 +225,7 @@ def test_search_finds_in_all_panes(page: Any, artifact: Any) -> None:
     assert [marked(page, pane, "match") for pane in ("source", "ir", "code")] == [[], [], []]
 
 
+@pytest.mark.long
 def test_keys_walk_through_a_pane(page: Any, artifact: Any) -> None:
     page.locator("#ir .text").focus()
     first = lines_of(artifact, "opt", line_of("hidden = activation"), "")[0]
@@ -261,6 +267,7 @@ def seconds_in(text: str) -> float:
     return float(number) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("measured", [False, True])
 def test_the_page_says_the_same_times_as_cost_and_timing(
     browser: Any, artifact: Any, tmp_path: Path, measured: bool
@@ -294,6 +301,7 @@ def test_the_memory_chart_says_what_is_alive(page: Any, artifact: Any) -> None:
     assert len(marked(page, "ir", "cursor")) == 1
 
 
+@pytest.mark.long
 def test_the_graph_zooms_moves_and_is_linked(page: Any, artifact: Any) -> None:
     page.locator("#tab-graph").click()
     page.locator("#enlarge").click()
@@ -323,6 +331,7 @@ def test_the_graph_zooms_moves_and_is_linked(page: Any, artifact: Any) -> None:
     assert [float(n) for n in re.findall(r"-?[\d.]+", transform())] == pytest.approx([x + 100, y + 40, k])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_light_and_dark(browser: Any, file: Path, scheme: str) -> None:
     for page in opened(browser, file, color_scheme=scheme):
@@ -335,6 +344,7 @@ def test_light_and_dark(browser: Any, file: Path, scheme: str) -> None:
         assert darkness() == (scheme == "light")
 
 
+@pytest.mark.long
 def test_a_narrow_window_shows_one_pane(browser: Any, file: Path) -> None:
     for page in opened(browser, file, viewport={"width": 390, "height": 800}):
         assert not page.locator("#source").is_visible()
@@ -343,6 +353,7 @@ def test_a_narrow_window_shows_one_pane(browser: Any, file: Path) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.long
 def test_where_one_pane_is_shown_it_has_ways_to_the_others(browser: Any, file: Path) -> None:
     def shown(page: Any) -> list[str]:
         return [name for name in ("source", "ir", "code") if page.locator(f"#{name}").is_visible()]
@@ -362,6 +373,7 @@ def test_where_one_pane_is_shown_it_has_ways_to_the_others(browser: Any, file: P
         assert not page.locator(".others").first.is_visible()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [900, 1600])
 def test_the_places_of_ops_are_in_sight(browser: Any, file: Path, artifact: Any, width: int) -> None:
     """In windows that show less of a line than the text of the op, too, with nothing over them."""
@@ -376,6 +388,7 @@ def test_the_places_of_ops_are_in_sight(browser: Any, file: Path, artifact: Any,
         assert page.locator("#ir .row .place").evaluate_all(in_sight) == said
 
 
+@pytest.mark.long
 def test_the_details_of_a_line_are_low_until_one_is_kept(browser: Any, file: Path) -> None:
     for page in opened(browser, file, viewport={"width": 1600, "height": 1000}):
 
@@ -400,6 +413,7 @@ def test_the_details_of_a_line_are_low_until_one_is_kept(browser: Any, file: Pat
         assert page.locator("#costs").bounding_box()["height"] > 2 * low
 
 
+@pytest.mark.long
 def test_the_bars_beside_the_source_have_a_legend(page: Any) -> None:
     colour = "x => getComputedStyle(x).backgroundColor"
     legend = page.locator("#source h2 .of")
@@ -409,6 +423,7 @@ def test_the_bars_beside_the_source_have_a_legend(page: Any) -> None:
         assert key.evaluate(colour) == bar.evaluate(colour)
 
 
+@pytest.mark.long
 def test_the_code_is_opened_where_the_first_kernel_begins(browser: Any, tmp_path: Path) -> None:
     made = ms.jit(picked).lower(Tensor(np.ones((4, 3), np.float32)), Tensor(np.array([2, 0], np.int32)))
     made.to_html(str(tmp_path / "picked.html"))
