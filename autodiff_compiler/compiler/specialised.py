@@ -15,10 +15,13 @@ from .. import progress
 from ..config import check_backend, check_looked_at, context
 from ..depth import deep
 from ..frontend.lower import Lowered, NumberArgument, Options, TensorArgument, lower
+from ..frontend.variables.structure import flatten, map_leaves
 from ..ir.primitive import trace
+from ..ir.types import Shape, tensor
 from ..locks import Lock, importing
 from .cache.query import in_use
 from .call_key import specification
+from .call_sizes import Sizes, Unified, answering
 from .entry import CompiledEntry
 from .fastcall.eligible import REFUSED, obstacle, unusual_arguments
 from .program import Program
@@ -39,6 +42,9 @@ class Specialised(CompiledEntry):
     paths: tuple[tuple[Any, ...], ...] = ()
     #: the arguments it was compiled for that the fast path does not take, as texts
     unusual: tuple[str, ...] = ()
+
+    #: the sizes of its calls, where it is for several
+    sizes: Sizes | None = None
 
     def __init__(self, lowered: Lowered, program: Program) -> None:
         super().__init__(lowered, program)
@@ -98,8 +104,10 @@ class Specialised(CompiledEntry):
 
 @compiling()  # with the thread that `deep` may begin
 @deep
-def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Options, name: str) -> Specialised:
-    """Compiles a function for the types and static values of these arguments.
+def specialise(
+    fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Options, name: str, sizes: Sizes | None = None
+) -> Specialised:
+    """Compiles a function for the types and static values of these arguments, or with symbolic `sizes` of Tensors.
 
     RuntimeError where the backend that is asked for cannot be used: AC_BACKEND is not looked at before.
     """
@@ -112,16 +120,43 @@ def specialise(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: 
     specs = [specification(a) for a in args]
     named = {k: specification(v) for k, v in kwargs.items()}
     with _collector_paused(), _builder_restored(), progress.shown(f"compiling {name}"):
-        call = _indexed(fn, args, kwargs, options, name)
+        call = None if sizes is not None else _indexed(fn, args, kwargs, options, name)
         made = _recalled(call)
         if made is None:
-            lowered = lower(fn, specs, named, options, name)
+            lowered, sizes = _lowered(fn, specs, named, options, name, sizes)
             made = Specialised(lowered, Program(lowered.module, lowered.states))
+            made.sizes = sizes
             if call is not None and made.program.key is not None:
                 call.store(lowered, made.program.key)
         made.paths = tuple(_paths([*specs, *named.values()], ()))
         made.unusual = tuple(unusual_arguments(fn, args, kwargs))
         return made
+
+
+def _lowered(
+    fn: Any, specs: list[Any], named: dict[str, Any], options: Options, name: str, sizes: Sizes | None
+) -> tuple[Lowered, Sizes | None]:
+    """The function as typed SSA, and its sizes with what was taken for granted of them."""
+    if sizes is None:
+        return lower(fn, specs, named, options, name), None
+    dynamic = [leaf for leaf in flatten([specs, named]) if isinstance(leaf, TensorArgument | NumberArgument)]
+    given = [leaf.type.shape if isinstance(leaf, TensorArgument) else () for leaf in dynamic]
+    while True:
+        types = iter(sizes.shapes)
+        opened, named_opened = map_leaves(lambda leaf: _with_shape(leaf, types), [specs, named])
+        try:
+            with answering(sizes):
+                return lower(fn, opened, named_opened, options, name), sizes
+        except Unified as found:
+            sizes = sizes.replaced(found.replaced, given)
+
+
+def _with_shape(leaf: Any, shapes: Iterator[Shape]) -> Any:
+    if isinstance(leaf, TensorArgument):
+        return replace(leaf, type=tensor(leaf.type.dtype, next(shapes)))
+    if isinstance(leaf, NumberArgument):
+        next(shapes)
+    return leaf
 
 
 def _indexed(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Options, name: str) -> IndexedCall | None:

@@ -3,16 +3,20 @@
 A size is an `int` or a `Dim`.  Sums, differences and products of sizes are polynomials; quotients, maxima and minima
 are atoms of these where they cannot be worked out.  Dims are interned: two that are equal as polynomials are the same
 object, so ``a is b`` decides.  Whether ``a <= b`` for all values of the symbols is decided by intervals, or not at all.
+
+A comparison that the symbols leave open is answered by the call that a function is compiled for, and becomes a guard
+(see `deciding`); without such a call two sizes are not known to be equal, and an order or a number is a TypeError.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import gcd, inf, prod
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 
 class Symbol:
@@ -95,13 +99,78 @@ class Dim:
     def __rmod__(self, other: int) -> Size:
         return other - _quotient(other, self) * self
 
+    def __pow__(self, exponent: int) -> Size:
+        if not isinstance(exponent, int) or exponent < 0:
+            return NotImplemented
+        return prod([self] * exponent)
+
     __radd__, __rmul__ = __add__, __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, int | Dim):
+            return NotImplemented
+        difference = self - other
+        if not isinstance(difference, Dim):
+            return False
+        low, high = bounds(difference)
+        if low > 0 or high < 0 or deciding.by is None:
+            return False
+        return deciding.by.are_equal(self, other)
+
+    __hash__ = object.__hash__
+
+    def __le__(self, other: Size) -> bool:
+        known = is_at_most(self, other)
+        return _decider("<=", self, other).is_at_most(self, other) if known is None else known
+
+    def __ge__(self, other: Size) -> bool:
+        known = is_at_most(other, self)
+        return _decider(">=", self, other).is_at_most(other, self) if known is None else known
+
+    def __lt__(self, other: Size) -> bool:
+        return not self >= other
+
+    def __gt__(self, other: Size) -> bool:
+        return not self <= other
+
+    def __index__(self) -> int:
+        return _decider("int", self).number(self)
+
+    def __bool__(self) -> bool:
+        return self != 0
 
     def __reduce__(self) -> tuple[object, tuple[object]]:
         return _summed, (self.terms,)
 
 
 Size: TypeAlias = int | Dim
+
+
+class Decider(Protocol):
+    """Answers questions about sizes that the symbols leave open."""
+
+    def are_equal(self, a: Size, b: Size) -> bool: ...
+    def is_at_most(self, a: Size, b: Size) -> bool: ...
+    def number(self, size: Dim) -> int:
+        """What a size is, which must be known."""
+
+
+class _Deciding(threading.local):
+    """Who answers such questions in this thread: the compilation of a function for a call."""
+
+    by: Decider | None = None
+
+
+deciding = _Deciding()
+
+
+def _decider(op: str, *sizes: Any) -> Decider:
+    if deciding.by is None:
+        what = f"int({sizes[0]})" if op == "int" else f"{sizes[0]} {op} {sizes[1]}"
+        raise TypeError(f"what {what} is depends on the call")
+    return deciding.by
 
 #: Sums of so many products are no sizes of arrays.
 _MOST_TERMS = 1000
@@ -111,7 +180,7 @@ Interval: TypeAlias = tuple[float, float]
 
 def symbol(name: str, low: int = 0, high: Size | None = None) -> Dim:
     """The size of this name: any number from `low` on, up to `high` if that is given."""
-    return _dim((((_symbol(name, low, high),), 1),))
+    return size_of(_symbol(name, low, high))
 
 
 def largest(a: Size, b: Size) -> Size:
@@ -153,6 +222,38 @@ def symbol_of(size: Size) -> Symbol | None:
         if factor == 1 and len(atoms) == 1 and isinstance(atoms[0], Symbol):
             return atoms[0]
     return None
+
+
+def size_of(s: Symbol) -> Dim:
+    """The size that a symbol is."""
+    return _dim((((s,), 1),))
+
+
+def linear_in(size: Size) -> tuple[Symbol, int, int] | None:
+    """The symbol, the factor and the number of a size ``factor * symbol + number``; None for all others."""
+    terms = _terms(size)
+    more = terms[-1][1] if terms and not terms[-1][0] else 0
+    if len(terms) == (2 if more else 1):
+        atoms, factor = terms[0]
+        if len(atoms) == 1 and isinstance(atoms[0], Symbol) and factor > 0:
+            return atoms[0], factor, more
+    return None
+
+
+def substitute(size: Size, by: Mapping[Symbol, Size]) -> Size:
+    """A size with others in the place of symbols."""
+    found: Size = 0
+    for monomial, factor in _terms(size):
+        product: Size = factor
+        for atom in monomial:
+            product = product * (by.get(atom, size_of(atom)) if isinstance(atom, Symbol) else _within(atom, by))
+        found = found + product
+    return found
+
+
+def _within(atom: Atom, by: Mapping[Symbol, Size]) -> Size:
+    left, right = substitute(atom.left, by), substitute(atom.right, by)
+    return left // right if atom.op == "//" else largest(left, right) if atom.op == "max" else smallest(left, right)
 
 
 def evaluate(size: Size, values: Mapping[str, int]) -> int:

@@ -161,8 +161,8 @@ def link(ins: tuple[Type, ...], outs: tuple[Type, ...]) -> Link:
 
 
 def same_dim(a: Size, b: Size) -> bool:
-    """Whether two sizes are known to be equal."""
-    return a is b or (type(a) is int and type(b) is int and a == b)
+    """Whether two sizes are equal, as far as is known."""
+    return a is b or a == b
 
 
 def same_shape(a: Shape, b: Shape) -> bool:

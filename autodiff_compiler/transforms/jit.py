@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from .. import escape
 from ..compiler.call_key import Key, call_text, signature, stand_ins
+from ..compiler.call_sizes import Sizes, general, opened, opens_sizes, shapes_of
 from ..compiler.fastcall.eligible import REFUSED, TAKEN, is_of_method, takes_fast_path
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
 from ..compiler.recorder import called, inside, recording, waited
 from ..compiler.save_graphs import pictures
 from ..compiler.specialised import Specialised, specialise
 from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
-from ..errors import ArgumentError, leave_user_frames
+from ..errors import ArgumentError, CompileError, leave_user_frames
 from ..frontend.guards.objects import peek
 from ..frontend.lower import Options
 from ..ir.core import Module
+from ..ir.types import Shape
 from ..locks import Lock
 from ..passes.manager import dump
 from ..runtime import epoch
@@ -87,6 +89,8 @@ class JitFunction:
         self._last: tuple[tuple[Any, ...], Specialised | None] = ((), None)
         #: the entry put in front last; the order of use matters only when entries may be dropped
         self._recent: Specialised | None = None
+        #: by key without sizes: the shapes that calls have been compiled for; None where they must be known
+        self._general: dict[Key, list[list[Shape]] | None] = {}
         self._lock = Lock()
         #: the fast path into the compiled form used last, and the object whose calls take it in GRAPH_MODE, too
         self._fast: Callable[..., Any] | None = None
@@ -133,7 +137,7 @@ class JitFunction:
         if jit_disabled():
             return self._fn(*args, **kwargs)
         key, leaves = signature(args, kwargs)
-        for place, entry in enumerate(self._entries.get(key, ())):
+        for place, entry in enumerate(self._candidates(key, leaves)):
             if entry.function is not self._fast:
                 found = entry.tried(args)
                 if found is not REFUSED:
@@ -142,7 +146,7 @@ class JitFunction:
             if entry.valid() and entry.agrees(leaves):
                 entry.hits += 1
                 if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
-                    self._to_front(key, entry)
+                    self._to_front(key if entry.sizes is None else general(key), entry)
                 if entry.universal and len(leaves) == len(args) and not kwargs and all(type(x) in TAKEN for x in args):
                     if all(type(x) is Tensor for x in args) and recording() is None:
                         self._last = tuple([(x._data.dtype, x._data.shape) for x in args]), entry
@@ -156,6 +160,15 @@ class JitFunction:
         entry = self._compiled(key, leaves, args, kwargs)
         entry.check_aliases((args, kwargs))
         return entry(leaves)
+
+    def _candidates(self, key: Key, leaves: list[Tensor]) -> list[Specialised]:
+        """The entries for a key, and then those for several sizes of which these are some."""
+        found = self._entries.get(key, [])
+        if not self._general:
+            return found
+        open_sizes = self._entries.get(general(key), ())
+        shapes = shapes_of(leaves) if open_sizes else []
+        return [*found, *[e for e in open_sizes if e.sizes is not None and e.sizes.of(shapes) is not None]]
 
     def _open(self, entry: Specialised, args: tuple[Any, ...]) -> None:
         """Opens the fast path into an entry that a call has reached by the slow one."""
@@ -225,18 +238,44 @@ class JitFunction:
                 return known
             others = self._entries.get(key, ())
             stale = stale_because(others)
-            entry = specialise(self._fn, args, kwargs, self._options, self._name)
+            entry = self._specialised(key, leaves, args, kwargs)
             self._compiles += 1
             self._looked_at = None
-            self._to_front(key, entry)
+            self._to_front(key if entry.sizes is None else general(key), entry)
             entry.call, entry.number = f"{self._name}({call_text(args, kwargs)})", self._compiles
             facets = facets_of(self._fn, args, kwargs)
             self._history.add(self._compiles, entry.call, facets, stale, calling_place(), len(self._entries))
             return entry
 
+    def _specialised(
+        self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Specialised:
+        """A new entry: with symbolic sizes where calls have had others, unless that cannot be compiled."""
+        sizes = self._opened(key, leaves)
+        if sizes is not None:
+            try:
+                return specialise(self._fn, args, kwargs, self._options, self._name, sizes)
+            except CompileError:
+                made = specialise(self._fn, args, kwargs, self._options, self._name)  # raises it if sizes don't matter
+                self._general[general(key)] = None
+                return made
+        return specialise(self._fn, args, kwargs, self._options, self._name)
+
+    def _opened(self, key: Key, leaves: list[Tensor]) -> Sizes | None:
+        """Which sizes of a call are symbolic; None if none is."""
+        dynamic = self._options.dynamic
+        if dynamic is False or (dynamic is None and not opens_sizes(self._options.backend)):
+            return None
+        seen = self._general.setdefault(general(key), [])
+        if seen is None:
+            return None
+        seen.append(shapes_of(leaves))
+        sizes = opened(seen, everything=dynamic is True)
+        return sizes if sizes.is_open else None
+
     def _known(self, key: Key, leaves: list[Tensor]) -> Specialised | None:
         """The valid entry of a key, if there is one."""
-        return next((e for e in self._entries.get(key, ()) if e.valid() and e.agrees(leaves)), None)
+        return next((e for e in self._candidates(key, leaves) if e.valid() and e.agrees(leaves)), None)
 
     def _to_front(self, key: Key, entry: Specialised) -> None:
         """Makes an entry the one used last.  Entries whose guards fail stay: what they read may change back."""
@@ -375,6 +414,7 @@ class JitFunction:
         with self._lock:
             self._dropped_hits += sum(e.uses for entries in self._entries.values() for e in entries)
             self._entries = OrderedDict()
+            self._general = {}
             self._last, self._recent = ((), None), None
             self._stay()
 
@@ -456,7 +496,7 @@ def jit(
     *,
     capture_mode: str = "ast",
     jit_level: str = "O0",
-    dynamic: int = 0,
+    dynamic: bool | int | None = None,
     fullgraph: bool = False,
     backend: str = "",
     unroll_limit: int = 8,
@@ -497,12 +537,14 @@ def jit(
     if backend:
         context.check("backend", backend)
     check_options(options, capture_mode=capture_mode, jit_level=jit_level, dynamic=dynamic, fullgraph=fullgraph)
-    chosen = Options(unroll_limit, unroll_max, optimize, backend, check_nonfinite)
+    chosen = Options(
+        unroll_limit, unroll_max, optimize, backend, check_nonfinite, None if dynamic is None else bool(dynamic)
+    )
     signed = options.get("input_signature")
     if function is None:
         rest: dict[str, Any] = {} if signed is None else {"input_signature": signed}
         rest |= {"unroll_limit": unroll_limit, "unroll_max": unroll_max, "optimize": optimize, "backend": backend}
-        rest["check_nonfinite"] = check_nonfinite
+        rest |= {"check_nonfinite": check_nonfinite, "dynamic": dynamic}
         return lambda fn: jit(fn, **rest)
     if isinstance(function, JitFunction):
         return function

@@ -14,7 +14,7 @@ _LEVELS = ("", "O0", "O1", "O2")
 _VALUES: dict[str, tuple[Any, ...]] = {
     "capture_mode": ("ast", "bytecode", "trace"),
     "debug_level": ("RELEASE", "DEBUG"),
-    "dynamic": (0, 1),
+    "dynamic": (None, False, True),
     "exc_mode": ("auto", "sink", "no_sink"),
     "fullgraph": (False, True),
     "infer_boost": ("off", "on"),

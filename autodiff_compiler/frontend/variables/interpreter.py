@@ -28,6 +28,7 @@ class Options:
     optimize: int | None = None
     backend: str = ""
     check_nonfinite: bool | str | None = None  # None: as the context says
+    dynamic: bool | None = None  # whether sizes are symbolic: where calls differ, or (True) from the first call on
 
 
 @dataclass

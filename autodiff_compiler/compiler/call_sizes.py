@@ -1,0 +1,179 @@
+"""Sizes of arguments that only a call knows: one compilation for many shapes, and the guards of what it took for granted.
+
+A compilation for symbolic sizes is made for one call.  Where the function, or a rule of an op, asks what the symbols leave
+open (``n <= 4``), that call answers, and the answer is a guard of the compiled form.  Two sizes that it finds equal are
+one from then on, and a size that must be known is a number: the compilation begins again with fewer symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ..config import context
+from ..ir.primitive import trace
+from ..ir.sizes import Dim, Size, Symbol, deciding, evaluate, linear_in, size_of, substitute, symbol, symbols_of
+from ..ir.types import Shape
+from ..source import Loc
+from .call_key import Key
+
+#: Names of symbols, in the order in which they are given.
+_NAMES = "nmkpqrst"
+#: A size that a number below this divides is so many times another one.
+_MOST_PARTS = 257
+
+
+class Relation(NamedTuple):
+    """What a compilation took for granted of two sizes: whether they are equal, or whether one is at most the other."""
+
+    left: Size
+    op: str
+    right: Size
+    holds: bool
+
+    def is_so(self, values: Mapping[str, int]) -> bool:
+        left, right = evaluate(self.left, values), evaluate(self.right, values)
+        return ((left == right) if self.op == "==" else (left <= right)) is self.holds
+
+    def __str__(self) -> str:
+        op = self.op if self.holds else {"==": "!=", "<=": ">"}[self.op]
+        return f"{self.left} {op} {self.right}"
+
+
+class Unified(BaseException):
+    """Begins a compilation again: a size is another one, or a number."""
+
+    def __init__(self, replaced: Mapping[Symbol, Size]) -> None:
+        super().__init__()
+        self.replaced = replaced
+
+
+class Sizes:
+    """The sizes of the Tensors that calls give: numbers, and formulas of symbols where calls differ.
+
+    `relations` are the guards, each with the place in the source that needs it.  As a `Decider` it answers what the
+    symbols leave open by the sizes of the call that is compiled for.
+    """
+
+    def __init__(self, shapes: Sequence[Shape], values: Mapping[str, int]) -> None:
+        self.shapes, self.values = tuple(shapes), dict(values)
+        self.relations: dict[Relation, Loc | None] = {}
+        places = [(i, axis, size) for i, shape in enumerate(self.shapes) for axis, size in enumerate(shape)]
+        self._numbers = [(i, axis, size) for i, axis, size in places if not isinstance(size, Dim)]
+        #: where each symbol is found: leaf, axis, and what the size there is times it and besides
+        self._found: dict[Symbol, tuple[int, int, int, int]] = {}
+        formulas = [(i, axis, size) for i, axis, size in places if isinstance(size, Dim)]
+        for i, axis, size in formulas:
+            one = linear_in(size)
+            if one is not None:
+                self._found.setdefault(one[0], (i, axis, *one[1:]))
+        self._formulas = formulas
+        self.is_open = bool(self._found)
+
+    def of(self, shapes: Sequence[Sequence[int]]) -> dict[str, int] | None:
+        """The values of the symbols in a call with these shapes; None if it is not one of those compiled for."""
+        for i, axis, size in self._numbers:
+            if shapes[i][axis] != size:
+                return None
+        values = {}
+        for s, (i, axis, factor, more) in self._found.items():
+            values[s.name], rest = divmod(shapes[i][axis] - more, factor)
+            if rest or values[s.name] < s.low or (s.high is not None and values[s.name] > evaluate(s.high, values)):
+                return None
+        for i, axis, size in self._formulas:
+            if evaluate(size, values) != shapes[i][axis]:
+                return None
+        return values if all(r.is_so(values) for r in self.relations) else None
+
+    # ------------------------------------------------------------------------------------------- as a Decider
+    def are_equal(self, a: Size, b: Size) -> bool:
+        if evaluate(a, self.values) == evaluate(b, self.values):
+            raise Unified(self._solved(a - b))
+        return self._answer(a, "==", b)
+
+    def is_at_most(self, a: Size, b: Size) -> bool:
+        return self._answer(a, "<=", b)
+
+    def number(self, size: Dim) -> int:
+        raise Unified(self._solved(size - evaluate(size, self.values)))
+
+    def _answer(self, a: Size, op: str, b: Size) -> bool:
+        relation = Relation(a, op, b, holds=True)
+        relation = relation._replace(holds=relation.is_so(self.values))
+        self.relations.setdefault(relation, None if trace.builder is None else trace.builder.loc)
+        return relation.holds
+
+    def _solved(self, zero: Size) -> dict[Symbol, Size]:
+        """What a symbol is if this size is 0; where that cannot be told in whole numbers, what all of its symbols are."""
+        symbols = list(dict.fromkeys(symbols_of(zero)))
+        for s in symbols:
+            for value in (size_of(s) - zero, size_of(s) + zero):
+                if s not in symbols_of(value):
+                    return {s: value}
+        for s in symbols:
+            n = size_of(s)
+            for k in range(2, _MOST_PARTS):
+                if zero in (n - k * (n // k), k * (n // k) - n):  # k divides n
+                    return {s: k * symbol(f"{s.name}_{k}", -(-s.low // k))}
+        return {s: self.values[s.name] for s in symbols}
+
+    def replaced(self, by: Mapping[Symbol, Size], shapes: Sequence[Shape]) -> Sizes:
+        """The same with other sizes in the place of some symbols; `shapes` are those of the call."""
+        new = [tuple([substitute(d, by) for d in shape]) for shape in self.shapes]
+        made = Sizes(new, {})
+        made.values = made.of(shapes) or {}
+        return made
+
+
+@contextmanager
+def answering(sizes: Sizes | None) -> Iterator[None]:
+    """Meanwhile questions about sizes are answered by those of a call."""
+    before = deciding.by
+    deciding.by = sizes
+    try:
+        yield
+    finally:
+        deciding.by = before
+
+
+# ------------------------------------------------------------------------------------------------ which sizes are open
+def general(key: Key) -> Key:
+    """The key of a call without its sizes: of each shape the number of dimensions."""
+    return tuple([len(part) if type(part) is tuple and part and type(part[0]) is int else part for part in key])
+
+
+def opened(seen: Sequence[Sequence[Shape]], everything: bool = False) -> Sizes:
+    """The sizes for calls of these shapes, the last of which is compiled for: what differs is symbolic.
+
+    Sizes that have been equal in all calls have one symbol.  `everything`: what has not differed yet, too.
+    """
+    names: dict[tuple[int, ...], Size] = {}
+    last, shapes, values = seen[-1], [], {}
+    for i, shape in enumerate(last):
+        sizes: list[Size] = []
+        for axis, size in enumerate(shape):
+            found = tuple([call[i][axis] for call in seen])
+            if not everything and all(n == size for n in found):
+                sizes.append(size)
+                continue
+            if found not in names:
+                names[found] = symbol(_name(len(names)))
+                values[_name(len(names) - 1)] = size
+            sizes.append(names[found])
+        shapes.append(tuple(sizes))
+    return Sizes(shapes, values)  # type: ignore[arg-type]
+
+
+def _name(number: int) -> str:
+    round_, letter = divmod(number, len(_NAMES))
+    return _NAMES[letter] + (str(round_ + 1) if round_ else "")
+
+
+def shapes_of(leaves: Iterable[Any]) -> list[Shape]:
+    return [x._data.shape for x in leaves]
+
+
+def opens_sizes(backend: str) -> bool:
+    """Whether other sizes at later calls become symbolic by themselves on a backend."""
+    return (backend or context.backend) == "numpy" and context.device_target == "CPU"
