@@ -22,6 +22,8 @@ from .call_key import Key
 _NAMES = "nmkpqrst"
 #: A size that a number below this divides is so many times another one.
 _MOST_PARTS = 257
+#: How many relations become narrower bounds of their symbols; what follows is a guard of its own.
+_MOST_NARROWED = 8
 
 
 class Relation(NamedTuple):
@@ -44,9 +46,9 @@ class Relation(NamedTuple):
 class Unified(BaseException):
     """Begins a compilation again: a size is another one, or a number."""
 
-    def __init__(self, replaced: Mapping[Symbol, Size]) -> None:
+    def __init__(self, replaced: Mapping[Symbol, Size], *, narrows: bool = False) -> None:
         super().__init__()
-        self.replaced = replaced
+        self.replaced, self.narrows = replaced, narrows
 
 
 class Sizes:
@@ -59,6 +61,8 @@ class Sizes:
     def __init__(self, shapes: Sequence[Shape], values: Mapping[str, int]) -> None:
         self.shapes, self.values = tuple(shapes), dict(values)
         self.relations: dict[Relation, Loc | None] = {}
+        #: how often a relation has become a narrower bound, for each of which the compilation began again
+        self.narrowed = 0
         places = [(i, axis, size) for i, shape in enumerate(self.shapes) for axis, size in enumerate(shape)]
         self._numbers = [(i, axis, size) for i, axis, size in places if not isinstance(size, Dim)]
         #: where each symbol is found: leaf, axis, and what the size there is times it and besides
@@ -101,6 +105,9 @@ class Sizes:
     def _answer(self, a: Size, op: str, b: Size) -> bool:
         relation = Relation(a, op, b, holds=True)
         relation = relation._replace(holds=relation.is_so(self.values))
+        narrower = _narrower(relation)
+        if narrower is not None and self.narrowed < _MOST_NARROWED:
+            raise Unified(narrower, narrows=True)
         self.relations.setdefault(relation, None if trace.builder is None else trace.builder.loc)
         return relation.holds
 
@@ -114,7 +121,8 @@ class Sizes:
         for s in symbols:
             n = size_of(s)
             for k in range(2, _MOST_PARTS):
-                if zero in (n - k * (n // k), k * (n // k) - n):  # k divides n
+                rest = n - k * (n // k)
+                if zero is rest or -zero is rest:  # k divides n
                     return {s: k * symbol(f"{s.name}_{k}", -(-s.low // k))}
         return {s: self.values[s.name] for s in symbols}
 
@@ -123,7 +131,26 @@ class Sizes:
         new = [tuple([substitute(d, by) for d in shape]) for shape in self.shapes]
         made = Sizes(new, {})
         made.values = made.of(shapes) or {}
+        made.narrowed = self.narrowed
         return made
+
+
+def _narrower(relation: Relation) -> dict[Symbol, Size] | None:
+    """The symbol with narrower bounds, where a relation says no more than that."""
+    if relation.op == "==":
+        zero = relation.left - relation.right
+        one = linear_in(zero) or linear_in(-zero)
+        if one is not None and one[0].low * one[1] + one[2] == 0:  # it is not the least number
+            return {one[0]: symbol(one[0].name, one[0].low + 1, one[0].high)}
+        return None
+    least = relation.right - relation.left if relation.holds else relation.left - relation.right - 1
+    if (one := linear_in(least)) is not None:
+        s, factor, more = one
+        return {s: symbol(s.name, -(more // factor), s.high)}
+    if (one := linear_in(-least)) is not None:
+        s, factor, more = one
+        return {s: symbol(s.name, s.low, -more // factor)}
+    return None
 
 
 @contextmanager

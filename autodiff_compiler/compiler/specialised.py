@@ -149,6 +149,7 @@ def _lowered(
                 return lower(fn, opened, named_opened, options, name), sizes
         except Unified as found:
             sizes = sizes.replaced(found.replaced, given)
+            sizes.narrowed += found.narrows
 
 
 def _with_shape(leaf: Any, shapes: Iterator[Shape]) -> Any:

@@ -30,7 +30,7 @@ from .interpreter.interpreter import Interpreter, NumberArgument, TensorArgument
 from .report.reasons import Reasons
 from .report.report import point_at_user, report_failure
 from .syntax.scope import parameters
-from .variables import arrays, iterators, kinds, numbers, strings, tensors  # noqa: F401  (kinds register, too)
+from .variables import arrays, iterators, kinds, numbers, open_sizes, strings, tensors  # noqa: F401  (kinds register, too)
 from .variables.calls import call
 from .variables.frames import Closure
 from .variables.interpreter import Diverged, Options, Program

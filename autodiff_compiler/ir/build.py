@@ -22,7 +22,7 @@ from ..source import Loc
 from .core import Attrs, Block, Module, Op, Value
 from .definition import Definition, Effect
 from .primitive import REGISTRY, kernel_of, trace
-from .types import Shape, TensorType, Type, tensor
+from .types import Dim, Shape, TensorType, Type, tensor
 
 __all__ = ["Builder", "Rules", "attrs_key", "current", "scalar_key"]
 
@@ -298,6 +298,12 @@ class Builder:
     def full(self, value: Any, dtype: DType, shape: Shape) -> Value:
         return self.const(value, tensor(dtype, shape))
 
+    def _size(self, x: Dim, like: TensorType) -> Value:
+        """A size that only a call knows, as a Value of a type."""
+        found = self.emit(REGISTRY["size_value"], (), (x,))
+        found = found if found.dtype is like.dtype else self.emit(REGISTRY["cast"], (found,), (like.dtype, False))
+        return found if like.shape == () else self.emit(REGISTRY["broadcast_to"], (found,), (like.shape,))
+
     def _lift(self, defn: type[Definition], operands: tuple[Any, ...]) -> tuple[Value, ...]:
         """Python numbers among the operands become constants of the last Value's type."""
         like = next((x.type for x in reversed(operands) if x.__class__ is Value), None)
@@ -307,6 +313,8 @@ class Builder:
                 out.append(x)
             elif isinstance(x, bool | int | float) and isinstance(like, TensorType):
                 out.append(self.const(x, like))
+            elif isinstance(x, Dim) and isinstance(like, TensorType):
+                out.append(self._size(x, like))
             else:
                 raise TypeError(f"{defn.name}: cannot use a {type(x).__name__} as an operand while tracing")
         return tuple(out)

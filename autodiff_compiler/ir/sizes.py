@@ -200,8 +200,20 @@ def is_at_most(a: Size, b: Size) -> bool | None:
 
 
 def may_be_at_most(a: Size, b: Size) -> bool:
-    """Whether a <= b for some values of the symbols, as far as is seen: what a type rule asks, as a call knows more."""
-    return a <= b if isinstance(a, int) and isinstance(b, int) else is_at_most(a, b) is not False
+    """Whether a <= b for some values of the symbols, as far as is seen, or for those of the call that is compiled for:
+    what a type rule asks."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a <= b
+    known = is_at_most(a, b)
+    if known is None:
+        return deciding.by is None or deciding.by.is_at_most(a, b)
+    return known
+
+
+def count_of(start: Size, stop: Size, step: Size) -> Size:
+    """How many numbers ``range(start, stop, step)`` has."""
+    span = stop - start if step > 0 else start - stop
+    return largest(0, (span + abs(int(step)) - 1) // abs(int(step)))
 
 
 def symbols_of(size: Size) -> Iterator[Symbol]:

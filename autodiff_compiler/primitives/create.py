@@ -10,6 +10,7 @@ from ..dtypes import DType, dtype_of, float32, int64
 from ..errors import StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import F, Number, Primitive, call, composite
+from ..ir.sizes import Dim, count_of, may_be_at_most
 from ..ir.types import Size, tensor
 from .family import (
     SymScalar,
@@ -25,6 +26,7 @@ from .family import (
     require,
     require_dtype,
     static_int,
+    static_size,
 )
 
 
@@ -51,8 +53,8 @@ class Iota(Primitive):
 
 
 def _eye(n, m=None, dtype=None):
-    rows = static_int(n, "n")
-    columns = rows if m is None else static_int(m, "m")
+    rows = static_size(n, "n")
+    columns = rows if m is None else static_size(m, "m")
     return F.eye(rows=rows, columns=columns, dtype=dtype_of(dtype or float32))
 
 
@@ -60,8 +62,7 @@ class Eye(Primitive):
     """A matrix with ones on its main diagonal and zeros elsewhere, float32 by default."""
 
     def infer(*, rows: Size, columns: Size, dtype: DType):
-        known = isinstance(rows, int) and isinstance(columns, int) and rows >= 0 and columns >= 0
-        require(known, f"a matrix cannot have {rows} rows and {columns} columns")
+        require(may_be_at_most(0, rows) and may_be_at_most(0, columns), f"a matrix cannot have {rows} rows and {columns} columns")
         return tensor(dtype, (rows, columns))
 
     def numpy(*, rows, columns, dtype):
@@ -141,14 +142,15 @@ def arange(start, end=None, step=1, dtype=None):
     for name, bound in (("start", start), ("end", end), ("step", step)):
         if bound.__class__ is Value or bound.__class__ is SymScalar:
             raise StaticValueError(f"`{name}` of arange must be a constant, but its value is known only at run time")
-        if isinstance(bound, bool) or not isinstance(bound, int | float):
+        if isinstance(bound, bool) or not isinstance(bound, int | float | Dim):
             raise TypeError(f"`{name}` of arange must be a number, not {type(bound).__name__}")
     if step == 0:
         raise ValueError("`step` of arange must not be zero")
-    whole = all(isinstance(v, int) for v in (start, end, step))
-    if not all(map(math.isfinite, (start, end, step))):
+    whole = all(isinstance(v, int | Dim) for v in (start, end, step))
+    if not all(math.isfinite(v) for v in (start, end, step) if v.__class__ is not Dim):
         raise ValueError(f"arange needs finite bounds, not {start}, {end} and {step}")
-    size = len(range(start, end, step)) if whole else max(0, math.ceil((end - start) / step))
+    size = count_of(start, end, step) if whole else max(0, math.ceil((end - start) / step))
+    step = int(step) if whole else step  # of a symbolic one the numbers are not known
     return F.iota(start=start, step=step, size=size, dtype=dtype or (int64 if whole else float32))
 
 

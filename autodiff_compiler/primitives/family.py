@@ -59,6 +59,7 @@ __all__ = [
     "rows",
     "same_type",
     "static_int",
+    "static_size",
     "static_number",
     "stretching",
     "sum_of_cotangents",
@@ -145,6 +146,11 @@ def _article(kind: type) -> str:
     return "None" if kind is type(None) else f"a{'n' * (kind.__name__[0] in 'aeiou')} {kind.__name__}"
 
 
+def static_size(x: Any, parameter: str) -> Size:
+    """A size that must be a constant or depend on sizes of arguments alone; StaticValueError for other numbers."""
+    return x if x.__class__ is Dim else static_int(x, parameter)
+
+
 def static_number(x: Any, parameter: str) -> Any:
     """An argument that compiled code must know, as it is; StaticValueError where only run time does."""
     if x.__class__ is Value or x.__class__ is SymScalar:
@@ -188,7 +194,7 @@ def as_shape(sizes: Sequence[Any], parameter: str = "shape") -> Shape:
     """A shape as a user writes it: an int, several, or one tuple or list of them (symbolic sizes pass)."""
     if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
         sizes = sizes[0]
-    return tuple(d if type(d) is Dim else static_int(d, parameter) for d in sizes)
+    return tuple([static_size(d, parameter) for d in sizes])
 
 
 def broadcast_shapes(shapes: list[Shape], what: str = "operands") -> Shape:
@@ -323,11 +329,11 @@ def as_tensor(x: Any, parameter: str = "x") -> Any:
     """An operand that may be given as a number or an array, as a Tensor or Value."""
     if is_tensor(x):
         return x
+    x = _plain(x)
     if x.__class__ is SymScalar:
         return cast(x.value, {bool: bool_, int: int64, float: float32}[x.kind])
-    if isinstance(x, np.ndarray):
-        return constant(x, tensor(from_numpy(x.dtype), x.shape))
-    x = _plain(x)
+    if is_tensor(x):
+        return x
     if not isinstance(x, bool | int | float):
         raise DTypeError(f"`{parameter}` must be a Tensor, not {_article(type(x))}")
     dtype = default_of_python(x)
@@ -352,7 +358,8 @@ def divided(g: Any, n: Any) -> Any:
 
 def in_dtype(value: Any, dtype: DType) -> Any:
     """What is assigned to elements, as a Tensor or Value of their dtype; a number is rounded once."""
-    value = value.value if value.__class__ is SymScalar else _plain(value)
+    value = _plain(value)
+    value = value.value if value.__class__ is SymScalar else value
     if isinstance(value, bool | int | float):
         return constant(number_in(value, dtype), tensor(dtype, ()))
     return cast(as_tensor(value, "value"), dtype)
@@ -438,9 +445,11 @@ def promoted(*xs: Any, floating: bool = False) -> list[Any]:
 
 
 def _plain(x: Any) -> Any:
-    """NumPy's and other numbers as Python's own, arrays as constants; everything else as it is."""
+    """NumPy's and other numbers as Python's own, arrays as constants, sizes as run-time ints; all else as it is."""
     if isinstance(x, np.generic):
         return x.item()
+    if x.__class__ is Dim:
+        return SymScalar(F.size_value(size=x), int)
     if isinstance(x, np.ndarray):
         return constant(x, tensor(from_numpy(x.dtype), x.shape))
     if isinstance(x, int | float) and x.__class__ not in (bool, int, float):  # of a subclass, as `mutable` makes them

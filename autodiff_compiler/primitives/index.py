@@ -11,7 +11,7 @@ import numpy as np
 from ..dtypes import DType, bool_, float32, int64
 from ..ir.core import Value
 from ..ir.primitive import Effect, F, Ints, Number, Primitive, call, composite
-from ..ir.sizes import largest, may_be_at_most
+from ..ir.sizes import count_of, may_be_at_most
 from ..ir.types import Shape, Size, TensorType, dim_product, same_dim, tensor
 from .family import (
     SymScalar,
@@ -24,6 +24,7 @@ from .family import (
     require,
     require_dtype,
     static_int,
+    static_size,
     zeros_like,
 )
 from .samples import D2, F2, F3, I2, L2, M23
@@ -36,19 +37,13 @@ def sliced_shape(shape, axes, starts, stops, steps):
     out = list(shape)
     for a, start, stop, step in zip(axes, starts, stops, steps, strict=True):
         require(-len(shape) <= a < 0, f"axis {a} of shape {list(shape)} cannot be sliced")
-        size = _count(start, stop, step)
+        size = count_of(start, stop, step)
         last = start + (size - 1) * step
         ends = (start, last) if step > 0 else (last, start)
         inside = size == 0 or (may_be_at_most(0, ends[0]) and may_be_at_most(ends[1], shape[a] - 1))
         require(inside, f"slice {start}:{stop}:{step} leaves the {shape[a]} elements of axis {a}")
         out[a] = size
     return tuple(out)
-
-
-def _count(start, stop, step):
-    """How many numbers there are from start to stop, which may be symbolic."""
-    span, step = (stop - start, step) if step > 0 else (start - stop, -step)
-    return largest(0, (span + step - 1) // step)
 
 
 def _slice(x, begin, size):
@@ -73,16 +68,15 @@ def _one_per_axis(given, ndim, parameter):
 def narrow(x, axis, start, length):
     """`length` elements along an axis from `start` on, which may be known only at run time; IndexError outside."""
     x = as_tensor(x)
-    axis, length = normal_axis(axis, x.ndim), static_int(length, "length")
+    axis, length = normal_axis(axis, x.ndim), static_size(length, "length")
     size = x.shape[axis]
-    require(type(size) is int, "a dimension of symbolic size cannot be sliced yet")
     if start.__class__ is Value or start.__class__ is SymScalar:
         first = as_tensor(start, "start")
         require(first.ndim == 0, f"`start` must be one number, not of shape {list(first.shape)}")
         steps = F.iota(start=0, step=1, size=length, dtype=int64)
         first = F.check_index(first, size=size)
         return F.gather(x, F.check_index(broadcast_to(first, (length,)) + steps, size=size, negative=False), axis=axis)
-    first = static_int(start, "start")
+    first = static_size(start, "start")
     first += size if first < 0 else 0
     if not (first >= 0 and 0 <= length <= size - first):
         raise IndexError(f"{length} elements from {start} on leave the {size} elements of axis {axis}")
@@ -216,7 +210,6 @@ def checked(index, size, *, negative=True):
         raise IndexError(f"index {index} is out of bounds for size {size}")
     index = as_tensor(index, "index")
     require_dtype(index.dtype.is_int, f"an index must be an integer, not {index.dtype.name}")
-    require(type(size) is int, "a dimension of symbolic size cannot be indexed yet")
     return F.check_index(index, size=size, negative=negative)
 
 

@@ -432,6 +432,24 @@ class ShapeOf(Primitive):
     errors = [((F2,), {"axis": -2}, "does not exist")]
 
 
+class SizeValue(Primitive):
+    """A size that only a call knows, as an int64 scalar."""
+
+    internal = True
+    cost = 0
+
+    def infer(*, size: Size):
+        return tensor(int64, ())
+
+    def numpy(*, size):
+        return np.asarray(size)
+
+    aclnn = lambda c: c.op("InplaceFillScalar", c.out, c.size)
+
+    def samples(rng):
+        yield ({"size": 3},)
+
+
 def size_of(x, axes, like):
     """How many elements lie in `axes` of x: a number where it is known, else a Value of the type of `like`."""
     known = dim_product(tuple([x.shape[a] for a in axes]))

@@ -6,6 +6,7 @@ integer tensors and run-time ints select (merged into one), and the removal or i
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..dtypes import DType
 from ..errors import DynamicShapeError, StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F, call, composite
+from ..ir.sizes import Dim, Size, count_of
 from ..ir.types import dim_product, tensor
 from .family import (
     SymScalar,
@@ -135,20 +137,38 @@ def _slice(item: slice, size: Any) -> Any:
             ).about(bound)
     if item.start is None and item.stop is None and item.step in (None, 1):
         return None
-    require(type(size) is int, "a dimension of symbolic size cannot be sliced yet")
-    start, stop, step = item.indices(size)
-    count = len(range(start, stop, step))
-    if count == 0:
+    start, stop, step = _bounds(item, size)
+    count = count_of(start, stop, step)
+    if count.__class__ is int and count == 0:
         return 0, 0, 1
-    return None if (start, count, step) == (0, size, 1) else (start, stop, step)
+    return None if step == 1 and start.__class__ is int and start == 0 and count is size else (start, stop, step)
+
+
+def _bounds(item: slice, size: Size) -> tuple[Size, Size, int]:
+    """Where a slice of an axis begins and ends, and its step: what ``item.indices(size)`` gives for numbers."""
+    bounds = (item.start, item.stop, item.step)
+    if size.__class__ is int and not any(b.__class__ is Dim for b in bounds):
+        return item.indices(size)
+    step = 1 if item.step is None else operator.index(item.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+
+    def within(bound: Any, otherwise: Size) -> Size:
+        if bound is None:
+            return otherwise
+        bound = bound if bound.__class__ is Dim else operator.index(bound)
+        bound = bound + size if bound < 0 else bound
+        return low if bound < low else high if bound > high else bound
+
+    return within(item.start, low if step > 0 else high), within(item.stop, high if step > 0 else low), step
 
 
 def _one(item: Any, size: Any) -> tuple[int, int, int]:
     if not hasattr(item, "__index__"):
         kind = type(item).__name__
         raise TypeError(f"a tensor is indexed by ints, slices, None, `...` and integer tensors, not {kind}")
-    i = item.__index__()
-    require(type(size) is int, "a dimension of symbolic size cannot be indexed yet")
+    i = item if item.__class__ is Dim else item.__index__()
     if not -size <= i < size:
         raise IndexError(f"index {i} is out of bounds for size {size}")
     i += size if i < 0 else 0

@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError, shown_as
 from ...ir.abstract import Abstract, abstract
 from ...ir.core import Unknown, Value
-from ...ir.types import TensorType
+from ...ir.types import Dim, TensorType
 from ...primitives.family import SymScalar as SymScalar
 from ...runtime.mutable import Mutable, plain
 from ...runtime.parameter import Parameter
@@ -406,7 +406,7 @@ def is_broken(x: Any) -> bool:
 
 def class_of(x: Any) -> type:
     """The class of an object, also of one made by compiled code."""
-    return x.python_class if isinstance(x, Abstract) else type(x)
+    return x.python_class if isinstance(x, Abstract) else int if type(x) is Dim else type(x)
 
 
 def usable(x: Any) -> Any:

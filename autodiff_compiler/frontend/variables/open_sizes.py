@@ -1,0 +1,128 @@
+"""Operations on sizes that only a call knows: polynomials while they can be, run-time ints from then on."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ...ir.build import Builder
+from ...ir.core import Value
+from ...ir.primitive import F
+from ...ir.sizes import Dim
+from ...ir.types import TensorType
+from .arithmetic import BINARY, COMPARISON, lifted_number, number_binary
+from .base import Results, Variable, kind, variable_of
+from .interpreter import ValueContext
+from .leaves import Leaf, NumberLeaf
+from .values import SymScalar
+
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+}
+
+
+@kind(Dim)
+class SizeVariable(Variable):
+    """A size of an argument, or what integer arithmetic makes of some.
+
+    Comparisons with ints are answered by the call that is compiled for, and are guards; with what else there is it is an
+    int known only at run time.
+    """
+
+    precedence = 1
+
+    def _number(self) -> SymScalar:
+        return SymScalar(F.size_value(size=self.value), int)
+
+    def _at_run_time(self) -> Variable:
+        return variable_of(self._number())
+
+    def unary(self, ctx: ValueContext, op: str) -> Any:
+        return -self.value if op == "USub" else self.value if op == "UAdd" else -self.value - 1
+
+    def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if _is_whole(a) and _is_whole(b) and op in ("Add", "Sub", "Mult", "FloorDiv", "Mod", "Pow"):
+            if op in ("FloorDiv", "Mod") and not b > 0:
+                BINARY[op](1, int(b))  # raises what Python raises
+            elif op != "Pow" or (not isinstance(b, Dim) and 0 <= b <= _MOST_POWER):
+                return BINARY[op](a, b)
+        return number_binary(ctx, op, a, b)
+
+    def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if _is_whole(a) and _is_whole(b):
+            return _COMPARED[op](a, b)
+        if op in COMPARISON and all(_is_whole(x) or type(x) is float for x in (a, b)):
+            return variable_of(self._number()).compare(ctx, op, *(_as_number(x) for x in (a, b)))
+        return _COMPARED[op](*(1 if type(x) is Dim else x for x in (a, b)))  # what Python says of an int
+
+    def beside_tensor(self, ctx: ValueContext) -> Any:
+        return self._number()
+
+    def to_operand(self, ctx: ValueContext) -> Any:
+        return self._number().value
+
+    def shown(self, ctx: ValueContext, fn: Any) -> Any:
+        return self._at_run_time().shown(ctx, fn)
+
+    def formatted(self, ctx: ValueContext, spec: Any) -> Any:
+        return self._at_run_time().formatted(ctx, spec)
+
+    def of_array(self, array: Any, tensors: bool) -> Any:
+        return array.item()
+
+    def to_array(self, ctx: ValueContext, copies: bool = True) -> Any:
+        return self._at_run_time().to_array(ctx, copies)
+
+    def sample(self) -> Any:
+        return 1
+
+    def truth(self, ctx: ValueContext) -> Any:
+        return bool(self.value)
+
+    def getattr(self, ctx: ValueContext, name: str) -> Any:
+        return getattr(operator.index(self.value), name)
+
+    def getitem(self, ctx: ValueContext, index: Any) -> Any:
+        raise TypeError("'int' object is not subscriptable")
+
+    def absolute(self, ctx: ValueContext) -> Any:
+        return self.value if self.value >= 0 else -self.value
+
+    def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
+        if kind is int and not more:
+            return self.value
+        return self.truth(ctx) if kind is bool else self._at_run_time().number(ctx, kind, *more)
+
+    def index(self, ctx: ValueContext) -> Any:
+        return self.value
+
+    def rounded(self, ctx: ValueContext, digits: Any) -> Any:
+        return self.value if digits is None else self._at_run_time().rounded(ctx, digits)
+
+    def result(self, out: Results) -> Any:
+        return out.number(self._number())
+
+    def leaf(self) -> Leaf | None:
+        return NumberLeaf.of(int)
+
+    def lifted(self, type: TensorType, builder: Builder) -> Value:
+        with builder:
+            return F.cast(lifted_number(self.value, int, builder), dtype=type.dtype)
+
+
+#: To what power a size is a size again.
+_MOST_POWER = 4
+
+
+def _is_whole(x: Any) -> bool:
+    return isinstance(x, int | Dim)
+
+
+def _as_number(x: Any) -> Any:
+    return SymScalar(F.size_value(size=x), int) if type(x) is Dim else x
