@@ -146,7 +146,7 @@ def _lowered(
         opened, named_opened = map_leaves(lambda leaf: _with_shape(leaf, types), [specs, named])
         try:
             with answering(sizes):
-                return lower(fn, opened, named_opened, options, name), sizes
+                return lower(fn, opened, named_opened, options, name), sizes if sizes.is_open else None
         except Unified as found:
             sizes = sizes.replaced(found.replaced, given)
             sizes.narrowed += found.narrows

@@ -255,7 +255,7 @@ class JitFunction:
         if sizes is not None:
             try:
                 return specialise(self._fn, args, kwargs, self._options, self._name, sizes)
-            except CompileError:
+            except (CompileError, TypeError, ValueError, IndexError):
                 made = specialise(self._fn, args, kwargs, self._options, self._name)  # raises it if sizes don't matter
                 self._general[general(key)] = None
                 return made

@@ -6,6 +6,7 @@ numbers can be kept instead of being unrolled.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import count, islice
@@ -17,6 +18,7 @@ from ...ir.abstract import Abstract
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import METHODS, F
+from ...ir.sizes import Dim, Size, count_of
 from ...ir.types import tensor
 from ...runtime.tensor import NO_ELEMENTS
 from ..guards.objects import same_static
@@ -46,6 +48,8 @@ class Iteration(Abstract):
     """The elements of one loop.  `length` is an int, or a 0-d i64 Value."""
 
     length: Any = 0
+    #: the length as a size, where that depends on the sizes of arguments alone
+    size: Dim | None = None
     force_keep = False
     force_unroll = False
     #: how many trips of its loop were unrolled before
@@ -113,6 +117,8 @@ class Iteration(Abstract):
         return list(self.static_items(ctx))
 
     def _of_unknown_length(self) -> StaticValueError:
+        if self.size is not None:
+            operator.index(self.size)  # it becomes known
         error = StaticValueError(
             "the number of elements must be known at compile time",
             hint="pass it as a Python number, or take it from `x.shape`; a `for` statement that builds no list may make"
@@ -248,6 +254,11 @@ def _row(stack: Value, index: Value) -> Value:
     return F.gather(stack, index, axis=-len(stack.shape))
 
 
+def count_value(n: Size | None) -> Any:
+    """A number of elements: an int, or a Value where only a call knows it."""
+    return F.size_value(size=n) if isinstance(n, Dim) else n
+
+
 @shown_as("range")
 class RangeOf(Iteration):
     """``range(start, stop, step)`` whose bounds may be known only at run time."""
@@ -256,6 +267,9 @@ class RangeOf(Iteration):
         self.start, self.stop, self.step = start, stop, step
         if all(isinstance(b, int) for b in (start, stop, step)):
             self.length = len(range(start, stop, step))
+        elif isinstance(step, int) and step and all(isinstance(b, int | Dim) for b in (start, stop)):
+            self.size = count_of(start, stop, step)  # type: ignore[assignment]  # some bound is one
+            self.length = count_value(self.size)
         else:
             if step == 0 and isinstance(step, int):
                 raise ValueError("range() arg 3 must not be zero")
@@ -294,7 +308,8 @@ class Slices(Iteration):
         if not shape:
             raise TypeError(NO_ELEMENTS)
         self.of = x
-        self.length = shape[0]
+        self.size = shape[0] if isinstance(shape[0], Dim) else None
+        self.length = count_value(shape[0])
 
     def static_items(self, ctx: ValueContext) -> Iterable[Any]:
         return iterate_live(ctx, self.of)
@@ -492,7 +507,7 @@ class Forced(Through):
 
     def __init__(self, inner: Iteration, *, keep: bool) -> None:
         self.source, self.force_keep, self.force_unroll = inner, keep, not keep
-        self.length = inner.length
+        self.length = inner.length if keep or inner.size is None else operator.index(inner.size)
 
     def begin(self, ctx: ValueContext) -> Iteration:
         return Forced(self.source.begin(ctx), keep=self.force_keep)

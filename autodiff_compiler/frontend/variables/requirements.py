@@ -13,6 +13,7 @@ import numpy as np
 
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ...ir.primitive import trace
+from ...ir.sizes import Dim
 from ...runtime.tensor import NO_ELEMENTS, NO_LENGTH, Tensor
 from ..guards.objects import NATIVE, class_attribute, is_ours
 from .interpreter import ValueContext
@@ -114,7 +115,9 @@ def _bound(ctx: ValueContext, index: slice, name: str) -> Any:
 
 
 def require_static(x: Any, what: str, code: str | None = None) -> Any:
-    """x itself, which must be known at compile time."""
+    """x itself, which must be known at compile time; a size that only a call knows becomes known."""
+    if type(x) is Dim:
+        return operator.index(x)
     if not is_static(x):
         raise StaticValueError(
             f"{what} must be known at compile time, it is a {describe(x)}",

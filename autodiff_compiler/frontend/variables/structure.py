@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from ...errors import StaticValueError
 from ...ir.abstract import abstract
 from ...ir.core import Value
+from ...ir.types import Dim
 from ...primitives.family import SymScalar
 from ...runtime.mutable import kind_of
 from ...runtime.records import filled_like, is_named_tuple, record_fields, with_fields
@@ -147,6 +148,14 @@ class _TensorForm(Form):
 
     def elements(self, x: Any) -> Any:
         return None
+
+
+@form(Dim)
+class _SizeForm(_TensorForm):
+    """A size that only a call knows."""
+
+    def identity(self, x: Any) -> Any:
+        return Dim, id(x)
 
 
 @form(TensorVar)
