@@ -124,7 +124,9 @@ class Sizes:
                 rest = n - k * (n // k)
                 if zero is rest or -zero is rest:  # k divides n
                     return {s: k * symbol(f"{s.name}_{k}", -(-s.low // k))}
-        return {s: self.values[s.name] for s in symbols}
+        alone = [{s: self.values[s.name]} for s in symbols]
+        enough = [one for one in alone if not isinstance(substitute(zero, one), Dim)]
+        return enough[0] if enough else {s: self.values[s.name] for s in symbols}
 
     def replaced(self, by: Mapping[Symbol, Size], shapes: Sequence[Shape]) -> Sizes:
         """The same with other sizes in the place of some symbols; `shapes` are those of the call."""
@@ -173,7 +175,7 @@ def general(key: Key) -> Key:
 def opened(seen: Sequence[Sequence[Shape]], everything: bool = False) -> Sizes:
     """The sizes for calls of these shapes, the last of which is compiled for: what differs is symbolic.
 
-    Sizes that have been equal in all calls have one symbol.  `everything`: what has not differed yet, too.
+    Sizes that have been equal in all calls have one symbol.  `everything`: at the first call all are symbolic.
     """
     names: dict[tuple[int, ...], Size] = {}
     last, shapes, values = seen[-1], [], {}
@@ -181,7 +183,7 @@ def opened(seen: Sequence[Sequence[Shape]], everything: bool = False) -> Sizes:
         sizes: list[Size] = []
         for axis, size in enumerate(shape):
             found = tuple([call[i][axis] for call in seen])
-            if not everything and all(n == size for n in found):
+            if (len(seen) > 1 or not everything) and all(n == size for n in found):
                 sizes.append(size)
                 continue
             if found not in names:

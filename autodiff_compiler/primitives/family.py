@@ -15,6 +15,7 @@ from ..errors import DTypeError, ShapeError, StaticValueError, shown_as
 from ..ir.abstract import Abstract
 from ..ir.core import Unknown, UnknownValueError, Value
 from ..ir.primitive import F, Primitive, call, trace
+from ..ir.sizes import Size, deciding
 from ..ir.types import Dim, Shape, TensorType, TupleType, Type, same_dim, same_shape, tensor
 from .samples import B2, D2, F2, F3, I2
 
@@ -149,6 +150,12 @@ def _article(kind: type) -> str:
 def static_size(x: Any, parameter: str) -> Size:
     """A size that must be a constant or depend on sizes of arguments alone; StaticValueError for other numbers."""
     return x if x.__class__ is Dim else static_int(x, parameter)
+
+
+def known_size(size: Size, otherwise: str) -> int:
+    """A size that must be known: a symbolic one is that of the call that is compiled for; else it is refused."""
+    require(size.__class__ is int or deciding.by is not None, otherwise)
+    return operator.index(size)
 
 
 def static_number(x: Any, parameter: str) -> Any:

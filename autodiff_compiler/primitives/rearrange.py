@@ -11,6 +11,7 @@ from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
 from .family import (
+    known_size,
     as_shape,
     as_tensor,
     broadcast_to,
@@ -264,8 +265,7 @@ def _parts(x, axis, bounds):
 
 def _axis_of_known_size(x, axis, parameter="axis"):
     axis = normal_axis(axis, x.ndim, parameter)
-    require(type(x.shape[axis]) is int, "a dimension of symbolic size cannot be split yet")
-    return axis, x.shape[axis]
+    return axis, known_size(x.shape[axis], "a dimension of symbolic size cannot be split yet")
 
 
 @composite("split")

@@ -255,7 +255,8 @@ class JitFunction:
         if sizes is not None:
             try:
                 return specialise(self._fn, args, kwargs, self._options, self._name, sizes)
-            except (CompileError, TypeError, ValueError, IndexError):
+            except (CompileError, TypeError, ValueError, IndexError) as e:
+                if __import__("os").environ.get("DBG"): __import__("traceback").print_exc(limit=-8)
                 made = specialise(self._fn, args, kwargs, self._options, self._name)  # raises it if sizes don't matter
                 self._general[general(key)] = None
                 return made

@@ -10,6 +10,7 @@ from typing import Any
 import gast
 
 from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError
+from ...ir.sizes import Dim
 from ..effects.after_forward import note_name
 from ..guards.objects import UNBOUND
 from ..syntax.unsupported_syntax import complex_literal
@@ -101,7 +102,7 @@ def _subscript(ctx: StatementContext, node: Any) -> Any:
 def _slice(ctx: StatementContext, node: Any) -> Any:
     bounds = [ctx.expr(n) if n is not None else None for n in (node.lower, node.upper, node.step)]
     for b in bounds:
-        if not is_static(b):
+        if not (is_static(b) or isinstance(b, Dim)):
             raise StaticValueError(
                 f"the bounds of a slice must be known at compile time, this one is a {describe(b)}",
                 code="AC1306",

@@ -17,6 +17,7 @@ from ...errors import StaticValueError, UnsupportedCallError
 from ...ir.abstract import abstract
 from ...ir.build import current
 from ...ir.core import Value
+from ...ir.sizes import Dim
 from ...ir.primitive import F
 from ...primitives.in_place import IN_PLACE
 from ...runtime.mutable import NUMBER_DTYPE
@@ -349,7 +350,7 @@ def _as_value(ctx: ValueContext, data: Any, dtype: DType | None) -> Value:
     if isinstance(data, list | tuple):
         parts = [_as_value(ctx, d, dtype) for d in data]
         return F.stack(*parts, axis=-1 - parts[0].ndim)
-    if is_dynamic(data):
+    if is_dynamic(data) or isinstance(data, Dim):
         value = variable_of(data).to_operand(ctx)
         dtype = dtype or _dtype_of_numbers(data)
     else:
