@@ -15,6 +15,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from math import gcd, inf, prod
 from typing import Any, ClassVar, Protocol, TypeAlias
 
@@ -161,9 +162,21 @@ class _Deciding(threading.local):
     """Who answers such questions in this thread: the compilation of a function for a call."""
 
     by: Decider | None = None
+    #: whether a condition in the user's code is left to run time, as the test of a `while` is, rather than answered
+    later: bool = False
 
 
 deciding = _Deciding()
+
+
+@contextmanager
+def left_to_run_time() -> Iterator[None]:
+    """Meanwhile conditions in the user's code are not answered by the call that is compiled for."""
+    before, deciding.later = deciding.later, True
+    try:
+        yield
+    finally:
+        deciding.later = before
 
 
 def _decider(op: str, *sizes: Any) -> Decider:

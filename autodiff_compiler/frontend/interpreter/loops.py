@@ -15,6 +15,7 @@ from ...errors import CompileError, JoinError, LoopError, UnrollWarning
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import REGISTRY, F, trace
+from ...ir.sizes import left_to_run_time
 from ...ir.types import tensor
 from ...ir.walk import ops_of
 from ...source import PACKAGE, Loc
@@ -383,7 +384,7 @@ def _ran(ctx: StatementContext, node: Any, limit: int, problem: CompileError | N
 def _run_trips(ctx: StatementContext, node: Any, limit: int) -> int:
     """Runs a `while` with a static condition trip by trip; gives their number."""
     for trips in range(limit + 1):
-        condition = condition_of(ctx, node.test)
+        condition = _test(ctx, node)
         if not isinstance(condition, bool):
             raise _Restart(dynamic=True, condition=condition)
         if not condition:
@@ -394,11 +395,17 @@ def _run_trips(ctx: StatementContext, node: Any, limit: int) -> int:
     raise _Restart(dynamic=False)
 
 
+def _test(ctx: StatementContext, node: Any) -> Any:
+    """The condition of a `while`: comparisons of sizes that only a call knows are left to run time."""
+    with left_to_run_time():
+        return condition_of(ctx, node.test)
+
+
 def _keep_while(ctx: StatementContext, node: Any) -> None:
     """Emits one `while`.  A condition that changes names or objects is evaluated before it and after every trip."""
 
     def test() -> Any:
-        return condition_of(ctx, node.test)
+        return _test(ctx, node)
 
     assigns = assigned_names([node.test])
     if not assigns:

@@ -9,7 +9,7 @@ from typing import Any
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import F
-from ...ir.sizes import Dim
+from ...ir.sizes import Dim, deciding
 from ...ir.types import TensorType
 from .arithmetic import BINARY, COMPARISON, lifted_number, number_binary
 from .base import Results, Variable, kind, variable_of
@@ -55,7 +55,7 @@ class SizeVariable(Variable):
         return number_binary(ctx, op, a, b)
 
     def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-        if _is_whole(a) and _is_whole(b):
+        if _is_whole(a) and _is_whole(b) and not deciding.later:
             return _COMPARED[op](a, b)
         if op in COMPARISON and all(_is_whole(x) or type(x) is float for x in (a, b)):
             return variable_of(self._number()).compare(ctx, op, *(_as_number(x) for x in (a, b)))
@@ -83,7 +83,7 @@ class SizeVariable(Variable):
         return 1
 
     def truth(self, ctx: ValueContext) -> Any:
-        return bool(self.value)
+        return self._at_run_time().truth(ctx) if deciding.later else bool(self.value)
 
     def getattr(self, ctx: ValueContext, name: str) -> Any:
         return getattr(operator.index(self.value), name)
