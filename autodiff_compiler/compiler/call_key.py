@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
 from types import FunctionType, MethodType
@@ -15,6 +16,7 @@ from ..frontend.guards.objects import class_attribute, type_of
 from ..frontend.lower import NumberArgument, TensorArgument
 from ..frontend.variables.structure import rebuild
 from ..ir.build import scalar_key
+from ..ir.types import Shape, tensor
 from ..runtime.host import TensorSpec
 from ..runtime.mutable import Mutable, kind_of, number_given
 from ..runtime.parameter import Parameter
@@ -293,12 +295,16 @@ def stand_ins(tree: Any, made: list[Tensor], _inside: tuple[int, ...] = ()) -> A
     return tree if all(x is y for x, y in zip(items, found, strict=True)) else with_parts(tree, found)
 
 
-def call_text(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The arguments of a call as a dump's header shows them."""
+_NO_SHAPES: Mapping[int, Shape] = {}
+
+
+def call_text(args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Mapping[int, Shape] = _NO_SHAPES) -> str:
+    """The arguments of a call as a dump's header shows them; `shapes`: those of some Tensors, by id, as compiled for."""
 
     def one(x: Any) -> str:
         if isinstance(x, Tensor):
-            return repr(type_of(x))
+            type_ = type_of(x)
+            return repr(tensor(type_.dtype, shapes.get(id(x), type_.shape)))
         if isinstance(x, Mutable):
             return f"mutable {kind_of(x).__name__}"
         return repr(x) if isinstance(x, bool | int | float | str | None) else type(x).__name__

@@ -90,6 +90,16 @@ class Sizes:
                 return None
         return values if all(r.is_so(values) for r in self.relations) else None
 
+    def described(self, names: Sequence[str]) -> Iterator[tuple[str, Loc | None]]:
+        """What calls must have in common, in words; `names` are those of the Tensors for the user."""
+        for s, (i, axis, _, _) in self._found.items():
+            most = "" if s.high is None else f" and <= {s.high}"
+            size = self.shapes[i][axis]
+            whole = "" if size is size_of(s) else f", of which {size} is the size"
+            yield f"{s}: any size >= {s.low}{most}, from {names[i]}, axis {axis}{whole}", None
+        for relation, loc in self.relations.items():
+            yield str(relation), loc
+
     # ------------------------------------------------------------------------------------------- as a Decider
     def are_equal(self, a: Size, b: Size) -> bool:
         if evaluate(a, self.values) == evaluate(b, self.values):

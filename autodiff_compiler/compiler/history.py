@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -74,6 +74,8 @@ class Compile:
     loc: Loc | None
     changes: tuple[Change, ...]
     facets: dict[str, Facet] = field(repr=False, default_factory=dict)
+    #: what is symbolic, in words
+    sizes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.number}. {self.call}" + (f" at {_at(self.loc)}" if self.loc is not None else "")]
@@ -81,6 +83,7 @@ class Compile:
             lines.append(f"   because {change}" if change.kind != "dropped" else f"   because {change.what}")
             if change.advice:
                 lines.append(f"   instead: {change.advice}")
+        lines += [f"   for {text}" for text in self.sizes]
         return "\n".join(map(escape.line, lines))
 
 
@@ -113,11 +116,14 @@ class Watched:
     number: int = 0
     #: whether other compiled forms are kept, too, so that the text says whose this is
     among_others: bool = False
+    #: whether `what` says all: it is about sizes of arguments
+    of_sizes: bool = False
 
     def __str__(self) -> str:
         place = f" (read at {_at(self.loc)})" if self.loc is not None else ""
         form = f"compilation {self.number}, {self.call}: " if self.among_others else ""
-        return escape.line(form + stated(self.what, self.seen, place, None if self.holds else self.now))
+        told = self.what + place if self.of_sizes else ""
+        return escape.line(form + (told or stated(self.what, self.seen, place, None if self.holds else self.now)))
 
     __repr__ = __str__
 
@@ -133,20 +139,20 @@ def _in_short(compile_: Compile) -> str:
 
 
 def watched(entries: Sequence[Specialised]) -> list[Watched]:
-    """The guards of compiled entries, those of each in the order of the reads."""
-    return [
-        Watched(
-            g.what,
-            g.loc and g.loc.of_user(),
-            g.seen(),
-            g.now(),
-            g.holds(),
-            e.call,
-            e.number,
-            among_others=len(entries) > 1,
-        )
+    """The guards of compiled entries, first those on sizes, then those of each in the order of the reads."""
+    among_others = len(entries) > 1
+    of_sizes = [
+        Watched(what, loc and loc.of_user(), "", "", True, e.call, e.number, among_others, of_sizes=True)
         for e in entries
-        for g in e.lowered.guards
+        for what, loc in e.said_of_sizes()
+    ]
+    return [
+        *of_sizes,
+        *[
+            Watched(g.what, g.loc and g.loc.of_user(), g.seen(), g.now(), g.holds(), e.call, e.number, among_others)
+            for e in entries
+            for g in e.lowered.guards
+        ],
     ]
 
 
@@ -256,13 +262,16 @@ class History:
         return iter(tuple(self._compiles))
 
     def add(
-        self, number: int, call: str, facets: dict[str, Facet], stale: Sequence[Change], loc: Loc | None, keys: int
+        self, entry: Specialised, facets: dict[str, Facet], stale: Sequence[Change], loc: Loc | None, keys: int
     ) -> None:
         """Notes a compilation; `stale` says why the forms of the same key could not be used; `keys`: now in use."""
+        sizes = tuple([what for what, _ in entry.said_of_sizes()])
         # From the latest on: with equal differences the call before is the one to compare with.
         before = [(c, _differences(c.facets, facets)) for c in islice(reversed(self._compiles), _COMPARED)]
         changes = tuple(stale) or _changes(facets, before)
-        self._compiles.append(Compile(number, call, loc, changes, facets))
+        if sizes:  # it is for all of them
+            changes = tuple([replace(c, advice="") if c.kind in ("dimension", "shape") else c for c in changes])
+        self._compiles.append(Compile(entry.number, entry.call, loc, changes, facets, sizes))
         told = logs.listener("recompiles")
         if told is not None:
             told.info("%s%s", logs.place(loc), _in_short(self._compiles[-1]))

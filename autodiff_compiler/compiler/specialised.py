@@ -14,11 +14,12 @@ import numpy as np
 from .. import progress
 from ..config import check_backend, check_looked_at, context
 from ..depth import deep
-from ..frontend.lower import Lowered, NumberArgument, Options, TensorArgument, lower
+from ..frontend.lower import Lowered, NumberArgument, Options, TensorArgument, lower, name_of_argument
 from ..frontend.variables.structure import flatten, map_leaves
 from ..ir.primitive import trace
 from ..ir.types import Shape, tensor
 from ..locks import Lock, importing
+from ..source import Loc
 from .cache.query import in_use
 from .call_key import specification
 from .call_sizes import Sizes, Unified, answering
@@ -45,6 +46,10 @@ class Specialised(CompiledEntry):
 
     #: the sizes of its calls, where it is for several
     sizes: Sizes | None = None
+    #: why it is not
+    must_be_known = ""
+    #: the names of the arguments
+    names: Sequence[str] = ()
 
     def __init__(self, lowered: Lowered, program: Program) -> None:
         super().__init__(lowered, program)
@@ -64,6 +69,13 @@ class Specialised(CompiledEntry):
         """How many calls used it."""
         fast = self._fast_path
         return self.hits if fast is None else self.hits + fast.calls
+
+    def said_of_sizes(self) -> list[tuple[str, Loc | None]]:
+        """What it needs of the sizes of its arguments, in words, with the line that needs it."""
+        if self.sizes is None:
+            return [(self.must_be_known, None)] if self.must_be_known else []
+        named = [f"argument `{self.names[i]}`" + "".join(f"[{key!r}]" for key in keys) for i, *keys in self.paths]
+        return list(self.sizes.described(named or ["an argument"] * len(self.sizes.shapes)))
 
     def tried(self, args: Sequence[Any]) -> Any:
         """What a call gives that takes the fast path, or REFUSED; the guards need not have been checked."""
@@ -130,6 +142,7 @@ def specialise(
                 call.store(lowered, made.program.key)
         made.paths = tuple(_paths([*specs, *named.values()], ()))
         made.unusual = tuple(unusual_arguments(fn, args, kwargs))
+        made.names = [*(name_of_argument(fn, i) for i in range(len(args))), *kwargs]
         return made
 
 

@@ -89,8 +89,8 @@ class JitFunction:
         self._last: tuple[tuple[Any, ...], Specialised | None] = ((), None)
         #: the entry put in front last; the order of use matters only when entries may be dropped
         self._recent: Specialised | None = None
-        #: by key without sizes: the shapes that calls have been compiled for; None where they must be known
-        self._general: dict[Key, list[list[Shape]] | None] = {}
+        #: by key without sizes: the shapes that calls have been compiled for, or why sizes must be known
+        self._general: dict[Key, list[list[Shape]] | str] = {}
         self._lock = Lock()
         #: the fast path into the compiled form used last, and the object whose calls take it in GRAPH_MODE, too
         self._fast: Callable[..., Any] | None = None
@@ -242,9 +242,10 @@ class JitFunction:
             self._compiles += 1
             self._looked_at = None
             self._to_front(key if entry.sizes is None else general(key), entry)
-            entry.call, entry.number = f"{self._name}({call_text(args, kwargs)})", self._compiles
+            open_shapes = dict(zip(map(id, leaves), entry.sizes.shapes, strict=True)) if entry.sizes is not None else {}
+            entry.call, entry.number = f"{self._name}({call_text(args, kwargs, open_shapes)})", self._compiles
             facets = facets_of(self._fn, args, kwargs)
-            self._history.add(self._compiles, entry.call, facets, stale, calling_place(), len(self._entries))
+            self._history.add(entry, facets, stale, calling_place(), len(self._entries))
             return entry
 
     def _specialised(
@@ -255,10 +256,10 @@ class JitFunction:
         if sizes is not None:
             try:
                 return specialise(self._fn, args, kwargs, self._options, self._name, sizes)
-            except (CompileError, TypeError, ValueError, IndexError) as e:
-                if __import__("os").environ.get("DBG"): __import__("traceback").print_exc(limit=-8)
+            except (CompileError, TypeError, ValueError, IndexError) as error:
                 made = specialise(self._fn, args, kwargs, self._options, self._name)  # raises it if sizes don't matter
-                self._general[general(key)] = None
+                self._general[general(key)] = str(error).partition("\n")[0]
+                made.must_be_known = f"sizes that must be known: {self._general[general(key)]}"
                 return made
         return specialise(self._fn, args, kwargs, self._options, self._name)
 
@@ -268,7 +269,7 @@ class JitFunction:
         if dynamic is False or (dynamic is None and not opens_sizes(self._options.backend)):
             return None
         seen = self._general.setdefault(general(key), [])
-        if seen is None:
+        if isinstance(seen, str):
             return None
         seen.append(shapes_of(leaves))
         sizes = opened(seen, everything=dynamic is True)

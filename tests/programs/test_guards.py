@@ -477,7 +477,7 @@ def f(x, n):
         x = x * 0.9 + n
     return x
 """)
-    g = ms.jit(f)
+    g = ms.jit(f, dynamic=False)
     keys = [(ms.Tensor(X[:size]), n) for size in (1, 2, 3) for n in (1.0, 2.0)]
     expected = [f(*k) for k in keys]
     barrier = threading.Barrier(8)
