@@ -25,6 +25,7 @@ __all__ = [
     "TupleType",
     "Type",
     "dim_product",
+    "known_same",
     "link",
     "same_dim",
     "same_shape",
@@ -161,12 +162,20 @@ def link(ins: tuple[Type, ...], outs: tuple[Type, ...]) -> Link:
 
 
 def same_dim(a: Size, b: Size) -> bool:
-    """Whether two sizes are equal, as far as is known."""
+    """Whether two sizes are equal; the call that is compiled for answers what the symbols leave open."""
     return a is b or a == b
 
 
 def same_shape(a: Shape, b: Shape) -> bool:
-    return a == b
+    """The same of shapes."""
+    return len(a) == len(b) and a == b
+
+
+def known_same(a: Shape, b: Shape) -> bool:
+    """Whether two shapes are equal for all values of the symbols: where the answer saves work, and nobody is asked."""
+    return len(a) == len(b) and all(
+        x is y or (x.__class__ is int and y.__class__ is int and x == y) for x, y in zip(a, b, strict=True)
+    )
 
 
 def dim_product(shape: Shape) -> Size:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..dtypes import float32, int64
 from ..ir.primitive import F, Ints, Primitive, call, composite
-from ..ir.types import Dim, TensorType, dim_product, same_dim, tensor
+from ..ir.types import Dim, TensorType, dim_product, known_same, same_dim, tensor
 from .family import binary, broadcast_to, cast, expand, normal_axis, promoted_dtype, require, require_dtype, static_int
 from .linalg import kept_sum
 from .reduce import reduced_shape
@@ -260,7 +260,7 @@ def _product(a, a_labels, b, b_labels, needed, result=()):
             return found
     shape = tuple([sizes[c] for c in batch + rows + cols])
     product = F.matmul(_matrices(a, a_labels, batch, rows, inner), _matrices(b, b_labels, batch, inner, cols))
-    return F.reshape(product, shape=shape) if product.shape != shape else product, batch + rows + cols
+    return F.reshape(product, shape=shape) if not known_same(product.shape, shape) else product, batch + rows + cols
 
 
 def _matrices(x, labels, batch, rows, cols):

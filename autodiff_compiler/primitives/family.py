@@ -16,7 +16,7 @@ from ..ir.abstract import Abstract
 from ..ir.core import Unknown, UnknownValueError, Value
 from ..ir.primitive import F, Primitive, call, trace
 from ..ir.sizes import Size, deciding
-from ..ir.types import Dim, Shape, TensorType, TupleType, Type, same_dim, same_shape, tensor
+from ..ir.types import Dim, Shape, TensorType, TupleType, Type, known_same, tensor
 from .samples import B2, D2, F2, F3, I2
 
 __all__ = [
@@ -207,24 +207,24 @@ def as_shape(sizes: Sequence[Any], parameter: str = "shape") -> Shape:
 def broadcast_shapes(shapes: list[Shape], what: str = "operands") -> Shape:
     """NumPy's broadcasting: sizes align from the right, and 1 becomes any size."""
     first = shapes[0]
-    if all(s == first for s in shapes):
+    if all(known_same(s, first) for s in shapes):
         return first
     ndim = max(map(len, shapes))
     out = []
     for i in range(-ndim, 0):
-        size: Any = 1
-        for s in shapes:
-            if -i <= len(s):
-                d = s[i]
-                if d == 1 or d is size or d == size:
-                    continue
-                if size != 1:
-                    text = " and ".join(str(list(x)).replace(" ", "") for x in shapes)
-                    raise ShapeError(
-                        f"{what} of shapes {text} do not broadcast: {size} != {d}",
-                        hint="sizes are aligned from the right and must be equal or 1; use reshape or expand_dims",
-                    )
-                size = d
+        sizes = list(dict.fromkeys([s[i] for s in shapes if -i <= len(s)]))  # symbolic ones count by identity
+        sizes = [d for d in sizes if not (d.__class__ is int and d == 1)]
+        size: Any = sizes[0] if sizes else 1
+        for d in sizes[1:]:
+            if d == size or d == 1:
+                continue
+            if size != 1:
+                text = " and ".join(str(list(x)).replace(" ", "") for x in shapes)
+                raise ShapeError(
+                    f"{what} of shapes {text} do not broadcast: {size} != {d}",
+                    hint="sizes are aligned from the right and must be equal or 1; use reshape or expand_dims",
+                )
+            size = d
         out.append(size)
     return tuple(out)
 
@@ -385,7 +385,7 @@ def promoted_dtype(*xs: Any, floating: bool = False) -> list[Any]:
 
 
 def broadcast_to(x: Any, shape: Shape) -> Any:
-    return x if same_shape(x.shape, shape) else F.broadcast_to(x, shape=shape)
+    return x if known_same(x.shape, shape) else F.broadcast_to(x, shape=shape)
 
 
 def where_else_0(mask: Any, g: Any) -> Any:
@@ -403,11 +403,11 @@ def expand(x: Any, axes: tuple[int, ...], shape: Shape, keepdims: bool = False) 
 
 def sum_to(g: Any, shape: Shape) -> Any:
     """Sums a cotangent over the dimensions along which an operand of `shape` was broadcast."""
-    if same_shape(g.shape, shape):
+    if known_same(g.shape, shape):
         return g
     n = len(shape)
     extra = tuple(range(-g.ndim, -n))
-    stretched = tuple([i for i in range(-n, 0) if not same_dim(shape[i], g.shape[i])])
+    stretched = tuple([i for i in range(-n, 0) if not known_same(shape[i:][:1], g.shape[i:][:1])])
     if stretched:
         g = sum_of_cotangents(g, stretched, keepdims=True)
     return sum_of_cotangents(g, extra) if extra else g

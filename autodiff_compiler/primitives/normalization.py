@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..dtypes import float32
 from ..ir.primitive import F, call, composite
-from ..ir.types import dim_product, same_dim, same_shape
+from ..ir.types import dim_product, known_same, same_dim, same_shape
 from .family import as_shape, as_tensor, broadcast_to, cast, promoted, require, static_int
 from .reduce import mean
 
@@ -52,7 +52,7 @@ def _parameter(p, shape, name):
     p = as_tensor(p, name)
     fits = same_dim(dim_product(p.shape), dim_product(shape))
     require(fits, f"`{name}` of shape {list(p.shape)} does not fit {list(shape)}")
-    return p if same_shape(p.shape, shape) else F.reshape(p, shape=shape)
+    return p if known_same(p.shape, shape) else F.reshape(p, shape=shape)
 
 
 def _per_channel(x):
@@ -115,7 +115,6 @@ def batch_moments(x):
     require(x.ndim >= 2, f"batch_norm takes [batch, channels, ...], not {list(x.shape)}")
     center, variance = moments(x, (0, *range(2, x.ndim)))
     number = dim_product((x.shape[0], *x.shape[2:]))
-    require(type(number) is int, "statistics of a batch of symbolic size are not available yet")
     flat = (x.shape[1],)
     return F.reshape(center, shape=flat), F.reshape(variance, shape=flat), number
 

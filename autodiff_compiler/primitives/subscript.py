@@ -17,7 +17,7 @@ from ..errors import DynamicShapeError, StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F, call, composite
 from ..ir.sizes import Dim, Size, count_of
-from ..ir.types import dim_product, tensor
+from ..ir.types import dim_product, known_same, same_shape, tensor
 from .family import (
     SymScalar,
     as_tensor,
@@ -217,11 +217,11 @@ def _gathering(shape: tuple[Any, ...], plan: _Plan) -> _Gathered | None:
 
 def _merged(x: Any, stage: _Gathered) -> Any:
     x = permuted(x, stage.order)
-    return x if x.shape == stage.merged else F.reshape(x, shape=stage.merged)
+    return x if known_same(x.shape, stage.merged) else F.reshape(x, shape=stage.merged)
 
 
 def _unmerged(x: Any, stage: _Gathered) -> Any:
-    x = x if x.shape == stage.wide else F.reshape(x, shape=stage.wide)
+    x = x if known_same(x.shape, stage.wide) else F.reshape(x, shape=stage.wide)
     n = len(stage.order)
     return permuted(x, tuple([stage.order.index(i) - n for i in range(-n, 0)]))
 
@@ -255,7 +255,7 @@ def getitem(x, index):
     if stage is not None:
         x = F.gather(_merged(x, stage), stage.index, axis=stage.axis)
     final = _final_shape(shape, plan, stage)
-    return x if x.shape == final else F.reshape(x, shape=final)
+    return x if known_same(x.shape, final) else F.reshape(x, shape=final)
 
 
 def _check_count(used: int, ndim: int) -> None:
@@ -266,7 +266,7 @@ def _check_count(used: int, ndim: int) -> None:
 def _check_mask(mask: Any, shape: Any, first: int) -> None:
     """A mask is for dimensions from number `first` on, which must have its sizes."""
     here = shape[first : first + mask.ndim]
-    if mask.shape != here:
+    if not same_shape(mask.shape, here):
         raise IndexError(f"a mask of shape {list(mask.shape)} does not fit dimensions of sizes {list(here)}")
 
 
@@ -390,13 +390,13 @@ def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
     value = broadcast_to(value, broadcast_shapes([value.shape, final], "value and indexed part"))
     require(value.shape == final, f"a value of shape {list(value.shape)} does not fit a part of shape {list(final)}")
     if stage is None:
-        update = value if value.shape == part.shape else F.reshape(value, shape=part.shape)
+        update = value if known_same(value.shape, part.shape) else F.reshape(value, shape=part.shape)
         update = part + update if scatter == "scatter_add" else update
     else:
         base = _merged(part, stage)
         at = base.ndim + stage.axis
         wanted = (*base.shape[:at], *stage.index.shape, *base.shape[at + 1 :])
-        value = value if value.shape == wanted else F.reshape(value, shape=wanted)
+        value = value if known_same(value.shape, wanted) else F.reshape(value, shape=wanted)
         update = _unmerged(getattr(F, scatter)(base, stage.index, value, axis=stage.axis), stage)
     return update if attrs is None else F.slice_update(x, update, **attrs)
 

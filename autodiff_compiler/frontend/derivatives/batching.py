@@ -10,11 +10,11 @@ from typing import Any
 from ...autodiff.activity import differentiable
 from ...autodiff.batch import changes_something, one_by_one
 from ...dtypes import DType
-from ...errors import GradientError, SideEffectError
+from ...errors import SideEffectError
 from ...ir.build import Builder
 from ...ir.core import Block, Value
 from ...ir.primitive import REGISTRY, F, trace
-from ...ir.types import Shape, TensorType, dim_product, tensor
+from ...ir.types import Shape, Size, TensorType, dim_product, known_same, tensor
 from ...ir.walk import inline, ops_of
 from ..effects.exceptions import raising_in_block
 from ..variables.calls import call
@@ -156,14 +156,11 @@ def _type(x: Value) -> TensorType:
     return x.type
 
 
-def _count(type_: TensorType) -> int:
-    count = dim_product(type_.shape)
-    if not isinstance(count, int):
-        raise GradientError(f"a Jacobian needs known sizes, not {type_}")
-    return count
+def _count(type_: TensorType) -> Size:
+    return dim_product(type_.shape)
 
 
-def _starts(types: Sequence[TensorType]) -> list[int]:
+def _starts(types: Sequence[TensorType]) -> list[Size]:
     return [0, *itertools.accumulate(map(_count, types))][:-1]
 
 
@@ -188,17 +185,17 @@ def _in_turn(block: Block, operands: Sequence[Value], size: Any) -> list[Value]:
     return one_by_one(trace.builder, operands, lambda inner, slices: inline(inner, block, slices), size)
 
 
-def _units(type_: TensorType, start: int, size: int) -> Value:
+def _units(type_: TensorType, start: Size, size: Size) -> Value:
     """For each of `size` directions a tensor of the type: zeros, but for one 1 from direction `start` on."""
     count = _count(type_)
     eye = F.eye(rows=count, columns=count, dtype=type_.dtype)
-    if count != size:
+    if not known_same((count,), (size,)):
         eye = F.pad(eye, before=(start, 0), after=(size - start - count, 0))
     return F.reshape(eye, shape=(size, *type_.shape))
 
 
-def _rows(x: Value, start: int, count: Any) -> Value:
-    if (start, count) == (0, x.shape[0]):
+def _rows(x: Value, start: Size, count: Size) -> Value:
+    if known_same((start, count), (0, x.shape[0])):
         return x
     return F.slice(x, axes=(-x.ndim,), starts=(start,), stops=(start + count,), steps=(1,))
 
