@@ -299,7 +299,7 @@ _NO_SHAPES: Mapping[int, Shape] = {}
 
 
 def call_text(args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Mapping[int, Shape] = _NO_SHAPES) -> str:
-    """The arguments of a call as a dump's header shows them; `shapes`: those of some Tensors, by id, as compiled for."""
+    """The arguments of a call as a dump's header shows them; `shapes`: those compiled for, by the ids of Tensors."""
 
     def one(x: Any) -> str:
         if isinstance(x, Tensor):

@@ -1,12 +1,13 @@
-"""Sizes of arguments that only a call knows: one compilation for many shapes, and the guards of what it took for granted.
+"""Sizes of arguments that only a call knows: one compilation for many shapes, and its guards.
 
-A compilation for symbolic sizes is made for one call.  Where the function, or a rule of an op, asks what the symbols leave
-open (``n <= 4``), that call answers, and the answer is a guard of the compiled form.  Two sizes that it finds equal are
-one from then on, and a size that must be known is a number: the compilation begins again with fewer symbols.
+A compilation for symbolic sizes is made for one call.  Where the function, or a rule of an op, asks what the symbols
+leave open (``n <= 4``), that call answers, and the answer is a guard of the compiled form.  Two sizes that it finds to
+be equal are one from then on, and a size that must be known is a number: the compilation begins again.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -68,21 +69,21 @@ class Sizes:
         #: where each symbol is found: leaf, axis, and what the size there is times it and besides
         self._found: dict[Symbol, tuple[int, int, int, int]] = {}
         formulas = [(i, axis, size) for i, axis, size in places if isinstance(size, Dim)]
-        for i, axis, size in formulas:
-            one = linear_in(size)
+        for i, axis, formula in formulas:
+            one = linear_in(formula)
             if one is not None:
                 self._found.setdefault(one[0], (i, axis, *one[1:]))
         self._formulas = formulas
         self.is_open = bool(self._found)
 
-    def of(self, shapes: Sequence[Sequence[int]]) -> dict[str, int] | None:
+    def of(self, shapes: Sequence[Shape]) -> dict[str, int] | None:
         """The values of the symbols in a call with these shapes; None if it is not one of those compiled for."""
         for i, axis, size in self._numbers:
             if shapes[i][axis] != size:
                 return None
-        values = {}
+        values: dict[str, int] = {}
         for s, (i, axis, factor, more) in self._found.items():
-            values[s.name], rest = divmod(shapes[i][axis] - more, factor)
+            values[s.name], rest = divmod(operator.index(shapes[i][axis]) - more, factor)
             if rest or values[s.name] < s.low or (s.high is not None and values[s.name] > evaluate(s.high, values)):
                 return None
         for i, axis, size in self._formulas:
@@ -122,21 +123,21 @@ class Sizes:
         return relation.holds
 
     def _solved(self, zero: Size) -> dict[Symbol, Size]:
-        """What a symbol is if this size is 0; where that cannot be told in whole numbers, what all of its symbols are."""
+        """What a symbol is if this size is 0; where no polynomial tells it, what all of its symbols are in the call."""
         symbols = list(dict.fromkeys(symbols_of(zero)))
         for s in symbols:
-            for value in (size_of(s) - zero, size_of(s) + zero):
-                if s not in symbols_of(value):
-                    return {s: value}
+            for alone in (size_of(s) - zero, size_of(s) + zero):
+                if s not in symbols_of(alone):
+                    return {s: alone}
         for s in symbols:
             n = size_of(s)
             for k in range(2, _MOST_PARTS):
                 rest = n - k * (n // k)
                 if zero is rest or -zero is rest:  # k divides n
                     return {s: k * symbol(f"{s.name}_{k}", -(-s.low // k))}
-        alone = [{s: self.values[s.name]} for s in symbols]
-        enough = [one for one in alone if not isinstance(substitute(zero, one), Dim)]
-        return enough[0] if enough else {s: self.values[s.name] for s in symbols}
+        known: dict[Symbol, Size] = {s: self.values[s.name] for s in symbols}
+        enough = [s for s in symbols if not isinstance(substitute(zero, {s: known[s]}), Dim)]
+        return {enough[0]: known[enough[0]]} if enough else known
 
     def replaced(self, by: Mapping[Symbol, Size], shapes: Sequence[Shape]) -> Sizes:
         """The same with other sizes in the place of some symbols; `shapes` are those of the call."""
@@ -158,11 +159,15 @@ def _narrower(relation: Relation) -> dict[Symbol, Size] | None:
     least = relation.right - relation.left if relation.holds else relation.left - relation.right - 1
     if (one := linear_in(least)) is not None:
         s, factor, more = one
-        return {s: symbol(s.name, -(more // factor), s.high)}
+        return {s: _between(s, -(more // factor), s.high)}
     if (one := linear_in(-least)) is not None:
         s, factor, more = one
-        return {s: symbol(s.name, s.low, -more // factor)}
+        return {s: _between(s, s.low, -more // factor)}
     return None
+
+
+def _between(s: Symbol, low: int, high: Size | None) -> Size:
+    return low if low == high else symbol(s.name, low, high)
 
 
 @contextmanager
@@ -187,9 +192,10 @@ def opened(seen: Sequence[Sequence[Shape]], everything: bool = False) -> Sizes:
 
     Sizes that have been equal in all calls have one symbol.  `everything`: at the first call all are symbolic.
     """
-    names: dict[tuple[int, ...], Size] = {}
-    last, shapes, values = seen[-1], [], {}
-    for i, shape in enumerate(last):
+    names: dict[Shape, Size] = {}
+    shapes: list[Shape] = []
+    values: dict[str, int] = {}
+    for i, shape in enumerate(seen[-1]):
         sizes: list[Size] = []
         for axis, size in enumerate(shape):
             found = tuple([call[i][axis] for call in seen])
@@ -198,10 +204,10 @@ def opened(seen: Sequence[Sequence[Shape]], everything: bool = False) -> Sizes:
                 continue
             if found not in names:
                 names[found] = symbol(_name(len(names)))
-                values[_name(len(names) - 1)] = size
+                values[_name(len(names) - 1)] = operator.index(size)
             sizes.append(names[found])
         shapes.append(tuple(sizes))
-    return Sizes(shapes, values)  # type: ignore[arg-type]
+    return Sizes(shapes, values)
 
 
 def _name(number: int) -> str:

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -155,8 +156,7 @@ def _lowered(
     dynamic = [leaf for leaf in flatten([specs, named]) if isinstance(leaf, TensorArgument | NumberArgument)]
     given = [leaf.type.shape if isinstance(leaf, TensorArgument) else () for leaf in dynamic]
     while True:
-        types = iter(sizes.shapes)
-        opened, named_opened = map_leaves(lambda leaf: _with_shape(leaf, types), [specs, named])
+        opened, named_opened = map_leaves(partial(_with_shape, shapes=iter(sizes.shapes)), [specs, named])
         try:
             with answering(sizes):
                 return lower(fn, opened, named_opened, options, name), sizes if sizes.is_open else None

@@ -302,7 +302,8 @@ class Builder:
         """A size that only a call knows, as a Value of a type."""
         found = self.emit(REGISTRY["size_value"], (), (x,))
         found = found if found.dtype is like.dtype else self.emit(REGISTRY["cast"], (found,), (like.dtype, False))
-        return found if like.shape == () else self.emit(REGISTRY["broadcast_to"], (found,), (like.shape,))
+        result: Value = found if like.shape == () else self.emit(REGISTRY["broadcast_to"], (found,), (like.shape,))
+        return result
 
     def _lift(self, defn: type[Definition], operands: tuple[Any, ...]) -> tuple[Value, ...]:
         """Python numbers among the operands become constants of the last Value's type."""

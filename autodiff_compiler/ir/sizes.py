@@ -185,6 +185,7 @@ def _decider(op: str, *sizes: Any) -> Decider:
         raise TypeError(f"what {what} is depends on the call")
     return deciding.by
 
+
 #: Sums of so many products are no sizes of arrays.
 _MOST_TERMS = 1000
 #: The least and the largest value; infinite where nothing is known.

@@ -125,7 +125,7 @@ def tensor(dtype: DType, shape: Shape) -> TensorType:
     found = _TENSORS.get((dtype, shape))
     if found is None:
         # NumPy integers and bools would print differently and compare equal: keep plain ints only.
-        shape = tuple(d if type(d) is Dim else int(d) for d in shape)  # type: ignore[arg-type]
+        shape = tuple(d if type(d) is Dim else int(d) for d in shape)
         if any((d if type(d) is int else bounds(d)[1]) < 0 for d in shape):
             raise ShapeError(f"a size must not be negative: {list(shape)}")
         found = TensorType()

@@ -62,7 +62,8 @@ class Eye(Primitive):
     """A matrix with ones on its main diagonal and zeros elsewhere, float32 by default."""
 
     def infer(*, rows: Size, columns: Size, dtype: DType):
-        require(may_be_at_most(0, rows) and may_be_at_most(0, columns), f"a matrix cannot have {rows} rows and {columns} columns")
+        fits = may_be_at_most(0, rows) and may_be_at_most(0, columns)
+        require(fits, f"a matrix cannot have {rows} rows and {columns} columns")
         return tensor(dtype, (rows, columns))
 
     def numpy(*, rows, columns, dtype):

@@ -11,7 +11,7 @@ import numpy as np
 from ..dtypes import DType, bool_, float32, int64
 from ..ir.core import Value
 from ..ir.primitive import Effect, F, Ints, Number, Primitive, call, composite
-from ..ir.sizes import count_of, may_be_at_most
+from ..ir.sizes import count_of, is_at_most, may_be_at_most
 from ..ir.types import Shape, Size, TensorType, dim_product, same_dim, tensor
 from .family import (
     SymScalar,
@@ -40,7 +40,8 @@ def sliced_shape(shape, axes, starts, stops, steps):
         size = count_of(start, stop, step)
         last = start + (size - 1) * step
         ends = (start, last) if step > 0 else (last, start)
-        inside = size == 0 or (may_be_at_most(0, ends[0]) and may_be_at_most(ends[1], shape[a] - 1))
+        inside = is_at_most(0, ends[0]) and is_at_most(ends[1], shape[a] - 1)  # of symbolic ones for all values
+        inside = inside or size == 0 or (may_be_at_most(0, ends[0]) and may_be_at_most(ends[1], shape[a] - 1))
         require(inside, f"slice {start}:{stop}:{step} leaves the {shape[a]} elements of axis {a}")
         out[a] = size
     return tuple(out)

@@ -11,13 +11,13 @@ from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
 from .family import (
-    known_size,
     as_shape,
     as_tensor,
     broadcast_to,
     cast,
     constant,
     is_tensor,
+    known_size,
     normal_axis,
     require,
     rows,

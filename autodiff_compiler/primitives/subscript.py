@@ -16,7 +16,7 @@ from ..dtypes import DType
 from ..errors import DynamicShapeError, StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F, call, composite
-from ..ir.sizes import Dim, Size, count_of
+from ..ir.sizes import Dim, count_of
 from ..ir.types import dim_product, known_same, same_shape, tensor
 from .family import (
     SymScalar,
@@ -144,7 +144,7 @@ def _slice(item: slice, size: Any) -> Any:
     return None if step == 1 and start.__class__ is int and start == 0 and count is size else (start, stop, step)
 
 
-def _bounds(item: slice, size: Size) -> tuple[Size, Size, int]:
+def _bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
     """Where a slice of an axis begins and ends, and its step: what ``item.indices(size)`` gives for numbers."""
     bounds = (item.start, item.stop, item.step)
     if size.__class__ is int and not any(b.__class__ is Dim for b in bounds):
@@ -154,7 +154,7 @@ def _bounds(item: slice, size: Size) -> tuple[Size, Size, int]:
         raise ValueError("slice step cannot be zero")
     low, high = (0, size) if step > 0 else (-1, size - 1)
 
-    def within(bound: Any, otherwise: Size) -> Size:
+    def within(bound: Any, otherwise: Any) -> Any:
         if bound is None:
             return otherwise
         bound = bound if bound.__class__ is Dim else operator.index(bound)
@@ -164,7 +164,7 @@ def _bounds(item: slice, size: Size) -> tuple[Size, Size, int]:
     return within(item.start, low if step > 0 else high), within(item.stop, high if step > 0 else low), step
 
 
-def _one(item: Any, size: Any) -> tuple[int, int, int]:
+def _one(item: Any, size: Any) -> tuple[Any, Any, int]:
     if not hasattr(item, "__index__"):
         kind = type(item).__name__
         raise TypeError(f"a tensor is indexed by ints, slices, None, `...` and integer tensors, not {kind}")

@@ -17,7 +17,7 @@ from ... import escape
 from ...blas import products
 from ...errors import InternalCompilerError
 from ...ir.core import Function, Module, Op, Value
-from ...ir.sizes import symbol_of, symbols_of
+from ...ir.sizes import linear_in, symbols_of
 from ...ir.types import TensorType
 from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of, reachable
@@ -243,14 +243,18 @@ def _sizes(args: Sequence[Var]) -> Iterator[tuple[str, ast.expr]]:
     axes = [(var, i, d) for var in args if isinstance(var.type, TensorType) for i, d in enumerate(var.type.shape)]
     missing = {symbol for _, _, d in axes for symbol in symbols_of(d)}
     for var, axis, d in axes:
-        symbol = symbol_of(d)
-        if symbol in missing:
+        found = linear_in(d)
+        if found is not None and found[0] in missing:
+            symbol, factor, more = found
             missing.remove(symbol)
-            yield size_variable(symbol), subscript(attribute(load(var), "shape"), number(axis))
+            size = subscript(attribute(load(var), "shape"), number(axis))
+            rest = ast.BinOp(left=size, op=ast.Sub(), right=number(more)) if more else size
+            whole = ast.BinOp(left=rest, op=ast.FloorDiv(), right=number(factor)) if factor > 1 else rest
+            yield size_variable(symbol), whole
     if missing:
         names = ", ".join(sorted(symbol.name for symbol in missing))
         raise InternalCompilerError(
-            f"no argument has a dimension of the size {names} alone, which the types of others need"
+            f"no argument has a dimension that tells the size {names}, which the types of others need"
         )
 
 

@@ -10,11 +10,11 @@ from ...dtypes import uint64
 from ...ir.build import Builder, current
 from ...ir.core import Value
 from ...ir.primitive import F
-from ...ir.types import Dim, TensorType, tensor
+from ...ir.types import TensorType, tensor
 from ...runtime.mutable import NUMBER_DTYPE, too_great
 from ...runtime.tensor import no_single
 from .interpreter import ValueContext
-from .values import NewException, SymScalar, is_dynamic
+from .values import NewException, SymScalar, is_dynamic, is_size
 
 #: By the syntax tree's name of an operator: what Python does, and the name of its methods.
 BINARY = {
@@ -156,7 +156,7 @@ def kind_of_number(x: Any) -> type | None:
     """bool, int or float for a Python number (known now or at run time), else None."""
     if type(x) is SymScalar:
         return x.kind
-    if type(x) is Dim:
+    if is_size(x):
         return int
     return type(x) if type(x) in (bool, int, float) else None
 
@@ -174,7 +174,7 @@ def lifted_number(x: Any, kind: type, builder: Builder) -> Value:
     if is_dynamic(x):
         with builder:
             return x.value if x.value.dtype is dtype else F.cast(x.value, dtype=dtype)
-    if type(x) is Dim:
+    if is_size(x):
         with builder:
             return F.cast(F.size_value(size=x), dtype=dtype) if kind is not int else F.size_value(size=x)
     if kind is int and not -(2**63) <= int(x) < 2**63:

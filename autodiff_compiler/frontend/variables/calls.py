@@ -17,7 +17,6 @@ from ...errors import StaticValueError, UnsupportedCallError
 from ...ir.abstract import abstract
 from ...ir.build import current
 from ...ir.core import Value
-from ...ir.sizes import Dim
 from ...ir.primitive import F
 from ...primitives.in_place import IN_PLACE
 from ...runtime.mutable import NUMBER_DTYPE
@@ -37,7 +36,7 @@ from .operators import attribute, subscript
 from .requirements import is_jit_class, require_static
 from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves
-from .values import BoundMethod, LocalDict, NewException, TensorVar, class_of, is_dynamic, is_tensor
+from .values import BoundMethod, LocalDict, NewException, TensorVar, class_of, is_dynamic, is_size, is_tensor
 
 
 def call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -350,7 +349,7 @@ def _as_value(ctx: ValueContext, data: Any, dtype: DType | None) -> Value:
     if isinstance(data, list | tuple):
         parts = [_as_value(ctx, d, dtype) for d in data]
         return F.stack(*parts, axis=-1 - parts[0].ndim)
-    if is_dynamic(data) or isinstance(data, Dim):
+    if is_dynamic(data) or is_size(data):
         value = variable_of(data).to_operand(ctx)
         dtype = dtype or _dtype_of_numbers(data)
     else:

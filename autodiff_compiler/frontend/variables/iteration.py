@@ -30,7 +30,7 @@ from .interpreter import ValueContext
 from .leaves import Leaf, NumberLeaf, TensorLeaf
 from .structure import Form, elements, form, outline, parts, rebuild
 from .templates import Slot, fill
-from .values import EITHER, SymScalar, TensorVar, describe, is_tensor, snapshot_of, usable
+from .values import EITHER, SymScalar, TensorVar, describe, is_dynamic, is_size, is_tensor, snapshot_of, usable
 
 _COUNT = tensor(int64, ())
 #: What stands for the element after the last.
@@ -256,7 +256,7 @@ def _row(stack: Value, index: Value) -> Value:
 
 def count_value(n: Size | None) -> Any:
     """A number of elements: an int, or a Value where only a call knows it."""
-    return F.size_value(size=n) if isinstance(n, Dim) else n
+    return F.size_value(size=n) if is_size(n) else n
 
 
 @shown_as("range")
@@ -267,7 +267,7 @@ class RangeOf(Iteration):
         self.start, self.stop, self.step = start, stop, step
         if all(isinstance(b, int) for b in (start, stop, step)):
             self.length = len(range(start, stop, step))
-        elif isinstance(step, int) and step and all(isinstance(b, int | Dim) for b in (start, stop)):
+        elif isinstance(step, int) and step and not any(map(is_dynamic, (start, stop))):
             self.size = count_of(start, stop, step)  # type: ignore[assignment]  # some bound is one
             self.length = count_value(self.size)
         else:
@@ -308,7 +308,7 @@ class Slices(Iteration):
         if not shape:
             raise TypeError(NO_ELEMENTS)
         self.of = x
-        self.size = shape[0] if isinstance(shape[0], Dim) else None
+        self.size = shape[0] if is_size(shape[0]) else None
         self.length = count_value(shape[0])
 
     def static_items(self, ctx: ValueContext) -> Iterable[Any]:

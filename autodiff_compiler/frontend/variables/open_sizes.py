@@ -11,11 +11,11 @@ from ...ir.core import Value
 from ...ir.primitive import F
 from ...ir.sizes import Dim, deciding
 from ...ir.types import TensorType
-from .arithmetic import BINARY, COMPARISON, lifted_number, number_binary
+from .arithmetic import BINARY, COMPARISON, kind_of_number, lifted_number, number_binary
 from .base import Results, Variable, kind, variable_of
 from .interpreter import ValueContext
 from .leaves import Leaf, NumberLeaf
-from .values import SymScalar
+from .values import SymScalar, is_dynamic, is_size
 
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "Eq": operator.eq,
@@ -31,7 +31,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 class SizeVariable(Variable):
     """A size of an argument, or what integer arithmetic makes of some.
 
-    Comparisons with ints are answered by the call that is compiled for, and are guards; with what else there is it is an
+    Comparisons with ints are answered by the call that is compiled for, and are guards; beside other things it is an
     int known only at run time.
     """
 
@@ -50,16 +50,16 @@ class SizeVariable(Variable):
         if _is_whole(a) and _is_whole(b) and op in ("Add", "Sub", "Mult", "FloorDiv", "Mod", "Pow"):
             if op in ("FloorDiv", "Mod") and not b > 0:
                 BINARY[op](1, int(b))  # raises what Python raises
-            elif op != "Pow" or (not isinstance(b, Dim) and 0 <= b <= _MOST_POWER):
+            elif op != "Pow" or (not is_size(b) and 0 <= b <= _MOST_POWER):
                 return BINARY[op](a, b)
         return number_binary(ctx, op, a, b)
 
     def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         if _is_whole(a) and _is_whole(b) and not deciding.later:
             return _COMPARED[op](a, b)
-        if op in COMPARISON and all(_is_whole(x) or type(x) is float for x in (a, b)):
+        if op in COMPARISON and all(kind_of_number(x) for x in (a, b)):
             return variable_of(self._number()).compare(ctx, op, *(_as_number(x) for x in (a, b)))
-        return _COMPARED[op](*(1 if type(x) is Dim else x for x in (a, b)))  # what Python says of an int
+        return _COMPARED[op](*(1 if is_size(x) else x for x in (a, b)))  # what Python says of an int
 
     def beside_tensor(self, ctx: ValueContext) -> Any:
         return self._number()
@@ -121,8 +121,8 @@ _MOST_POWER = 4
 
 
 def _is_whole(x: Any) -> bool:
-    return isinstance(x, int | Dim)
+    return kind_of_number(x) in (bool, int) and not is_dynamic(x)
 
 
 def _as_number(x: Any) -> Any:
-    return SymScalar(F.size_value(size=x), int) if type(x) is Dim else x
+    return SymScalar(F.size_value(size=x), int) if is_size(x) else x

@@ -13,13 +13,12 @@ import numpy as np
 
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
 from ...ir.primitive import trace
-from ...ir.sizes import Dim
 from ...runtime.tensor import NO_ELEMENTS, NO_LENGTH, Tensor
 from ..guards.objects import NATIVE, class_attribute, is_ours
 from .interpreter import ValueContext
 from .naming import instead_of_changing, made_inside, name_of
 from .structure import flatten, is_static
-from .values import OUTSIDE, class_of, describe, is_box, is_dynamic, is_tensor
+from .values import OUTSIDE, class_of, describe, is_box, is_dynamic, is_size, is_tensor
 
 
 def python_method(ctx: ValueContext, x: Any, name: str) -> Any:
@@ -116,7 +115,7 @@ def _bound(ctx: ValueContext, index: slice, name: str) -> Any:
 
 def require_static(x: Any, what: str, code: str | None = None) -> Any:
     """x itself, which must be known at compile time; a size that only a call knows becomes known."""
-    if type(x) is Dim:
+    if is_size(x):
         return operator.index(x)
     if not is_static(x):
         raise StaticValueError(

@@ -404,9 +404,14 @@ def is_broken(x: Any) -> bool:
     return abstract(x).broken is not None
 
 
+def is_size(x: Any) -> bool:
+    """Whether a value is a size that only a call knows: no number of Python's, but made of such sizes."""
+    return x.__class__ is Dim
+
+
 def class_of(x: Any) -> type:
     """The class of an object, also of one made by compiled code."""
-    return x.python_class if isinstance(x, Abstract) else int if type(x) is Dim else type(x)
+    return x.python_class if isinstance(x, Abstract) else int if is_size(x) else type(x)
 
 
 def usable(x: Any) -> Any:

@@ -193,7 +193,7 @@ def _priority(op: Op) -> int:
     """The rank of a ready op: the least goes first."""
     if op.defn.name in FREE or (_is_pure(op) and op.results[0].shape == ()):
         return 0
-    small = is_fusible(op) and op.defn.name not in REDUCTIONS and prod(op.results[0].shape) <= _FEW  # type: ignore[operator]
+    small = is_fusible(op) and op.defn.name not in REDUCTIONS and prod(op.results[0].shape) <= _FEW
     return 1 if small else 2
 
 
@@ -237,7 +237,7 @@ def _flat(cluster: Cluster) -> bool:
     """Whether a fused loop has one pass, in long rows."""
     if any(op.defn.name == "broadcast_to" and op.operands[0] in cluster.rows for op in cluster.ops):
         return False
-    return cluster.axes is None or prod(cluster.shape[a] for a in cluster.axes.inner) >= _LONG  # type: ignore[operator]
+    return cluster.axes is None or prod(cluster.shape[a] for a in cluster.axes.inner) >= _LONG
 
 
 # ------------------------------------------------------------------------------------------------ deferral

@@ -110,7 +110,7 @@ class View:
         self.shape, self.strides, self.dtype = type.shape, strides, type.dtype.numpy
         # With negative strides the pointer is not the lowest byte.
         spans = [(d - 1) * s for d, s in zip(type.shape, strides, strict=True)]
-        self.below = sum(min(s, 0) for s in spans)  # type: ignore[misc, type-var]
+        self.below = sum(min(s, 0) for s in spans)
         self._memory = ctypes.c_char * (sum(map(abs, spans)) + type.dtype.itemsize)  # type: ignore[arg-type]
 
     def at(self, pointer: int | None) -> np.ndarray[Any, Any]:
@@ -118,7 +118,7 @@ class View:
             return np.empty(self.shape, self.dtype)
         assert pointer is not None
         memory = self._memory.from_address(pointer + self.below)
-        return np.ndarray(self.shape, self.dtype, memory, -self.below, self.strides)  # type: ignore[arg-type]
+        return np.ndarray(self.shape, self.dtype, memory, -self.below, self.strides)
 
 
 def run_hosts(hosts: Sequence[Host]) -> Callable[[int, int], None]:

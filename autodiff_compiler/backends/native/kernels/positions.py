@@ -64,7 +64,7 @@ def _eye(c: Any) -> Value:
 def _below(x: Value, k: int) -> Value:
     """The mask of elements on or below the k-th diagonal."""
     rows, columns = x.shape[-2:]
-    k = max(-int(rows) - 1, min(int(columns) + 1, k))  # type: ignore[arg-type]
+    k = max(-int(rows) - 1, min(int(columns) + 1, k))
     return F.less_equal(_along(x.shape, -1), _along(x.shape, -2, k))  # type: ignore[no-any-return, arg-type]
 
 
@@ -104,7 +104,7 @@ def _place(extreme: Callable[..., Any]) -> Callable[..., Value | None]:
     """A rule for argmax or argmin: the least position of an element that equals the extreme, or is nan."""
 
     def rule(c: Any, x: Value) -> Value | None:
-        if c.axis % len(x.shape) != len(x.shape) - 1 or x.shape[-1] > _SHORT:  # type: ignore[operator]
+        if c.axis % len(x.shape) != len(x.shape) - 1 or x.shape[-1] > _SHORT:
             return None  # a kernel of `extremes`
         if x.dtype is bool_:
             x = F.cast(x, dtype=uint8)

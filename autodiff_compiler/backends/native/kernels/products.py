@@ -38,13 +38,13 @@ def _matmul(low: BufferPlan, op: Op) -> None:
     vector = 1 in out.shape[-2:]  # every element is used once: memory bandwidth is the limit
     if (
         not vector
-        and work > SMALL_PRODUCT  # type: ignore[operator]
+        and work > SMALL_PRODUCT
         and dtype in (float32, float64)
         and gemm("s" if dtype is float32 else "d") is not None
     ):
         _by_library(low, op)
         return
-    if not vector and work > SMALL_PRODUCT:  # type: ignore[operator]
+    if not vector and work > SMALL_PRODUCT:
         raise NotNativeError("a large product")
     wide = computed_in(dtype)
     left, right = (low.in_dtype(low.in_memory(x, ordered=False), wide) for x in (a, b))
@@ -75,9 +75,9 @@ def packs(low: BufferPlan, op: Op) -> bool:
     if not products or len(products) < len(users):
         return False
     return all(
-        u.operands[0].shape[-2] >= _FEW_ROWS  # type: ignore[operator]
+        u.operands[0].shape[-2] >= _FEW_ROWS
         and u.results[0].shape[-1] != 1
-        and prod(u.results[0].shape) * u.operands[0].shape[-1] <= SMALL_PRODUCT  # type: ignore[operator]
+        and prod(u.results[0].shape) * u.operands[0].shape[-1] <= SMALL_PRODUCT
         for u in products
     )
 

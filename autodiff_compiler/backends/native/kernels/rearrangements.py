@@ -116,7 +116,7 @@ def _diagonal_of(array: Array, offset: int, length: int) -> Array:
 
 
 def _diagonal(low: BufferPlan, op: Op) -> None:
-    length = int(op.results[0].shape[-1])  # type: ignore[arg-type]
+    length = int(op.results[0].shape[-1])
     low.env[op.results[0]] = _diagonal_of(low.sliceable(op.operands[0]), op.attr("offset"), length)
 
 
@@ -124,7 +124,7 @@ def _diag_embed(low: BufferPlan, op: Op) -> None:
     x = low.env[op.operands[0]]
     target = low.target(op.results[0])
     fill(low, target, 0)
-    _copy(low, x, _diagonal_of(target, op.attr("offset"), int(op.operands[0].shape[-1])))  # type: ignore[arg-type]
+    _copy(low, x, _diagonal_of(target, op.attr("offset"), int(op.operands[0].shape[-1])))
 
 
 def _windows(low: BufferPlan, op: Op) -> None:

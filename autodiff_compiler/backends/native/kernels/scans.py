@@ -187,7 +187,7 @@ def _extremes(low: BufferPlan, op: Op) -> None:
     type = op.operands[0].type
     assert isinstance(type, TensorType)
     targets = [low.target(r) for r in op.results[: 2 if placed else 1]]
-    numbered: DType = int32 if int(type.shape[axis]) < 2**31 else int64  # type: ignore[arg-type]
+    numbered: DType = int32 if int(type.shape[axis]) < 2**31 else int64
     greatest = op.defn.name == "cummax"
 
     def first(k: Kernels, xs: list[Lane]) -> tuple[list[Lane], list[Lane]]:

@@ -145,7 +145,7 @@ def _scatter_windows(low: BufferPlan, op: Op) -> None:
     slide = _Slide(op, result.shape[lead:], g.shape[lead:])
     target = low.target(result)
     for i in range(slide.n):
-        axis, size = lead + i, int(result.shape[lead + i])  # type: ignore[arg-type]
+        axis, size = lead + i, int(result.shape[lead + i])
         made = target if i == slide.n - 1 and g.dtype is target.dtype else low.array(_narrowed(g, axis, size))
         fill(low, made, 0)
         for windows, elements in slide.taps[i]:

@@ -1,0 +1,205 @@
+"""Functions called with many sizes: compiled once for the first and once for all others, and right at each.
+
+`compilations` counts both; where a row allows more, the program differs by size, and each form has its guards.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, nn, ops
+from autodiff_compiler.errors import CompileError
+from tests.programs.compare import assert_same, define
+
+SIZES = (3, 5, 7, 2, 6, 1, 0, 9)
+
+#: The body of a function of x [n, 3], and how many compilations its calls take.
+ROWS = {
+    "arithmetic": ("return x * x.shape[0] + x.shape[0] // 2", 2),
+    "unpacked": ("n, m = x.shape\n    return x * n + m", 2),
+    "length and size": ("return x * len(x) + x.size", 2),
+    "remainder": ("q, r = divmod(x.shape[0], 2)\n    return x * q + r", 2),
+    "mean by hand": ("return x.sum() / x.shape[0]", 3),  # 0: Python divides by it
+    "root": ("return x / (1 + x.shape[0]) ** 0.5", 2),
+    "function of math": ("import math\n    return x / math.sqrt(x.shape[0] + 1)", 2),
+    "float": ("return x * float(x.shape[0])", 2),
+    "number returned": ("return x.shape[0] * 2, x.shape", 2),
+    "text": ("assert x.shape[0] < 9, f'{x.shape[0]:>3} rows'\n    return x", 3),
+    "Tensor of it": ("return x * Tensor(x.shape[0])", 2),
+    "is an int": ("return x * 2 if isinstance(x.shape[0], int) else x", 2),
+    "least": ("return x * min(x.shape[0], 4)", 3),
+    "condition": ("if x.shape[0] > 4:\n        return x * 2\n    return x - 1", 3),
+    "parity": ("if x.shape[0] % 2 == 0:\n        return x.reshape(-1, 2, 3).sum(1)\n    return x.sum(1)", 3),
+    "reshape": ("return x.reshape(x.shape[0], -1).reshape(-1).reshape(x.shape) * x", 3),  # 0: -1 is any size
+    "zeros": ("return ops.zeros((x.shape[0], 2), ms.float64) + x[:, :2]", 2),
+    "range of numbers": ("return ops.arange(x.shape[0]).reshape(-1, 1) * x", 2),
+    "identity matrix": ("return ops.eye(x.shape[0]) + x @ x.T", 2),
+    "broadcast": ("return x + ops.ones((x.shape[0], 1), ms.float64)", 2),
+    "broadcast_to": ("return ops.broadcast_to(x.sum(), x.shape)", 2),
+    "slice": ("return x[1:] - x[:-1]", 3),
+    "half": ("return x[: x.shape[0] // 2] * 2", 3),
+    "reversed": ("return x[::-1] * 1.0", 2),
+    "every other": ("return x[::2] * 1.0", 2),
+    "last": ("return x[-1]", 3),
+    "concat": ("return ops.concat((x, x * 2), 0)", 2),
+    "stack": ("return ops.stack((x, x * 2), 0)", 2),
+    "pad": ("return ops.pad(x, (0, 0, 1, 2))", 2),
+    "tile": ("return ops.tile(x, (2, 1))", 2),
+    "softmax": ("return ops.softmax(x, 0)", 3),
+    "moments": ("return x.mean(1) + x.std(1)", 2),
+    "products": ("return (x.T @ x) @ x.T", 2),
+    "scan": ("return ops.cumsum(x, 0)", 2),
+    "sort": ("return ops.sort(x, 0)[0]", 2),
+    "gather": ("return x[Tensor([0, 0])] if x.shape[0] else x", 3),
+    "assignment": ("y = x * 1.0\n    y[:, 0] = 0.0\n    return y", 2),
+    "loop": ("s = x.sum() * 0\n    for i in range(x.shape[0]):\n        s = s * 0.5 + x[i].sum()\n    return s", 3),
+    "rows": ("s = x.sum(0) * 0\n    for r in x:\n        s = s * 0.5 + r\n    return s", 2),
+    "while": ("i, s = 0, x.sum()\n    while i < x.shape[0]:\n        s, i = s * 0.5 + i, i + 1\n    return s", 2),
+    "attention": ("q = x @ x.T / 3**0.5\n    return ops.softmax(q, -1) @ x", 3),
+}
+
+
+def program(body):
+    return define(f"def f(x):\n    {body}\n", ops=ops, Tensor=Tensor)
+
+
+def tensor(n):
+    return Tensor(np.sin(np.arange(n * 3.0)).reshape(n, 3))
+
+
+def outcome(fn, x):
+    try:
+        return fn(x)
+    except Exception as error:
+        return error
+
+
+def check(fn, compiled, most):
+    for n in SIZES:
+        expected, found = outcome(fn, tensor(n)), outcome(compiled, tensor(n))
+        if isinstance(expected, Exception):
+            assert type(found) is type(expected), (n, found)
+        else:
+            assert_same(found, expected, f"n = {n}")
+    assert compiled.cache_info()["compiles"] <= most, compiled.explain_recompiles()
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_values(name):
+    body, most = ROWS[name]
+    fn = program(body)
+    check(fn, ms.jit(fn, backend="numpy"), most)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_derivatives(name):
+    body, most = ROWS[name]
+    fn = program(body)
+
+    def total(x):
+        found = fn(x)
+        found = found[0] if isinstance(found, tuple) else found
+        return (found * found).sum() if isinstance(found, Tensor) else x.sum() * found
+
+    check(ms.grad(total), ms.jit(ms.grad(total), backend="numpy"), most + 1)
+
+
+def test_second_derivatives_and_batches():
+    def energy(x):
+        return (ops.tanh(x) @ ops.ones((3, 2), ms.float64)).sum() ** 2
+
+    for transformed in (ms.hessian(energy), ms.jacrev(ms.jacfwd(ops.tanh)), ms.vmap(lambda r: ops.tanh(r) * r.sum())):
+        compiled = ms.jit(transformed, backend="numpy")
+        for n in (2, 4, 3, 5):
+            assert_same(compiled(tensor(n)), transformed(tensor(n)), f"n = {n}")
+        assert compiled.cache_info()["compiles"] == 2
+
+
+# ------------------------------------------------------------------------------------------------ which sizes are open
+def test_sizes_that_change_together_are_one_until_they_differ():
+    f = ms.jit(lambda x, y: x * y, backend="numpy")
+    for n in (2, 3, 4):
+        f(Tensor(np.ones(n)), Tensor(np.ones(n)))
+    assert [str(g) for g in f.guards() if "any size" in str(g)] == [
+        "compilation 2, lambda(f64[n], f64[n]): n: any size >= 0, from argument `x`, axis 0"
+    ]
+    assert f(Tensor(np.ones(5)), Tensor(np.ones(1))).shape == (5,)
+    assert f.cache_info()["compiles"] == 3
+    with pytest.raises(CompileError, match="5 != 4"):
+        f(Tensor(np.ones(5)), Tensor(np.ones(4)))
+
+
+def test_guards_say_the_relation_and_its_line():
+    f = define("""
+def f(x, y):
+    if x.shape[0] > 2 * y.shape[0]:
+        return x.sum()
+    return y.sum()
+""")
+    compiled = ms.jit(f, backend="numpy")
+    for n, m in ((2, 5), (3, 4), (9, 2), (8, 3), (5, 5)):
+        assert compiled(Tensor(np.ones(n)), Tensor(2 * np.ones(m))).item() == (n if n > 2 * m else 2 * m)
+    texts = [str(g) for g in compiled.guards()]
+    assert any("n > 2*m (read at" in t for t in texts), texts
+    assert any("n <= 2*m (read at" in t for t in texts), texts
+    assert compiled.cache_info()["compiles"] == 3
+
+
+def test_dynamic_false_compiles_for_each_size_and_true_for_all_at_once():
+    never, always = (ms.jit(lambda x: x * 2, dynamic=d, backend="numpy") for d in (False, True))
+    for n in (2, 3, 4):
+        for f in (never, always):
+            assert f(Tensor(np.ones((n, 7)))).sum().item() == 14 * n
+    assert never.cache_info()["compiles"] == 3
+    assert always.cache_info()["compiles"] == 1
+    assert always.cache_info()["keys"][0]["call"] == "lambda(f64[n,m])"
+
+
+def test_what_needs_known_sizes_is_compiled_for_each_and_says_why():
+    f = program("return ops.stack([r * 2 for r in x]).sum()")
+    compiled = ms.jit(f, backend="numpy")
+    for n in (2, 3, 4):
+        assert_same(compiled(tensor(n)), f(tensor(n)), f"n = {n}")
+    assert compiled.cache_info()["compiles"] == 3
+
+
+def test_a_thousand_sizes_take_one_form_more():
+    f = ms.jit(ms.value_and_grad(lambda x, w: ops.tanh(x @ w).sum(), 1), backend="numpy")
+    w = Tensor(np.ones((3, 2)))
+    for n in range(1, 1001):
+        f(tensor(n), w)
+    assert f.cache_info()["compiles"] == 2
+    assert f.cache_info()["entries"] == 2
+
+
+@pytest.mark.parametrize("layer", ["norm", "batch norm", "conv", "attention", "recurrent"])
+def test_layers_and_their_gradients(layer):
+    net, shape, axis = {
+        "norm": lambda: (nn.LayerNorm([4]), (3, 4), 0),
+        "batch norm": lambda: (nn.BatchNorm1d(4), (3, 4), 0),
+        "conv": lambda: (nn.Conv2d(3, 2, 3), (2, 3, 6, 6), 0),
+        "attention": lambda: (nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0), (3, 2, 4), 0),
+        "recurrent": lambda: (nn.GRU(4, 3), (3, 2, 4), 1),
+    }[layer]()
+    gradient = ms.value_and_grad(lambda x: (ops.tuple_to_array((1.0,)) * _first(net(x)) ** 2).sum())
+    compiled = ms.jit(gradient, backend="numpy")
+    for n in (4, 2, 5, 3):
+        x = Tensor(np.random.default_rng(n).standard_normal((*shape[:axis], n, *shape[axis + 1 :])).astype(np.float32))
+        for a, b in zip(compiled(x), gradient(x), strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=2e-4, atol=1e-5)
+    assert compiled.cache_info()["compiles"] <= 2
+
+
+def _first(found):
+    return found[0] if isinstance(found, tuple) else found
+
+
+def test_a_tape_takes_the_general_program():
+    f = ms.jit(lambda x, w: ops.tanh(x @ w).sum(), backend="numpy")
+    w = Tensor(np.ones((3, 2)))
+    for n in SIZES:
+        found, expected = (ms.grad(fn, (0, 1))(tensor(n), w) for fn in (f, f.__wrapped__))
+        assert_same(found, expected, f"n = {n}")
+    assert f.cache_info()["compiles"] == 2
