@@ -158,6 +158,7 @@ _LAZY = {
     "ms_function": "transforms.jit",
     "JitConfig": "transforms.jit_options",
     "enable_dynamic": "transforms.jit_options",
+    "Symbol": "runtime.open_sizes",
     "lazy_inline": "transforms.jit_options",
     "no_inline": "transforms.jit_options",
     "is_tensor": "ops",

@@ -131,6 +131,7 @@ _SETTINGS = {
     "num_threads": STATE.most,
     "ascend_mode": "per_call",
     "ascend_fallback": "",
+    "dynamic_shapes": None,
     "check_nonfinite": {"1": True, "nan": "nan"}.get(choice("AC_CHECK_NONFINITE"), False),
 }
 
@@ -151,6 +152,8 @@ class Context:
     ascend_mode: str
     #: "host": what an Ascend device cannot run, the host runs
     ascend_fallback: str
+    #: whether sizes are symbolic: where calls differ (None), from the first call on, or never
+    dynamic_shapes: bool | None
     #: whether every op is looked at for NaN and infinities; "nan": for NaN only
     check_nonfinite: bool | str
 
@@ -231,6 +234,8 @@ class Context:
             _check_count(name, value)
         if name == "check_nonfinite" and not (isinstance(value, bool) or value == "nan"):
             raise ValueError(f"check_nonfinite is True, False or 'nan', not {value!r}")
+        if name == "dynamic_shapes" and value not in (None, False, True):
+            raise ValueError(f"dynamic_shapes is None, True or False, not {value!r}")
         if name == "save_graphs" and value not in (False, True, 0, 1, 2, 3):
             raise ValueError(f"save_graphs is a bool or 0 to 3, not {value!r}")
         if name == "save_graphs_path" and not isinstance(value, str):
@@ -334,7 +339,8 @@ def set_context(**settings: Any) -> None:
     runs them eagerly.  `backend` runs compiled programs on the CPU: "auto" (the default) and "native" as machine code
     where there can be some, "numpy" by NumPy; RuntimeError for "native" where it cannot be used.  `save_graphs` with
     `save_graphs_path` writes the IR after every pass of every compilation.  `verify` checks the IR after every pass.
-    `check_nonfinite` looks for NaN and infinities, see there.  `num_threads` is how many threads a product of matrices
+    `check_nonfinite` looks for NaN and infinities, see there.  `dynamic_shapes` is what `dynamic` of `jit` is where that
+    is not given: None, True or False.  `num_threads` is how many threads a product of matrices
     and a decomposition use at most (as many as there are cores, at the start): large ones, where cores are free.
     ValueError or TypeError for what is unknown; then nothing is changed.
 

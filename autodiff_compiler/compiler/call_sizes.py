@@ -8,6 +8,7 @@ be equal are one from then on, and a size that must be known is a number: the co
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -21,6 +22,9 @@ from .call_key import Key
 
 #: Names of symbols, in the order in which they are given.
 _NAMES = "nmkpqrst"
+#: From how many calls of the same sizes on these get a program of their own, and how many sizes may; the calls of how
+#: many sizes are counted.
+_HOT_CALLS, _MOST_HOT, _REMEMBERED = 16, 4, 256
 #: A size that a number below this divides is so many times another one.
 _MOST_PARTS = 257
 #: How many relations become narrower bounds of their symbols; what follows is a guard of its own.
@@ -75,6 +79,9 @@ class Sizes:
                 self._found.setdefault(one[0], (i, axis, *one[1:]))
         self._formulas = formulas
         self.is_open = bool(self._found)
+        #: how often calls have had these shapes, and how many of them have become hot
+        self._calls: Counter[tuple[Shape, ...]] = Counter()
+        self._hot = 0
 
     def of(self, shapes: Sequence[Shape]) -> dict[str, int] | None:
         """The values of the symbols in a call with these shapes; None if it is not one of those compiled for."""
@@ -86,10 +93,23 @@ class Sizes:
             values[s.name], rest = divmod(operator.index(shapes[i][axis]) - more, factor)
             if rest or values[s.name] < s.low or (s.high is not None and values[s.name] > evaluate(s.high, values)):
                 return None
-        for i, axis, size in self._formulas:
-            if evaluate(size, values) != shapes[i][axis]:
+        for i, axis, formula in self._formulas:
+            if evaluate(formula, values) != shapes[i][axis]:
                 return None
         return values if all(r.is_so(values) for r in self.relations) else None
+
+    def becomes_hot(self, shapes: Sequence[Shape]) -> bool:
+        """Notes a call; whether its sizes have come so often that a program for them alone pays."""
+        if self._hot >= _MOST_HOT:
+            return False
+        if len(self._calls) > _REMEMBERED:
+            self._calls.clear()
+        called = tuple(shapes)
+        self._calls[called] += 1
+        if self._calls[called] < _HOT_CALLS:
+            return False
+        self._hot += 1
+        return True
 
     def described(self, names: Sequence[str]) -> Iterator[tuple[str, Loc | None]]:
         """What calls must have in common, in words; `names` are those of the Tensors for the user."""
@@ -187,27 +207,44 @@ def general(key: Key) -> Key:
     return tuple([len(part) if type(part) is tuple and part and type(part[0]) is int else part for part in key])
 
 
-def opened(seen: Sequence[Sequence[Shape]], everything: bool = False) -> Sizes:
+def opened(
+    seen: Sequence[Sequence[Shape]], everything: bool = False, described: Sequence[Sequence[Any] | None] | None = None
+) -> Sizes:
     """The sizes for calls of these shapes, the last of which is compiled for: what differs is symbolic.
 
-    Sizes that have been equal in all calls have one symbol.  `everything`: at the first call all are symbolic.
+    Sizes that have been equal in all calls have one symbol.  `everything`: at the first call all are symbolic.  So is
+    what is `described` as open, an int, None or a `Symbol` for each axis.
     """
-    names: dict[Shape, Size] = {}
+    names: dict[Any, Size] = {}
     shapes: list[Shape] = []
     values: dict[str, int] = {}
     for i, shape in enumerate(seen[-1]):
         sizes: list[Size] = []
+        said = None if described is None else described[i]
         for axis, size in enumerate(shape):
             found = tuple([call[i][axis] for call in seen])
-            if (len(seen) > 1 or not everything) and all(n == size for n in found):
+            open_as = 0 if said is None else said[axis]
+            known = isinstance(open_as, int) and (len(seen) > 1 or not everything)
+            if known and all(n == size for n in found):
                 sizes.append(size)
                 continue
-            if found not in names:
-                names[found] = symbol(_name(len(names)))
-                values[_name(len(names) - 1)] = operator.index(size)
-            sizes.append(names[found])
+            one = (found, None if isinstance(open_as, int) else open_as)
+            if one not in names:
+                name = _name(len(names))
+                names[one] = _symbol(name, one[1])
+                values[name] = operator.index(size) // (1 if one[1] is None else one[1].divisor)
+            sizes.append(names[one])
         shapes.append(tuple(sizes))
     return Sizes(shapes, values)
+
+
+def _symbol(name: str, described: Any) -> Size:
+    """The size of this name, as it is described."""
+    if described is None:
+        return symbol(name)
+    k, rest = described.divisor, described.remainder
+    most = (described.max - rest) // k if described.max else None
+    return k * symbol(name, max(0, -((rest - described.min) // k)), most) + rest
 
 
 def _name(number: int) -> str:
@@ -219,6 +256,8 @@ def shapes_of(leaves: Iterable[Any]) -> list[Shape]:
     return [x._data.shape for x in leaves]
 
 
-def opens_sizes(backend: str) -> bool:
-    """Whether other sizes at later calls become symbolic by themselves on a backend."""
-    return (backend or context.backend) == "numpy" and context.device_target == "CPU"
+def opens_sizes(dynamic: bool | None, backend: str) -> bool:
+    """Whether sizes may be symbolic; by themselves where NumPy may run a program."""
+    if context.device_target != "CPU" or dynamic is False:
+        return False
+    return dynamic is True or (backend or context.backend) != "native"

@@ -6,13 +6,13 @@ there is no second register.
 
 from __future__ import annotations
 
-import inspect
 import textwrap
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import escape
+from ..compiler.described_sizes import DESCRIBED, by_names
 from ..compiler.fastcall.eligible import takes_fast_path
 from ..config import PYNATIVE_MODE, context, jit_disabled
 from ..dtypes import DType, bfloat16, dtype_of, float16, float32
@@ -138,10 +138,10 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
             raise TypeError(f"jit_config is a JitConfig, not a {type(jit_config).__name__}")
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Stores MindSpore's description of inputs with unknown sizes for `get_inputs`; it has no effect.
+        """Describes inputs: sizes of None, or of a `Symbol`, are symbolic from the first compiled call on.
 
-        Every shape is compiled separately.  TypeError: positions and keywords at once, or another number of inputs than
-        `construct` takes.
+        A compiled call with other sizes than described is a ValueError.  TypeError: positions and keywords at once, or
+        another number of inputs than `construct` takes.
 
         >>> from autodiff_compiler import Tensor, float32, nn
         >>> net = nn.ReLU(); net.set_inputs(Tensor(shape=[3, None], dtype=float32)); net.get_inputs()
@@ -149,7 +149,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         """
         if inputs and kwargs:
             raise TypeError("set_inputs() takes all inputs by position, or some by keyword, not both")
-        inspect.signature(self.construct).bind(*inputs) if inputs else None
+        self.__dict__[DESCRIBED] = by_names(self.construct, inputs) if inputs else kwargs
         self.__dict__["_described"] = inputs or tuple(kwargs.values())
 
     def get_inputs(self) -> tuple[Any, ...] | None:

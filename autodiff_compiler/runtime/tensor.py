@@ -20,7 +20,7 @@ from ..no_memory import made
 from ..source import calling_expression
 from . import epoch
 from .device_array import DeviceArray, is_of_device
-from .open_sizes import OpenSizes
+from .open_sizes import OpenSizes, Symbol
 from .storage import SHARED, holders
 from .tensor_methods import Methods
 from .text import tensor_repr
@@ -67,8 +67,8 @@ class Tensor(Methods):
     Python floats become float32, ints int64, bools bool; arrays keep their dtype unless `dtype` is given.  Without
     `input_data`, `init` fills an array of `shape` and `dtype`: a number, or a function that is given the ndarray.
     `const_arg` changes nothing; a `device` is checked, and the elements get there where they are first used.  A `shape`
-    with None in it, or a `dtype` alone, describes inputs of open sizes, for `Cell.set_inputs`: such a Tensor has no
-    elements.
+    with None or a `Symbol` in it, or a `dtype` alone, describes inputs of open sizes, for `Cell.set_inputs`: such a Tensor
+    has no elements.
 
     TypeError: what is no number (strings, None, complex, ragged lists).  ValueError: `shape` differs from the data's.
 
@@ -427,7 +427,7 @@ def _refuse_tensors(data: Any) -> None:
 
 def _described(shape: tuple[Any, ...] | None, dtype: DType | None) -> Any:
     """The placeholder for the array of a Tensor that describes inputs; TypeError if no size is open."""
-    if dtype is None or (shape is not None and None not in shape):
+    if dtype is None or (shape is not None and not any(n is None or isinstance(n, Symbol) for n in shape)):
         raise TypeError("a Tensor is made from `input_data`, or from `shape`, `dtype` and `init`")
     return OpenSizes(shape, dtype)
 

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from .. import escape
 from ..compiler.call_key import Key, call_text, signature, stand_ins
 from ..compiler.call_sizes import Sizes, general, opened, opens_sizes, shapes_of
+from ..compiler.described_sizes import DESCRIBED, descriptions
 from ..compiler.fastcall.eligible import REFUSED, TAKEN, is_of_method, takes_fast_path
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
 from ..compiler.recorder import called, inside, recording, waited
 from ..compiler.save_graphs import pictures
 from ..compiler.specialised import Specialised, specialise
-from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
+from ..config import GRAPH_MODE, backends, context, jit_disabled, switches, watchers
 from ..errors import ArgumentError, CompileError, leave_user_frames
 from ..frontend.guards.objects import peek
 from ..frontend.lower import Options
@@ -144,6 +145,8 @@ class JitFunction:
                     self._lead_method(args[0], entry.function) if entry.of_method else self._lead(entry.function)
                     return found
             if entry.valid() and entry.agrees(leaves):
+                if entry.sizes is not None and self._pays_for_one_size(entry.sizes, leaves):
+                    entry = self._for_one_size(key, leaves, args, kwargs)
                 entry.hits += 1
                 if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
                     self._to_front(key if entry.sizes is None else general(key), entry)
@@ -236,23 +239,25 @@ class JitFunction:
             known = self._known(key, leaves)
             if known is not None:
                 return known
-            others = self._entries.get(key, ())
-            stale = stale_because(others)
-            entry = self._specialised(key, leaves, args, kwargs)
-            self._compiles += 1
-            self._looked_at = None
-            self._to_front(key if entry.sizes is None else general(key), entry)
-            open_shapes = dict(zip(map(id, leaves), entry.sizes.shapes, strict=True)) if entry.sizes is not None else {}
-            entry.call, entry.number = f"{self._name}({call_text(args, kwargs, open_shapes)})", self._compiles
-            facets = facets_of(self._fn, args, kwargs)
-            self._history.add(entry, facets, stale, calling_place(), len(self._entries))
-            return entry
+            return self._added(key, leaves, args, kwargs, self._opened(key, leaves, args, kwargs))
 
-    def _specialised(
-        self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
+    def _added(
+        self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any], sizes: Sizes | None
     ) -> Specialised:
-        """A new entry: with symbolic sizes where calls have had others, unless that cannot be compiled."""
-        sizes = self._opened(key, leaves)
+        """A new entry, noted in the history."""
+        stale = stale_because(self._entries.get(key, ()))
+        entry = self._specialised(key, args, kwargs, sizes)
+        self._compiles += 1
+        self._looked_at = None
+        self._to_front(key if entry.sizes is None else general(key), entry)
+        open_shapes = dict(zip(map(id, leaves), entry.sizes.shapes, strict=True)) if entry.sizes is not None else {}
+        entry.call, entry.number = f"{self._name}({call_text(args, kwargs, open_shapes)})", self._compiles
+        facets = facets_of(self._fn, args, kwargs)
+        self._history.add(entry, facets, stale, calling_place(), len(self._entries))
+        return entry
+
+    def _specialised(self, key: Key, args: tuple[Any, ...], kwargs: dict[str, Any], sizes: Sizes | None) -> Specialised:
+        """A new entry: with symbolic sizes, if there are any, unless that cannot be compiled."""
         if sizes is not None:
             try:
                 return specialise(self._fn, args, kwargs, self._options, self._name, sizes)
@@ -263,16 +268,30 @@ class JitFunction:
                 return made
         return specialise(self._fn, args, kwargs, self._options, self._name)
 
-    def _opened(self, key: Key, leaves: list[Tensor]) -> Sizes | None:
+    def _pays_for_one_size(self, sizes: Sizes, leaves: list[Tensor]) -> bool:
+        """Whether machine code for these very sizes is worth its compilation: symbolic ones run on NumPy."""
+        backend = self._options.backend or context.backend
+        return backend != "numpy" and backends["native"]() is None and sizes.becomes_hot(shapes_of(leaves))
+
+    def _for_one_size(
+        self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Specialised:
+        """A compiled form for the very sizes of a call that has come often, beside the one for all sizes."""
+        with self._lock:
+            known = next((e for e in self._entries.get(key, ()) if e.valid() and e.agrees(leaves)), None)
+            return known or self._added(key, leaves, args, kwargs, None)
+
+    def _opened(self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sizes | None:
         """Which sizes of a call are symbolic; None if none is."""
-        dynamic = self._options.dynamic
-        if dynamic is False or (dynamic is None and not opens_sizes(self._options.backend)):
+        dynamic, described = self._options.dynamic, descriptions(self, self._fn, args, kwargs)
+        dynamic = context.dynamic_shapes if dynamic is None else dynamic
+        if not opens_sizes(dynamic, self._options.backend):
             return None
         seen = self._general.setdefault(general(key), [])
         if isinstance(seen, str):
             return None
         seen.append(shapes_of(leaves))
-        sizes = opened(seen, everything=dynamic is True)
+        sizes = opened(seen, dynamic is True, described)
         return sizes if sizes.is_open else None
 
     def _known(self, key: Key, leaves: list[Tensor]) -> Specialised | None:
@@ -567,6 +586,7 @@ class _Signed(JitFunction):
     def __init__(self, fn: Any, options: Options, signature: Signature) -> None:
         super().__init__(fn, options)
         self._signature = signature
+        self.__dict__[DESCRIBED] = signature.by_names(fn)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._signature.check(args, kwargs)

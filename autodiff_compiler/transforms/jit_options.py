@@ -6,8 +6,10 @@ import difflib
 import inspect
 from typing import Any
 
+from ..compiler.described_sizes import DESCRIBED, by_names, fitting
 from ..dtypes import DType
 from ..runtime.host import TensorSpec
+from ..runtime.open_sizes import OpenSizes
 from ..runtime.tensor import Tensor
 
 _LEVELS = ("", "O0", "O1", "O2")
@@ -95,6 +97,11 @@ class Signature:
         for spec in self._given:
             _check_spec(spec)
 
+    def by_names(self, fn: Any) -> dict[str, Any]:
+        """What is demanded of the parameters of a function."""
+        takes_object = inspect.isfunction(fn) and next(iter(inspect.signature(fn).parameters), "") == "self"
+        return by_names(fn, (None, *self._given) if takes_object else self._given)
+
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """TypeError for a call that differs."""
         if kwargs:
@@ -123,6 +130,8 @@ def _compare(where: str, spec: Any, x: Any) -> None:
             _compare(f"{where}[{number}]", part, y)
     elif not isinstance(x, Tensor):
         raise TypeError(f"{where} is a Tensor in the input_signature, not of type {type(x).__name__}")
+    elif x.dtype is spec.dtype and isinstance(spec, Tensor) and isinstance(spec._data, OpenSizes):
+        fitting(where, spec._data.sizes, x.shape, {})
     elif (x.shape, x.dtype) != (spec.shape, spec.dtype):
         demanded, given = _described(spec.shape, spec.dtype), _described(x.shape, x.dtype)
         raise TypeError(f"{where} is {demanded} in the input_signature, and {given} in the call")
@@ -143,10 +152,19 @@ def no_inline(fn: Any = None) -> Any:
 
 
 def enable_dynamic(**kwargs: Any) -> Any:
-    """MindSpore's decorator that names parameters of open sizes: the function itself, as every shape is compiled.
+    """MindSpore's decorator that describes parameters: sizes of None, or of a `Symbol`, are symbolic at once.
 
-    `kwargs`: a Tensor, or a tuple or list of Tensors, with sizes of None, for parameters by name.  ValueError: none.
-    TypeError: something else, or the function has no such parameter.
+    It stands below `jit`.  `kwargs`: a Tensor, or a tuple or list of Tensors, by the names of parameters.  A compiled
+    call with other sizes than described is a ValueError.  ValueError: none.  TypeError: something else, or the function
+    has no such parameter.
+
+    >>> from autodiff_compiler import Tensor, float32, jit
+    >>> @jit
+    ... @enable_dynamic(x=Tensor(shape=[None, 2], dtype=float32))
+    ... def f(x):
+    ...     return x.sum(0)
+    >>> f(Tensor([[1.0, 2.0], [3.0, 4.0]])).tolist(), f.cache_info()["keys"][0]["call"]
+    ([4.0, 6.0], 'f(f32[n,2])')
     """
     if not kwargs:
         raise ValueError("enable_dynamic() needs the parameters whose sizes are open")
@@ -159,6 +177,7 @@ def enable_dynamic(**kwargs: Any) -> Any:
         unknown = kwargs.keys() - inspect.signature(fn).parameters.keys()
         if unknown:
             raise TypeError(f"enable_dynamic() names {', '.join(sorted(unknown))}, which {fn!r} does not take")
+        fn.__dict__[DESCRIBED] = kwargs
         return fn
 
     return marked
