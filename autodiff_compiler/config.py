@@ -339,9 +339,9 @@ def set_context(**settings: Any) -> None:
     runs them eagerly.  `backend` runs compiled programs on the CPU: "auto" (the default) and "native" as machine code
     where there can be some, "numpy" by NumPy; RuntimeError for "native" where it cannot be used.  `save_graphs` with
     `save_graphs_path` writes the IR after every pass of every compilation.  `verify` checks the IR after every pass.
-    `check_nonfinite` looks for NaN and infinities, see there.  `dynamic_shapes` is what `dynamic` of `jit` is where that
-    is not given: None, True or False.  `num_threads` is how many threads a product of matrices
-    and a decomposition use at most (as many as there are cores, at the start): large ones, where cores are free.
+    `check_nonfinite` looks for NaN and infinities, see there.  `dynamic_shapes`, None, True or False, is the
+    `dynamic` of `jit` where that is not given.  `num_threads` is how many threads a product of matrices and a
+    decomposition use at most (as many as there are cores, at the start): large ones, where cores are free.
     ValueError or TypeError for what is unknown; then nothing is changed.
 
     >>> set_context(mode=PYNATIVE_MODE)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..config import context
 from ..ir.primitive import trace
-from ..ir.sizes import Dim, Size, Symbol, deciding, evaluate, linear_in, size_of, substitute, symbol, symbols_of
+from ..ir.sizes import Atom, Dim, Size, Symbol, deciding, evaluate, linear_in, size_of, substitute, symbol, symbols_of
 from ..ir.types import Shape
 from ..source import Loc
 from .call_key import Key
@@ -45,7 +45,17 @@ class Relation(NamedTuple):
 
     def __str__(self) -> str:
         op = self.op if self.holds else {"==": "!=", "<=": ">"}[self.op]
-        return f"{self.left} {op} {self.right}"
+        return f"{_said(self.left)} {op} {_said(self.right)}"
+
+
+def _said(size: Size) -> str:
+    """A size as users write it: what is left of a division is a remainder."""
+    terms = size.terms if isinstance(size, Dim) else ()
+    for atoms, factor in terms:
+        atom = atoms[0] if len(atoms) == 1 else None
+        if isinstance(atom, Atom) and atom.op == "//" and atom.right == -factor and size is atom.left % atom.right:
+            return f"{atom.left} % {atom.right}"
+    return str(size)
 
 
 class Unified(BaseException):
@@ -132,6 +142,10 @@ class Sizes:
 
     def number(self, size: Dim) -> int:
         raise Unified(self._solved(size - evaluate(size, self.values)))
+
+    def settle(self) -> None:
+        if self._found:
+            raise Unified({s: self.values[s.name] for s in self._found})
 
     def _answer(self, a: Size, op: str, b: Size) -> bool:
         relation = Relation(a, op, b, holds=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..frontend.lower import name_of_argument
 from ..ir.types import Shape
@@ -12,22 +12,22 @@ from ..runtime.open_sizes import OpenSizes, Symbol
 from ..runtime.tensor import Tensor
 from .call_key import signature
 
+#: For each dynamic leaf the sizes as they are described, or None.
+Described: TypeAlias = list[Sequence[Any] | None]
 #: The attribute of a function or Cell that has the descriptions of its arguments by their names.
 DESCRIBED = "_open_arguments"
 
 
-def descriptions(
-    function: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> list[Sequence[Any] | None] | None:
+def descriptions(function: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Described | None:
     """What is said of the sizes of each dynamic leaf of a call: ints, None and Symbols; None if nothing is.
 
     ValueError: a Tensor of another rank or size than described.
     """
     owners = (function, fn, *args[:1])
-    by_name = next((found for x in owners if (found := _described(x))), None)
+    by_name = next((one for x in owners if (one := _described(x))), None)
     if by_name is None:
         return None
-    found: list[Sequence[Any] | None] = []
+    found: Described = []
     unique: dict[Any, Any] = {}
     named = [(name_of_argument(fn, i), x) for i, x in enumerate(args)] + [*kwargs.items()]
     for name, x in named:
@@ -52,7 +52,7 @@ def _of(name: str, said: Any, x: Any, unique: dict[Any, Any]) -> Iterator[Sequen
             yield from _of(f"{name}[{i}]", of_part, part, unique)
     elif isinstance(x, Tensor) and isinstance(said, Tensor) and isinstance(said._data, OpenSizes):
         if len(signature((x,), {})[1]) == 1:
-            yield fitting(name, said._data.sizes, x.shape, unique)
+            yield fitting(f"`{name}`", said._data.sizes, x.shape, unique)
     else:
         yield from [None] * len(signature((x,), {})[1])
 
@@ -62,10 +62,10 @@ def fitting(name: str, sizes: Sequence[Any] | None, shape: Shape, unique: dict[A
     if sizes is None:
         return [None] * len(shape)
     if len(sizes) != len(shape) or any(not _is_as(size, n) for size, n in zip(sizes, shape, strict=True)):
-        raise ValueError(f"`{name}` has the shape {list(shape)}, but is described as {list(sizes)}")
+        raise ValueError(f"{name} has the shape {list(shape)}, but is described as {list(sizes)}")
     for size, n in zip(sizes, shape, strict=True):
         if isinstance(size, Symbol) and size.unique and unique.setdefault(size, n) != n:
-            raise ValueError(f"`{name}` has the shape {list(shape)}, but {size} was {unique[size]} before")
+            raise ValueError(f"{name} has the shape {list(shape)}, but {size} was {unique[size]} before")
     return sizes
 
 

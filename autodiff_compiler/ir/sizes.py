@@ -157,6 +157,9 @@ class Decider(Protocol):
     def number(self, size: Dim) -> int:
         """What a size is, which must be known."""
 
+    def settle(self) -> None:
+        """Makes all sizes known: a message that has them is for the user."""
+
 
 class _Deciding(threading.local):
     """Who answers such questions in this thread: the compilation of a function for a call."""

@@ -1,4 +1,4 @@
-"""Descriptions of inputs of unknown sizes: the placeholder for the array of such a Tensor, and what is known of a size."""
+"""Descriptions of inputs of unknown sizes: the placeholder for the array of such a Tensor, and a size."""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ class Tensor(Methods):
     Python floats become float32, ints int64, bools bool; arrays keep their dtype unless `dtype` is given.  Without
     `input_data`, `init` fills an array of `shape` and `dtype`: a number, or a function that is given the ndarray.
     `const_arg` changes nothing; a `device` is checked, and the elements get there where they are first used.  A `shape`
-    with None or a `Symbol` in it, or a `dtype` alone, describes inputs of open sizes, for `Cell.set_inputs`: such a Tensor
-    has no elements.
+    with None or a `Symbol` in it, or a `dtype` alone, describes inputs of open sizes, for `Cell.set_inputs`: such a
+    Tensor has no elements.
 
     TypeError: what is no number (strings, None, complex, ragged lists).  ValueError: `shape` differs from the data's.
 

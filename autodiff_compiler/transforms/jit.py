@@ -528,9 +528,11 @@ def jit(
 ) -> Any:
     """Compiles a function, method or Cell: Python control flow on Tensors becomes part of one program.
 
-    Used as ``@jit``, ``@jit(unroll_limit=4)`` or ``jit(fn)``.  Tensor arguments are dynamic (their dtype and shape
+    Used as ``@jit``, ``@jit(unroll_limit=4)`` or ``jit(fn)``.  Tensor arguments are dynamic (their dtypes and ranks
     select the compiled form), numbers, strings and other objects are compile-time constants: another value compiles
-    again, unless a number is marked with `mutable`; `explain_recompiles` says why it did.  `unroll_limit` and
+    again, unless a number is marked with `mutable`; `explain_recompiles` says why it did.  Sizes of Tensors become
+    symbolic where calls differ, so that one compiled form is for all (`dynamic` None), from the first call on (True),
+    or never (False: each shape has a compiled form); with ``backend="native"`` only if it is True.  `unroll_limit` and
     `unroll_max` say up to how many trips a loop with a known number of them is unrolled at once, and at most.
     ``optimize=0`` leaves out all rewriting (None: as `set_context` says).  With `check_nonfinite` True the first op
     that makes a NaN or an infinity raises NonFiniteError ("nan": a NaN only; None: as `check_nonfinite` around the call

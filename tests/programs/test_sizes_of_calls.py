@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
 from autodiff_compiler.errors import CompileError
-from tests.programs.compare import assert_same, define
+from tests.programs.compare import assert_close, assert_same, define
 
 SIZES = (3, 5, 7, 2, 6, 1, 0, 9)
 
@@ -61,6 +63,144 @@ ROWS = {
 }
 
 
+#: Expressions of x [n, 2]; some need known sizes, and are compiled for each.
+EXPRESSIONS = """
+x.shape
+f"{x.shape}"
+str(x.shape[0])
+"%d %s" % (x.shape[0], x.shape)
+repr(x.shape)
+"{}".format(x.shape)
+x.size
+{x.shape[0]: 1}
+len({x.shape[0], 2})
+[1,2,3,4,5,6][x.shape[0]]
+(1,2)*x.shape[0]
+[0]*x.shape[0]
+x.shape[0] in (3,4)
+x.shape == (3,2)
+sorted([x.shape[0], 2, 9])
+sum(x.shape)
+math.prod(x.shape)
+int(np.prod(x.shape))
+x.shape[::-1]
+x.shape[0] & 1
+x.shape[0] << 1
+list(range(x.shape[0]))
+[i for i in range(x.shape[0])]
+abs(-x.shape[0])
+~x.shape[0]
+round(x.shape[0])
+bool(x.shape[0])
+float(x.shape[0])
+max(x.shape)
+min(1, x.shape[0])
+pow(x.shape[0],2)
+x.shape[0]**3
+2**x.shape[0]
+x.shape[0] is None
+x.shape[0] == 'a'
+x.shape[0] != None
+type(x.shape[0]) is int
+isinstance(x.shape, tuple)
+x.shape[0].bit_length()
+x.shape[0] / 2
+2 / x.shape[0]
+x.shape[0] // 2.5
+7 // x.shape[0]
+7 % x.shape[0]
+-7 // x.shape[0]
+x.shape[0] * 1.5
+x.shape[0] + True
+x.shape[0] == 3.0
+x.shape[0] > 2.5
+not x.shape[0]
+x.shape[0] and 5
+x.shape[0] or 5
+(1 if x.shape[0] else 2)
+x.shape[0] - x.shape[1]
+x.shape[0] if x.shape[0] > x.shape[1] else 0
+(x.shape[0], x.shape[1]) == (3, 2)
+x.shape[0] == x.shape[0]
+x.shape[0] < x.shape[0] + 1
+len(x)
+x.ndim
+x.nbytes
+x.numel()
+list(x.shape)
+dict(a=x.shape[0])
+x.reshape((x.shape[1], x.shape[0]))
+x.reshape(-1, x.shape[0])
+ops.full((x.shape[0],), x.shape[0])
+ops.ones(x.shape)
+Tensor([x.shape[0], 2])
+Tensor(x.shape)
+ops.arange(1, x.shape[0], 2)
+ops.arange(x.shape[0], 0, -1)
+ops.linspace(0.0, 1.0, x.shape[0])
+ops.one_hot(Tensor([1]), x.shape[0], Tensor(1.0), Tensor(0.0))
+x[x.shape[0] - 1]
+x[-x.shape[0]]
+x[x.shape[0] // 2:]
+x[:, : x.shape[1] - 1]
+ops.tile(x, (x.shape[0], 1))
+ops.broadcast_to(x[0], (x.shape[0], 2))
+x.expand(x.shape[0], 2)
+ops.pad(x, (0, x.shape[0]))
+ops.concat([x] * 2)
+ops.stack([x, x], 1)
+x.repeat(x.shape[0], 0)
+ops.roll(x, x.shape[0] - 1, 0)
+ops.narrow(x, 0, 1, x.shape[0] - 1)
+ops.split(x, 1)
+ops.chunk(x, 2)
+ops.topk(x, x.shape[0] - 1, 0)
+ops.cumsum(x, 0) / x.shape[0]
+divmod(x.shape[0], 2)
+divmod(7, x.shape[0])
+math.floor(x.shape[0] / 2)
+math.ceil(x.shape[0] / 2)
+math.log2(x.shape[0])
+math.gcd(x.shape[0], 4)
+math.isqrt(x.shape[0])
+math.comb(x.shape[0], 2)
+math.factorial(x.shape[0])
+int(x.shape[0] * 0.5)
+tuple(reversed(x.shape))
+[*zip(x.shape, (1, 2))]
+any(d > 3 for d in x.shape)
+all(d > 1 for d in x.shape)
+x.shape.index(2)
+x.shape.count(2)
+x.shape + (1,)
+x.shape[:1] + (5,)
+ops.ones(x.shape[:1] + (2,))
+x.sum(tuple(range(x.ndim)))
+ops.zeros_like(x).shape[0]
+(x @ x.T).shape
+(lambda k: k * 2)(x.shape[0])
+f'{x.shape[0]!r:>5}'
+f'{x.shape[0]:.2f}'
+str(x.shape[0] / 2)
+ops.eye(x.shape[0], 2)
+ops.tril(ops.ones((x.shape[0], x.shape[0])))
+ops.unsorted_segment_sum(x, ops.arange(x.shape[0]), x.shape[0])
+ops.dropout(x, 0.5, training=False)
+ops.interpolate(x.reshape(1, 1, -1), size=x.shape[0], mode='nearest')
+ops.unfold(x.reshape(1, 1, x.shape[0], 2), 2)
+x.T.shape
+x.swapaxes(0, 1)
+x.flatten().shape
+ops.meshgrid(x[:, 0], x[0])
+ops.outer(x[:, 0], x[:, 1])
+ops.cdist(x, x)
+ops.unique(x)[0].shape
+x.max(), x.argmax(0)
+ops.randperm(x.shape[0]).shape
+ops.multinomial(ops.ones((x.shape[0],)), 1).shape
+""".strip().splitlines()
+
+
 def program(body):
     return define(f"def f(x):\n    {body}\n", ops=ops, Tensor=Tensor)
 
@@ -82,7 +222,7 @@ def check(fn, compiled, most):
         if isinstance(expected, Exception):
             assert type(found) is type(expected), (n, found)
         else:
-            assert_same(found, expected, f"n = {n}")
+            assert_close(found, expected, f"n = {n}", 1e-12)
     assert compiled.cache_info()["compiles"] <= most, compiled.explain_recompiles()
 
 
@@ -104,6 +244,24 @@ def test_derivatives(name):
         return (found * found).sum() if isinstance(found, Tensor) else x.sum() * found
 
     check(ms.grad(total), ms.jit(ms.grad(total), backend="numpy"), most + 1)
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_expressions(expression):
+    """What an expression gives with symbolic sizes is what it gives with known ones, at each size."""
+    fn = define(f"def f(x):\n    return {expression}\n", ops=ops, Tensor=Tensor, math=math)
+    opened, known = (ms.jit(fn, dynamic=d, backend="numpy") for d in (True, False))
+    for n in (3, 4, 2, 5, 1, 0):
+        found, expected = (told(f, Tensor(np.sin(np.arange(2.0 * n)).reshape(n, 2))) for f in (opened, known))
+        assert found == expected, n
+
+
+def told(fn, x):
+    """The text of what a call gives, or its error and the first line of that."""
+    ms.set_seed(1)
+    found = outcome(fn, x)
+    return (type(found), str(found).partition("\n")[0]) if isinstance(found, Exception) else repr(found)
 
 
 def test_second_derivatives_and_batches():

@@ -264,6 +264,17 @@ class Judge:
         function = outer(ms.value_and_grad(inner(net.total), (0, 1), weights=(net.w,)))
         return watched(function, arguments(self.program, call), net)
 
+    def open_sizes(self, call: int) -> None:
+        """With symbolic sizes where these can be, values and gradients are as with known ones."""
+        net = self.made()
+        expected = watched(net, arguments(self.program, call), net)
+        net = self.made()
+        found = watched(ms.jit(net, dynamic=True), arguments(self.program, call), net)
+        compare(found, expected, "symbolic sizes", self.rounding)
+        expected = self.gradient(lambda f: f, lambda f: f, call)
+        found = self.gradient(lambda f: ms.jit(f, dynamic=True), lambda f: f, call)
+        compare(found, expected, "gradient with symbolic sizes", self.rtol)
+
     def differences(self, call: int) -> None:
         """The tape's gradient against central differences of eager code, where these settle."""
         exact = self.gradient(lambda f: f, lambda f: f, call)
@@ -365,6 +376,7 @@ CHECKS: tuple[tuple[str, tuple, int], ...] = (
     ("gradients", (0,), 2),
     ("gradients", (1,), 6),
     ("gradients", (1, "numpy"), 4),
+    ("open_sizes", (0,), 3),
     ("differences", (0,), 2),
     ("tangents", (1,), 6),
     ("tangents", (0, 0), 6),

@@ -132,6 +132,9 @@ class _Structures:
         place = self._inputs.get(id(x), self._arguments)
         return Arg(place, x.kind) if place < self._arguments else self._out(x, x.value, x.kind)
 
+    def size(self, x: Any, value: Value) -> Any:
+        return self._out(x, value, int)
+
     def array(self, x: Any) -> Any:
         return self._out(x, x.value, x.kind) if x.owner is None else Shared(self.structure(x.owner))
 

@@ -106,7 +106,7 @@ class SizeVariable(Variable):
         return self.value if digits is None else self._at_run_time().rounded(ctx, digits)
 
     def result(self, out: Results) -> Any:
-        return out.number(self._number())
+        return out.size(self.value, self._number().value)
 
     def leaf(self) -> Leaf | None:
         return NumberLeaf.of(int)
