@@ -89,6 +89,7 @@ __all__ = [
     "bind",
     "call",
     "composite",
+    "distinct",
     "kernel_of",
     "set_eager",
     "trace",
@@ -348,9 +349,16 @@ def _distinct(function: Callable[..., Any]) -> Callable[..., Any]:
             if trace.builder is None:  # else the place in the compiled function is known better later
                 told.at(calling_expression())
             raise told from None
-        return _alias(out) if args and out is args[0] and _alias is not None and out.__class__ is not Value else out
+        return distinct(out, *args, *kwargs.values())
 
     return public
+
+
+def distinct(out: Any, *operands: Any) -> Any:
+    """The result of a function as a Tensor of its own, also where it is one of the operands itself."""
+    if operands and any(out is x for x in operands) and _alias is not None and out.__class__ is not Value:
+        return _alias(out)
+    return out
 
 
 def in_place(name: str) -> bool:

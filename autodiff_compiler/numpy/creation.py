@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import float32, float64, int32
-from ..ir.primitive import call
+from ..ir.primitive import call, distinct
 from ..ir.types import tensor
 from ..no_memory import naming_memory
 from ..primitives.family import (
@@ -33,7 +33,7 @@ from .operands import converted, dtype_named, operand
 
 # ------------------------------------------------------------------------------------------------ of elements
 def asarray(a: Any, dtype: Any = None) -> Any:
-    """A Tensor as it is, numbers and nested lists as a new one; `dtype` converts.
+    """A Tensor of the same elements, or of numbers and nested lists; `dtype` converts.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.asarray([1, 2, 3]).dtype, np.asarray([1, 2.5]).dtype
@@ -42,7 +42,7 @@ def asarray(a: Any, dtype: Any = None) -> Any:
     if dtype is not None and not _has_tensors(a):
         named = dtype_named(dtype)
         return in_dtype(a, named) if not isinstance(a, tuple | list) else _listed(a, named)
-    return converted(operand(a, "a"), dtype)
+    return distinct(converted(operand(a, "a"), dtype), a)
 
 
 def _has_tensors(a: Any) -> bool:
@@ -58,7 +58,7 @@ def _listed(a: Sequence[Any], dtype: Any) -> Any:
 def array(obj: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any:
     """A new Tensor of a Tensor, a number or nested lists, with `ndmin` dimensions at least (new ones come first).
 
-    With ``copy=False`` a Tensor of that dtype is returned itself.
+    `copy` changes nothing: the elements are copied when one of the two is written.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.array([[1, 2], [3, 4]]).shape, np.array([1.5], ndmin=2).shape
@@ -67,7 +67,7 @@ def array(obj: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Any
     found = asarray(obj, dtype)
     if ndmin > found.ndim:
         found = call.reshape(found, (1,) * (ndmin - found.ndim) + tuple(found.shape))
-    return call.clone(found) if copy and found is obj else found
+    return found
 
 
 def asfarray(a: Any, dtype: Any = float32) -> Any:

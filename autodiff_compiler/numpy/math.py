@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dtypes import float16, float32, float64, int64
-from ..ir.primitive import call
+from ..ir.primitive import call, distinct
 from ..primitives.family import cast, require_dtype, static_int
 from .operands import converted, given_tensor, operand, operands, together
 
@@ -109,7 +109,7 @@ abs = fabs = absolute
 
 def positive(a: Any, dtype: Any = None) -> Any:
     """The elements as they are; DTypeError for bools."""
-    return converted(_signed(given_tensor(a, "a"), "positive"), dtype)
+    return distinct(converted(_signed(given_tensor(a, "a"), "positive"), dtype), a)
 
 
 def sign(x: Any, dtype: Any = None) -> Any:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int64
-from ..ir.primitive import call
+from ..ir.build import current
+from ..ir.core import Value
+from ..ir.primitive import call, distinct
 from ..ir.types import tensor
 from ..ops.state import compiled_from_source
-from ..primitives.family import cast, constant, in_dtype, is_tensor, require, static_int
+from ..primitives.family import cast, constant, in_dtype, is_tensor, not_static, require, static_int
 from .creation import linspace
 from .indexing import apply_along_axis
 from .operands import operand
@@ -54,7 +56,12 @@ def pad(
 
 def _pairs(values: Any, ndim: int, parameter: str) -> list[tuple[Any, Any]]:
     """One (before, behind) pair of values per axis."""
-    if is_tensor(values):
+    if isinstance(values, Value):
+        known = current().known(values)
+        if known is None:
+            raise not_static(parameter)
+        values = known.tolist()
+    elif is_tensor(values):
         values = values.tolist()
     try:
         pairs = np.broadcast_to(np.array(values, object), (ndim, 2))
@@ -66,8 +73,9 @@ def _pairs(values: Any, ndim: int, parameter: str) -> list[tuple[Any, Any]]:
 def _padded(
     arr: Any, pad_width: Any, mode: str, stat_length: Any, constant_values: Any, end_values: Any, reflect_type: str
 ) -> Any:
+    whole = arr
     if arr.ndim == 0:
-        return arr
+        return distinct(arr, whole)
     if mode == "median":
         raise NotImplementedError("pad has no mode 'median'")
     if mode not in _MODES:
@@ -85,7 +93,7 @@ def _padded(
         made = [_border(arr, axis, n, mode, options[axis], i) for i, n in enumerate((before, behind)) if n]
         parts = [*made[: before > 0], arr, *made[before > 0 :]]
         arr = call.concat(parts, axis) if made else arr
-    return arr
+    return distinct(arr, whole)
 
 
 #: The modes that repeat elements of the array, and all modes.

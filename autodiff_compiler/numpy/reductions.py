@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from ..dtypes import bool_, float16, float32, int8, int16, int32, int64, uint8, uint16, uint32
-from ..ir.primitive import call
+from ..ir.primitive import call, distinct
 from ..primitives.family import cast, in_dtype, normal_axes, normal_axis, require, static_int
 from .operands import converted, dtype_named, given_tensor, operand
 
@@ -256,7 +256,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     a, place, n = given_tensor(a, "a"), normal_axis(axis, a.ndim), static_int(n, "n")
     require(n >= 0, f"`n` must not be negative, but is {n}")
     if n == 0:
-        return a
+        return distinct(a, a)
     border = (*a.shape[:place], 1, *a.shape[place + 1 :][: -place - 1])
     ends = [None if x is None else _extension(x, border) for x in (prepend, append)]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]

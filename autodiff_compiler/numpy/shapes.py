@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from ..ir.primitive import call
+from ..ir.primitive import call, distinct
 from ..primitives.family import broadcast_shapes, is_tensor, normal_axes, normal_axis, require, static_int
 from ..primitives.rearrange import at_least
 from .operands import given_tensor, operand, together
@@ -48,7 +48,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 def _at_least(arys: Sequence[Any], ndim: int) -> Any:
-    found = [at_least(given_tensor(x, "arys"), ndim) for x in arys]
+    found = [distinct(at_least(given_tensor(x, "arys"), ndim), x) for x in arys]
     return found[0] if len(found) == 1 else found
 
 
@@ -155,7 +155,7 @@ def concatenate(arrays: Any, axis: int | None = 0) -> Any:
     parts = call.unbind(arrays, 0) if is_tensor(arrays) else list(arrays)
     if axis is None or axis >= _MOST_AXES:
         parts, axis = [call.reshape(x, (-1,)) for x in parts], 0
-    return parts[0] if len(parts) == 1 else call.concat(together(*parts), axis)
+    return distinct(parts[0], *parts) if len(parts) == 1 else call.concat(together(*parts), axis)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
@@ -187,12 +187,12 @@ def _several(tup: Any) -> Any:
 
 def column_stack(tup: Any) -> Any:
     """Vectors as columns, and matrices, side by side; a Tensor as it is."""
-    return tup if is_tensor(tup) else call.column_stack(_several(tup))
+    return distinct(tup, tup) if is_tensor(tup) else call.column_stack(_several(tup))
 
 
 def vstack(tup: Any) -> Any:
     """Arrays joined along the first axis; vectors are rows; a Tensor as it is."""
-    return tup if is_tensor(tup) else call.vstack(_several(tup))
+    return distinct(tup, tup) if is_tensor(tup) else call.vstack(_several(tup))
 
 
 def hstack(tup: Any) -> Any:
@@ -202,12 +202,12 @@ def hstack(tup: Any) -> Any:
     >>> np.hstack((np.array([1, 2]), np.array([3]))).tolist()
     [1, 2, 3]
     """
-    return tup if is_tensor(tup) else call.hstack(_several(tup))
+    return distinct(tup, tup) if is_tensor(tup) else call.hstack(_several(tup))
 
 
 def dstack(tup: Any) -> Any:
     """Arrays joined along the third axis; a Tensor as it is."""
-    return tup if is_tensor(tup) else call.dstack(_several(tup))
+    return distinct(tup, tup) if is_tensor(tup) else call.dstack(_several(tup))
 
 
 # ------------------------------------------------------------------------------------------------ split

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dtypes import DType, dtype_of, float32
 from ..errors import DTypeError
-from ..ir.primitive import METHODS, F, call
+from ..ir.primitive import METHODS, F, call, distinct
 from ..primitives.family import SymScalar, as_tensor, cast
 from ..primitives.family import is_tensor as _is_tensor
 from ..runtime.tensor import Tensor
@@ -182,7 +182,7 @@ def depend(value: Any, expr: Any) -> Any:
     >>> depend(3, None)
     3
     """
-    return value
+    return distinct(value, value) if _is_tensor(value) else value
 
 
 def print_(*input_x: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..ir.build import current
 from ..ir.core import Value
-from ..ir.primitive import call
+from ..ir.primitive import call, distinct
 from ..primitives.family import as_tensor, require, static_int
 from ..primitives.rearrange import at_least
 from ..runtime.tensor import Tensor
@@ -30,8 +30,8 @@ def expand_as(input: Any, other: Any) -> Any:
 
 def _at_least(inputs: Any, ndim: int) -> Any:
     if isinstance(inputs, tuple | list):
-        return tuple([at_least(x, ndim) for x in inputs])
-    return at_least(inputs, ndim)
+        return tuple([distinct(at_least(x, ndim), x) for x in inputs])
+    return distinct(at_least(inputs, ndim), inputs)
 
 
 def atleast_1d(inputs: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir.primitive import call
+from ..ir.primitive import call, distinct
 from ..primitives.family import all_if_none, as_tensor, is_tensor, promoted, require, require_dtype, rows, static_int
 
 __all__ = [
@@ -68,7 +68,7 @@ def addn(x: Any) -> Any:
     total = tensors[0]
     for t in tensors[1:]:
         total = call.add(total, t)
-    return total
+    return distinct(total, *tensors[:1])
 
 
 accumulate_n = addn

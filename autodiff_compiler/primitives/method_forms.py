@@ -12,7 +12,7 @@ from typing import Any
 
 from ..config import check_device
 from ..dtypes import DType, dtype_of, int32
-from ..ir.primitive import METHODS, call
+from ..ir.primitive import METHODS, call, distinct
 from ..ir.types import dim_product
 from .family import all_if_none, as_tensor, cast, require, static_int
 
@@ -289,7 +289,7 @@ def _to(x: Any, /, *args: Any, **named: Any) -> Any:
         check_device(device)
     wanted = given["other"].dtype if "other" in given else given.get("dtype")
     out = as_tensor(x) if wanted is None else cast(x, dtype_of(wanted))
-    return call.clone(out) if given.get("copy") else out
+    return call.clone(out) if given.get("copy") else distinct(out, x)
 
 
 def _repeat_interleave(x: Any, /, repeats: Any, dim: Any = None, *, output_size: int | None = None) -> Any:

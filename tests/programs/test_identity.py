@@ -8,7 +8,7 @@ import pytest
 import autodiff_compiler as ms
 from autodiff_compiler import nn
 
-from .compare import define
+from .compare import define, texts
 
 PROGRAMS = {
     "a conditional expression": "return a if c[0] > 0 else b",
@@ -173,3 +173,49 @@ def test_a_returned_array_of_a_parameter_shares_its_memory():
     array = ms.jit(lambda: w.asnumpy())()
     array[0] = 5.0
     np.testing.assert_array_equal(w.asnumpy(), [5.0, 2.0])
+
+
+# ------------------------------------------------------------------------------------------------ results of their own
+#: Functions that have nothing to do here: x is f64[3, 4].
+NOTHING_TO_DO = """
+x.to(x.dtype); x.to(ms.float64); x.astype(ms.float64); x.clone(); x.squeeze(); x.reshape(3, 4); x.contiguous()
+ops.depend(x, 1); ops.Depend()(x, 1); ops.atleast_1d(x); ops.atleast_2d(x); ops.addn([x]); ops.AddN()([x])
+ops.accumulate_n([x]); ops.concat([x]); ops.stop_gradient(x); ops.tile(x, (1, 1)); ops.einsum('ij->ij', x)
+ops.broadcast_to(x, (3, 4)); ops.clip_by_value(x); ops.dropout(x, 0.5, False); ops.flip(x, ()); ops.movedim(x, 0, 0)
+ops.vstack([x]); ops.cat([x]); mint.cat([x]); mint.einsum('ij->ij', x); mint.narrow(x, 0, 0, 3)
+mnp.asarray(x); mnp.asfarray(x, ms.float64); mnp.array(x, copy=False); mnp.array(x); mnp.copy(x); mnp.atleast_1d(x)
+mnp.atleast_2d(x); mnp.pad(x, 0); mnp.concatenate([x]); mnp.diff(x, 0); mnp.positive(x); mnp.vstack(x); mnp.hstack(x)
+mnp.dstack(x); mnp.column_stack(x); mnp.ravel(x)[None]; mnp.squeeze(x); mnp.broadcast_to(x, (3, 4)); mnp.roll(x, 0)
+mnp.moveaxis(x, 0, 0); mnp.tile(x, 1); mnp.repeat(x, 1, 0); mnp.transpose(x, (0, 1)); mnp.where(True, x, x)
+"""
+
+
+@pytest.mark.parametrize("expression", texts(NOTHING_TO_DO))
+def test_a_function_with_nothing_to_do_gives_a_tensor_of_its_own(expression):
+    names = {"ops": ms.ops, "mint": ms.mint, "mnp": ms.numpy}
+    f = define(f"def f(x):\n    y = {expression}\n    y[0] = 77.0\n    return x.sum()\n", **names)
+    for run in (f, ms.jit(f)):
+        x = ms.Tensor(np.arange(1.0, 13).reshape(3, 4))
+        assert run(x).item() == 78.0
+        assert x.asnumpy()[0, 0] == 1.0
+
+
+def test_a_parameter_passed_on_is_what_it_was():
+    def f(x):
+        y = ms.ops.depend(p, x)
+        ms.ops.assign(p, p * 3)
+        return (p * x).sum() + (y * x).sum()
+
+    for run in (f, ms.jit(f)):
+        p = ms.Parameter(ms.Tensor([1.0, 2.0], ms.float64), name="p")
+        assert run(ms.Tensor([3.0, 5.0], ms.float64)).item() == 3 * 13 + 13
+
+
+def test_no_gradient_leads_to_a_parameter_from_its_clone():
+    p, x = ms.Parameter(ms.Tensor([1.0, 2.0], ms.float64), name="p"), ms.Tensor([3.0, 5.0], ms.float64)
+
+    def f(x):
+        return (p * x).sum() + (p.clone() * x).sum()
+
+    for gradient in (ms.grad(f, None, [p]), ms.jit(ms.grad(f, None, [p]))):
+        assert gradient(x)[0].tolist() == [3.0, 5.0]

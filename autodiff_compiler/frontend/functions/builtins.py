@@ -221,7 +221,7 @@ def _reduce(ctx: EffectContext, fn: Any, x: Any, *initial: Any) -> Any:
 
 def _extreme(name: str, better_by: str) -> Any:
     def rule(ctx: EffectContext, *args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
-        if len(args) == 1 and is_tensor(args[0]) and len(args[0].type.shape) <= 1:
+        if len(args) == 1 and is_tensor(args[0]) and len(args[0].type.shape) == 1:
             return ctx.native(METHODS[name], [args[0]])
         items = iterate_live(ctx, args[0]) if len(args) == 1 else iter(args)
         best = next(items, _NOTHING)

@@ -231,6 +231,11 @@ class ParameterVariable(TensorVariable):
             "a copy of a Parameter would be a new Parameter", code="AC1803", hint="copy its value: `w.copy()`"
         )
 
+    def call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if name == "clone" and not args and not kwargs:  # a Parameter of its own, to which no gradient leads
+            return TensorVar(F.stop_gradient(ctx.unwrap(self.value)))
+        return super().call_method(ctx, name, args, kwargs)
+
     def check_writable(self, ctx: ValueContext) -> None:
         pass
 

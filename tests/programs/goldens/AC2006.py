@@ -5,7 +5,7 @@ from autodiff_compiler import Tensor, jit, nn, ops
 
 x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 
-@jit
+@jit(dynamic=False)
 def f(x):
     return x * 2
 
