@@ -24,7 +24,9 @@ from .call_key import Key
 _NAMES = "nmkpqrst"
 #: From how many calls of the same sizes on these get a program of their own, and how many sizes may; the calls of how
 #: many sizes are counted.
-_HOT_CALLS, _MOST_HOT, _REMEMBERED = 16, 4, 256
+_HOT_CALLS, _MOST_HOT, _REMEMBERED = 16, 8, 256
+#: What a compilation takes at least, in nanoseconds; one that comes from disk is faster.
+_LEAST_TIME = 50_000_000
 #: A size that a number below this divides is so many times another one.
 _MOST_PARTS = 257
 #: How many relations become narrower bounds of their symbols; what follows is a guard of its own.
@@ -89,8 +91,9 @@ class Sizes:
                 self._found.setdefault(one[0], (i, axis, *one[1:]))
         self._formulas = formulas
         self.is_open = bool(self._found)
-        #: how often calls have had these shapes, and how many of them have become hot
+        #: how often calls have had these shapes, how long these calls took, and how many shapes have become hot
         self._calls: Counter[tuple[Shape, ...]] = Counter()
+        self._times: Counter[tuple[Shape, ...]] = Counter()
         self._hot = 0
 
     def of(self, shapes: Sequence[Shape]) -> dict[str, int] | None:
@@ -108,18 +111,26 @@ class Sizes:
                 return None
         return values if all(r.is_so(values) for r in self.relations) else None
 
-    def becomes_hot(self, shapes: Sequence[Shape]) -> bool:
-        """Notes a call; whether its sizes have come so often that a program for them alone pays."""
+    def becomes_hot(self, shapes: Sequence[Shape], compile_time: int) -> bool:
+        """Notes a call; whether a program for its sizes alone pays: they have come often, or their calls took long.
+
+        `compile_time`: how long the compilation of such a program takes, in nanoseconds.
+        """
         if self._hot >= _MOST_HOT:
             return False
         if len(self._calls) > _REMEMBERED:
             self._calls.clear()
+            self._times.clear()
         called = tuple(shapes)
         self._calls[called] += 1
-        if self._calls[called] < _HOT_CALLS:
+        if self._calls[called] < _HOT_CALLS and 4 * self._times[called] < max(compile_time, _LEAST_TIME):
             return False
         self._hot += 1
         return True
+
+    def took(self, shapes: Sequence[Shape], time: int) -> None:
+        """Notes how long a call took, in nanoseconds."""
+        self._times[tuple(shapes)] += time
 
     def described(self, names: Sequence[str]) -> Iterator[tuple[str, Loc | None]]:
         """What calls must have in common, in words; `names` are those of the Tensors for the user."""

@@ -171,7 +171,7 @@ def _groups(function: Function, names: Mapping[Value, str]) -> Iterator[str]:
 
 def _kernels(opt: Module) -> Iterator[str]:
     """The kernels of the native backend, which groups ops by itself."""
-    if context.device_target != "CPU" or (opt.backend or context.backend) == "numpy":
+    if context.device_target != "CPU" or (opt.backend or context.backend) == "numpy" or opt.has_open_sizes:
         return
     found = shared_kernels(kernels_of(opt))
     if found:

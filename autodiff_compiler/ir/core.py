@@ -15,7 +15,7 @@ from ..dtypes import DType
 from ..errors import shown_as
 from ..source import Loc
 from .definition import Attrs, Definition
-from .types import Shape, TensorType, Type
+from .types import Dim, Shape, TensorType, Type
 from .unknown import Unknown, UnknownValueError
 
 __all__ = ["Attrs", "Block", "Function", "Module", "Op", "StateInfo", "Unknown", "UnknownValueError", "Value"]
@@ -216,6 +216,12 @@ class Module:
     @property
     def entry(self) -> Function:
         return next(iter(self.functions.values()))
+
+    @property
+    def has_open_sizes(self) -> bool:
+        """Whether some size of an argument is known only to a call."""
+        types = [x.type for function in self for x in function.body.args]
+        return any(isinstance(d, Dim) for t in types if isinstance(t, TensorType) for d in t.shape)
 
     def fresh_name(self, hint: str) -> str:
         """A function name not yet taken: `hint`, `hint.1`, ..."""

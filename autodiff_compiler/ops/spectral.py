@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dtypes import dtype_of, float32
 from ..errors import UnsupportedCallError
-from ..ir.primitive import call
+from ..ir.primitive import call, distinct
 from ..ir.types import tensor
 from ..primitives.family import constant, normal_axes, require, static_int, static_number
 
@@ -88,4 +88,4 @@ def ifftshift(input: Any, dim: int | Sequence[int] | None = None) -> Any:
 
 def _shifted(x: Any, dim: Any, shift: Callable[[int], int]) -> Any:
     axes = normal_axes(dim, x.ndim)
-    return call.roll(x, tuple([shift(x.shape[a]) for a in axes]), axes) if axes else x
+    return call.roll(x, tuple([shift(x.shape[a]) for a in axes]), axes) if axes else distinct(x, x)

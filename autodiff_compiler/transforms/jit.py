@@ -101,6 +101,8 @@ class JitFunction:
         #: what was compiled last only to be looked at, if nothing was compiled to be called since
         self._looked_at: Artifact | None = None
         self._compiles = 0
+        #: how long the last compilation for known sizes took, in nanoseconds
+        self._compile_time = 0
         self._misses = self._dropped_hits = 0
         name = peek(fn, "__name__") or type(fn).__name__
         self._name = "lambda" if name == "<lambda>" else escape.line(name)
@@ -148,6 +150,8 @@ class JitFunction:
                 if entry.sizes is not None and self._pays_for_one_size(entry.sizes, leaves):
                     entry = self._for_one_size(key, leaves, args, kwargs)
                 entry.hits += 1
+                if entry.sizes is not None:
+                    return self._timed(entry, entry.sizes, leaves, args, kwargs)
                 if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
                     self._to_front(key if entry.sizes is None else general(key), entry)
                 if entry.universal and len(leaves) == len(args) and not kwargs and all(type(x) in TAKEN for x in args):
@@ -266,12 +270,26 @@ class JitFunction:
                 self._general[general(key)] = str(error).partition("\n")[0]
                 made.must_be_known = f"sizes that must be known: {self._general[general(key)]}"
                 return made
-        return specialise(self._fn, args, kwargs, self._options, self._name)
+        began = perf_counter_ns()
+        made = specialise(self._fn, args, kwargs, self._options, self._name)
+        self._compile_time = perf_counter_ns() - began
+        return made
 
     def _pays_for_one_size(self, sizes: Sizes, leaves: list[Tensor]) -> bool:
         """Whether machine code for these very sizes is worth its compilation: symbolic ones run on NumPy."""
         backend = self._options.backend or context.backend
-        return backend != "numpy" and backends["native"]() is None and sizes.becomes_hot(shapes_of(leaves))
+        machine_code = backend != "numpy" and backends["native"]() is None
+        return machine_code and sizes.becomes_hot(shapes_of(leaves), self._compile_time)
+
+    def _timed(
+        self, entry: Specialised, sizes: Sizes, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A call of a program for several sizes, whose time says whether one for these sizes alone pays."""
+        entry.check_aliases((args, kwargs))
+        began = perf_counter_ns()
+        found = entry(leaves)
+        sizes.took(shapes_of(leaves), perf_counter_ns() - began)
+        return found
 
     def _for_one_size(
         self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -181,7 +181,7 @@ NOTHING_TO_DO = """
 x.to(x.dtype); x.to(ms.float64); x.astype(ms.float64); x.clone(); x.squeeze(); x.reshape(3, 4); x.contiguous()
 ops.depend(x, 1); ops.Depend()(x, 1); ops.atleast_1d(x); ops.atleast_2d(x); ops.addn([x]); ops.AddN()([x])
 ops.accumulate_n([x]); ops.concat([x]); ops.stop_gradient(x); ops.tile(x, (1, 1)); ops.einsum('ij->ij', x)
-ops.broadcast_to(x, (3, 4)); ops.clip_by_value(x); ops.dropout(x, 0.5, False); ops.flip(x, ()); ops.movedim(x, 0, 0)
+ops.broadcast_to(x, (3, 4)); ops.fftshift(x, ()); ops.flip(x, ()); ops.movedim(x, 0, 0)
 ops.vstack([x]); ops.cat([x]); mint.cat([x]); mint.einsum('ij->ij', x); mint.narrow(x, 0, 0, 3)
 mnp.asarray(x); mnp.asfarray(x, ms.float64); mnp.array(x, copy=False); mnp.array(x); mnp.copy(x); mnp.atleast_1d(x)
 mnp.atleast_2d(x); mnp.pad(x, 0); mnp.concatenate([x]); mnp.diff(x, 0); mnp.positive(x); mnp.vstack(x); mnp.hstack(x)

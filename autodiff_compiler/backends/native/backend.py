@@ -12,7 +12,7 @@ from ... import escape, logs
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op
 from ...ir.primitive import F
-from ...ir.types import MOST_BYTES, Dim, TensorType
+from ...ir.types import MOST_BYTES
 from ...ir.verify import uncountable
 from ...ir.walk import ops_of
 from ...whole_files import write_text
@@ -275,8 +275,7 @@ def reason(module: Module) -> str | None:
     why = why_not()
     if why is not None:
         return why
-    types = [x.type for function in module for x in function.body.args]
-    if any(isinstance(d, Dim) for t in types if isinstance(t, TensorType) for d in t.shape):
+    if module.has_open_sizes:
         return "it has sizes that only a call knows"
     return None
 

@@ -17,7 +17,7 @@ from ... import escape
 from ...blas import products
 from ...errors import InternalCompilerError
 from ...ir.core import Function, Module, Op, Value
-from ...ir.sizes import linear_in, symbols_of
+from ...ir.sizes import symbols_of
 from ...ir.types import TensorType
 from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of, reachable
@@ -38,11 +38,10 @@ from .scratch import BLOCKS, give_back, leased, place_buffers
 from .syntax import (
     Var,
     assign,
-    attribute,
     call,
     load,
     none,
-    number,
+    size_definitions,
     size_of,
     size_variable,
     store,
@@ -240,22 +239,15 @@ def _lowered(code: ModuleCode, function: Function, states: Mapping[Value, Value]
 
 def _sizes(args: Sequence[Var]) -> Iterator[tuple[str, ast.expr]]:
     """What the variable of each symbol in the types of a function's arguments is."""
-    axes = [(var, i, d) for var in args if isinstance(var.type, TensorType) for i, d in enumerate(var.type.shape)]
-    missing = {symbol for _, _, d in axes for symbol in symbols_of(d)}
-    for var, axis, d in axes:
-        found = linear_in(d)
-        if found is not None and found[0] in missing:
-            symbol, factor, more = found
-            missing.remove(symbol)
-            size = subscript(attribute(load(var), "shape"), number(axis))
-            rest = ast.BinOp(left=size, op=ast.Sub(), right=number(more)) if more else size
-            whole = ast.BinOp(left=rest, op=ast.FloorDiv(), right=number(factor)) if factor > 1 else rest
-            yield size_variable(symbol), whole
+    types = [var.type for var in args if isinstance(var.type, TensorType)]
+    needed = dict.fromkeys(symbol for t in types for d in t.shape for symbol in symbols_of(d))
+    found = size_definitions([(var.type, load(var)) for var in args if var.type is not None])
+    missing = [symbol.name for symbol in needed if symbol not in found]
     if missing:
-        names = ", ".join(sorted(symbol.name for symbol in missing))
         raise InternalCompilerError(
-            f"no argument has a dimension that tells the size {names}, which the types of others need"
+            f"no argument has a dimension that tells the size {', '.join(missing)}, which the types of others need"
         )
+    yield from ((size_variable(symbol), found[symbol]) for symbol in needed)
 
 
 def _lowering_kind(op: Op) -> str | None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ... import escape
 from ...dtypes import DType, from_numpy
-from ...ir.sizes import Atom, Dim, Size, Symbol
+from ...ir.sizes import Atom, Dim, Size, Symbol, linear_in
 from ...ir.types import TensorType, Type
 
 _numbers = itertools.count()
@@ -279,6 +279,20 @@ def _atom(atom: Symbol | Atom) -> ast.expr:
         return load(size_variable(atom))
     left, right = size(atom.left), size(atom.right)
     return ast.BinOp(left=left, op=ast.FloorDiv(), right=right) if atom.op == "//" else call(atom.op, left, right)
+
+
+def size_definitions(arrays: Iterable[tuple[Type, ast.expr]]) -> dict[Symbol, ast.expr]:
+    """What each symbol in the types of some arrays is, by the sizes of these."""
+    found: dict[Symbol, ast.expr] = {}
+    for type_, array in arrays:
+        for axis, d in enumerate(type_.shape if isinstance(type_, TensorType) else ()):
+            one = linear_in(d)
+            if one is not None and one[0] not in found:
+                symbol, factor, more = one
+                size = subscript(attribute(array, "shape"), number(axis))
+                rest = ast.BinOp(left=size, op=ast.Sub(), right=number(more)) if more else size
+                found[symbol] = ast.BinOp(left=rest, op=ast.FloorDiv(), right=number(factor)) if factor > 1 else rest
+    return found
 
 
 def size_variable(symbol: Symbol) -> str:

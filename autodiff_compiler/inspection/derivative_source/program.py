@@ -9,7 +9,7 @@ import io
 import keyword
 import re
 import tokenize
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ from ...backends.numpy.syntax import (
     call,
     literal,
     load,
+    size_definitions,
+    size_variable,
     store,
     subscript,
     tuple_expr,
@@ -36,7 +38,7 @@ from ...frontend.effects.results import Chosen, Copied, Shared
 from ...frontend.lower import Arg, Out, State
 from ...frontend.variables.structure import elements
 from ...ir.core import Function, Module, Op, Value
-from ...ir.types import tensor
+from ...ir.types import Type, tensor
 from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of
 from ...runtime.commits import Commit
@@ -114,11 +116,19 @@ class _Unnamed:
     body: list[Node]
 
 
+def _sizes(arrays: Iterable[tuple[Type, ast.expr]], body: list[Node]) -> list[Node]:
+    """What sets the variables of sizes that a body reads."""
+    read = {name.id for tree in trees_of(body) for name in ast.walk(tree) if isinstance(name, ast.Name)}
+    found = size_definitions(arrays)
+    return [Step(assign(store(size_variable(s)), tree), None) for s, tree in found.items() if size_variable(s) in read]
+
+
 class _Text:
     """One module of text."""
 
     def __init__(self, name: str, arguments: str, module: Module, ends: Ends) -> None:
-        self.taken = set(_TAKEN)
+        types = [(a.type, load("")) for f in module for a in f.args]
+        self.taken = {*_TAKEN, *map(size_variable, size_definitions(types))}
         self.name = self._fresh(spelt(name) if not keyword.iskeyword(name) else "function")
         self.arguments, self.module, self.ends = arguments, module, ends
         self.support = Support()
@@ -185,6 +195,7 @@ class _Text:
         trees = [low.tree(v) for v in function.outs]
         returned = trees[0] if len(trees) == 1 else tuple_expr(trees)
         body = [*low.body, Step(ast.Return(value=returned), None)]
+        body[:0] = _sizes(zip([a.type for a in function.args], map(load, arguments), strict=True), body)
         return _Unnamed(function, self.functions[function.name], arguments, [], body)
 
     def _lowered(self, function: Function, arguments: list[ast.expr], noted: Any = None) -> Lowering:
@@ -254,6 +265,7 @@ class _Text:
         returned = self._returned(self.ends.result, results.tree, trees)
         low.body[:0] = [a for a in reading if self._is_read(low, a.writes[0], updates, returned)]
         low.body += [*updates, Step(ast.Return(value=returned), None)]
+        low.body[:0] = _sizes(zip([a.type for a in entry.args], trees, strict=True), low.body)
         return _Unnamed(entry, self.name, arguments, [states] if states else [], low.body)
 
     def _noted(self, inputs: list[ast.expr], states: str, commit: Commit) -> list[tuple[ast.expr, int]]:
