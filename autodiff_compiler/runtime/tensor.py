@@ -116,6 +116,9 @@ class Tensor(Methods):
     def from_numpy(array: Array) -> Tensor:
         """A Tensor over the memory of an ndarray: each sees what is written to the other.
 
+        Eager code ends that where it writes to a Tensor whose elements something else needs as they were: a slice or
+        reshaped Tensor made of it, a tape.  Such Tensors, too, see what is written to the array.
+
         TypeError: dtypes without a Tensor dtype (complex, strings, objects).
 
         >>> a = np.zeros(2); t = Tensor.from_numpy(a); a[0] = 5; t.tolist()
@@ -199,6 +202,8 @@ class Tensor(Methods):
     # ------------------------------------------------------------------------------------------- leaving
     def asnumpy(self) -> Array:
         """The elements as an ndarray that shares this Tensor's memory: writing to it changes the Tensor.
+
+        Until eager code writes to the Tensor where others need its elements as they were, see `from_numpy`.
 
         >>> t = Tensor([1.0, 2.0]); t.asnumpy()[0] = 5; t.tolist()
         [5.0, 2.0]

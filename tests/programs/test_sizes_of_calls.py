@@ -361,3 +361,113 @@ def test_a_tape_takes_the_general_program():
         found, expected = (ms.grad(fn, (0, 1))(tensor(n), w) for fn in (f, f.__wrapped__))
         assert_same(found, expected, f"n = {n}")
     assert f.cache_info()["compiles"] == 2
+
+
+# ------------------------------------------------------------------------------------------------ described sizes
+def ones(*shape):
+    return Tensor(np.ones(shape, np.float32))
+
+
+def open_tensor(*shape):
+    return Tensor(shape=shape, dtype=ms.float32)
+
+
+def test_a_cell_with_described_inputs_is_compiled_once():
+    net = nn.Dense(4, 2)
+    net.set_inputs(open_tensor(None, 4))
+    compiled = ms.jit(net)
+    for n in (2, 3, 0):
+        assert_close(compiled(ones(n, 4)), net(ones(n, 4)), f"n = {n}", 1e-6)
+    assert compiled.cache_info()["keys"] == [{"call": "Dense(f32[n,4])", "hits": 2, "valid": True}]
+    with pytest.raises(ValueError, match=r"`x` has the shape \[3, 5\], but is described as \[None, 4\]"):
+        compiled(ones(3, 5))
+
+
+def test_a_symbol_says_what_is_known_of_a_size():
+    s = ms.Symbol(divisor=8, remainder=1, max=40, unique=True)
+
+    @ms.jit
+    @ms.enable_dynamic(x=open_tensor(s, 2), y=open_tensor(s))
+    def f(x, y):
+        return (x[1:].reshape(x.shape[0] // 8, 8, 2).sum(1) * y[0]).sum()
+
+    for n in (9, 17, 33):
+        assert f(ones(n, 2), ones(n)).item() == 2 * (n - 1)
+    (form,) = f.cache_info()["keys"]
+    assert form["call"] == "f(f32[8*n+1,2], f32[8*n+1])"
+    assert str(f.guards()[0]) == "n: any size >= 0 and <= 4, from argument `x`, axis 0, of which 8*n+1 is the size"
+    for n in (8, 41):
+        with pytest.raises(ValueError, match="described as"):
+            f(ones(n, 2), ones(n))
+    with pytest.raises(ValueError, match="was 9 before"):
+        f(ones(9, 2), ones(17))
+
+
+def test_an_input_signature_may_have_open_sizes():
+    f = ms.jit(lambda x: x.sum(0), input_signature=open_tensor(None, 2))
+    for n in (4, 2, 9):
+        assert f(ones(n, 2)).tolist() == [n, n]
+    assert f.cache_info()["compiles"] == 1
+    with pytest.raises(ValueError, match="described as"):
+        f(ones(2, 3))
+    with pytest.raises(TypeError, match="int64"):
+        f(Tensor([[1, 2]]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        ({"min": 0}, ValueError, "at least 1"),
+        ({"max": 2, "min": 3}, ValueError, "at least 3 and at most 2"),
+        ({"divisor": 1.5}, TypeError, "int, not of type float"),
+        ({"unique": 1}, TypeError, "bool"),
+    ],
+)
+def test_symbols_that_cannot_be(arguments, error, match):
+    with pytest.raises(error, match=match):
+        ms.Symbol(**arguments)
+
+
+def test_the_setting_holds_where_jit_does_not_say():
+    f, always = ms.jit(lambda x: x * 2), ms.jit(lambda x: x * 2, dynamic=True)
+    ms.set_context(dynamic_shapes=False)
+    try:
+        for n in (2, 3, 4):
+            f(ones(n))
+            always(ones(n))
+    finally:
+        ms.set_context(dynamic_shapes=None)
+    assert (f.cache_info()["compiles"], always.cache_info()["compiles"]) == (3, 1)
+    with pytest.raises(ValueError, match="dynamic_shapes is None, True or False"):
+        ms.set_context(dynamic_shapes="auto")
+
+
+# ------------------------------------------------------------------------------------------------ which program runs
+@pytest.mark.skipif(ms.config.backends["native"]() is not None, reason="no machine code here")
+def test_a_size_that_comes_often_gets_a_program_of_its_own():
+    f = ms.jit(lambda x: ops.tanh(x) * x.shape[0], backend="auto")
+    for n in (2, 3, *[5] * 20, 4):
+        assert_close(f(ones(n)), np.tanh(np.ones(n, np.float32)) * n, f"n = {n}", 1e-6)
+    assert [k["call"] for k in f.cache_info()["keys"]].count("lambda(f32[5])") == 1
+    assert f.cache_info()["compiles"] == 3
+
+
+def test_all_that_is_shown_of_a_compilation_has_its_symbols():
+    def loss(w, x):
+        return (ops.tanh(x @ w) ** 2).sum() / x.shape[0]
+
+    for backend in ("auto", "numpy"):
+        f = ms.jit(ms.value_and_grad(loss), backend=backend)
+        for n in (2, 3, 4):
+            f(ones(4, 3), ones(n, 4))
+        shown = f.lower(ones(4, 3), ones(5, 4))
+        for stage in ("front", "adjoint", "opt", "plan"):
+            assert "f32[n,4]" in str(shown.ir(stage))
+        for text in (shown.code(), shown.explain(), shown.cost(), shown.memory(), shown.timing(), shown.graph()):
+            assert str(text)
+        assert "n: any size >= 0, from argument `x`, axis 0" in str(shown.explain())
+        run = f.source().function
+        value, gradient = run(np.ones((4, 3), np.float32), np.ones((7, 4), np.float32))
+        expected = ms.value_and_grad(loss)(ones(4, 3), ones(7, 4))
+        np.testing.assert_allclose(value, expected[0].asnumpy(), rtol=1e-6)
+        np.testing.assert_allclose(gradient, expected[1].asnumpy(), rtol=1e-5)
