@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 from .. import escape
 from ..compiler.call_key import Key, call_text, signature, stand_ins
-from ..compiler.call_sizes import Sizes, general, opened, opens_sizes, shapes_of
-from ..compiler.described_sizes import DESCRIBED, descriptions
+from ..compiler.call_sizes import Sizes, general, shapes_of
+from ..compiler.described_sizes import DESCRIBED
 from ..compiler.fastcall.eligible import REFUSED, TAKEN, is_of_method, takes_fast_path
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
 from ..compiler.recorder import called, inside, recording, waited
 from ..compiler.save_graphs import pictures
+from ..compiler.seen_sizes import SeenSizes
 from ..compiler.specialised import Specialised, specialise
-from ..config import GRAPH_MODE, backends, context, jit_disabled, switches, watchers
+from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
 from ..errors import ArgumentError, CompileError, leave_user_frames
 from ..frontend.guards.objects import peek
 from ..frontend.lower import Options
 from ..ir.core import Module
-from ..ir.types import Shape
 from ..locks import Lock
 from ..passes.manager import dump
 from ..runtime import epoch
@@ -90,8 +90,7 @@ class JitFunction:
         self._last: tuple[tuple[Any, ...], Specialised | None] = ((), None)
         #: the entry put in front last; the order of use matters only when entries may be dropped
         self._recent: Specialised | None = None
-        #: by key without sizes: the shapes that calls have been compiled for, or why sizes must be known
-        self._general: dict[Key, list[list[Shape]] | str] = {}
+        self._seen = SeenSizes(options)
         self._lock = Lock()
         #: the fast path into the compiled form used last, and the object whose calls take it in GRAPH_MODE, too
         self._fast: Callable[..., Any] | None = None
@@ -101,8 +100,6 @@ class JitFunction:
         #: what was compiled last only to be looked at, if nothing was compiled to be called since
         self._looked_at: Artifact | None = None
         self._compiles = 0
-        #: how long the last compilation for known sizes took, in nanoseconds
-        self._compile_time = 0
         self._misses = self._dropped_hits = 0
         name = peek(fn, "__name__") or type(fn).__name__
         self._name = "lambda" if name == "<lambda>" else escape.line(name)
@@ -147,7 +144,7 @@ class JitFunction:
                     self._lead_method(args[0], entry.function) if entry.of_method else self._lead(entry.function)
                     return found
             if entry.valid() and entry.agrees(leaves):
-                if entry.sizes is not None and self._pays_for_one_size(entry.sizes, leaves):
+                if entry.sizes is not None and self._seen.pays_for_one(entry.sizes, leaves):
                     entry = self._for_one_size(key, leaves, args, kwargs)
                 entry.hits += 1
                 if entry.sizes is not None:
@@ -171,7 +168,7 @@ class JitFunction:
     def _candidates(self, key: Key, leaves: list[Tensor]) -> list[Specialised]:
         """The entries for a key, and then those for several sizes of which these are some."""
         found = self._entries.get(key, [])
-        if not self._general:
+        if not self._seen:
             return found
         open_sizes = self._entries.get(general(key), ())
         shapes = shapes_of(leaves) if open_sizes else []
@@ -243,7 +240,8 @@ class JitFunction:
             known = self._known(key, leaves)
             if known is not None:
                 return known
-            return self._added(key, leaves, args, kwargs, self._opened(key, leaves, args, kwargs))
+            sizes = self._seen.opened(key, leaves, (self, self._fn), args, kwargs)
+            return self._added(key, leaves, args, kwargs, sizes)
 
     def _added(
         self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any], sizes: Sizes | None
@@ -267,19 +265,10 @@ class JitFunction:
                 return specialise(self._fn, args, kwargs, self._options, self._name, sizes)
             except (CompileError, TypeError, ValueError, IndexError) as error:
                 made = specialise(self._fn, args, kwargs, self._options, self._name)  # raises it if sizes don't matter
-                self._general[general(key)] = str(error).partition("\n")[0]
-                made.must_be_known = f"sizes that must be known: {self._general[general(key)]}"
+                made.must_be_known = self._seen.must_be_known(key, error)
                 return made
-        began = perf_counter_ns()
-        made = specialise(self._fn, args, kwargs, self._options, self._name)
-        self._compile_time = perf_counter_ns() - began
-        return made
-
-    def _pays_for_one_size(self, sizes: Sizes, leaves: list[Tensor]) -> bool:
-        """Whether machine code for these very sizes is worth its compilation: symbolic ones run on NumPy."""
-        backend = self._options.backend or context.backend
-        machine_code = backend != "numpy" and backends["native"]() is None
-        return machine_code and sizes.becomes_hot(shapes_of(leaves), self._compile_time)
+        with self._seen.compiling_known():
+            return specialise(self._fn, args, kwargs, self._options, self._name)
 
     def _timed(
         self, entry: Specialised, sizes: Sizes, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -298,19 +287,6 @@ class JitFunction:
         with self._lock:
             known = next((e for e in self._entries.get(key, ()) if e.valid() and e.agrees(leaves)), None)
             return known or self._added(key, leaves, args, kwargs, None)
-
-    def _opened(self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sizes | None:
-        """Which sizes of a call are symbolic; None if none is."""
-        dynamic, described = self._options.dynamic, descriptions(self, self._fn, args, kwargs)
-        dynamic = context.dynamic_shapes if dynamic is None else dynamic
-        if not opens_sizes(dynamic, self._options.backend):
-            return None
-        seen = self._general.setdefault(general(key), [])
-        if isinstance(seen, str):
-            return None
-        seen.append(shapes_of(leaves))
-        sizes = opened(seen, dynamic is True, described)
-        return sizes if sizes.is_open else None
 
     def _known(self, key: Key, leaves: list[Tensor]) -> Specialised | None:
         """The valid entry of a key, if there is one."""
@@ -453,7 +429,7 @@ class JitFunction:
         with self._lock:
             self._dropped_hits += sum(e.uses for entries in self._entries.values() for e in entries)
             self._entries = OrderedDict()
-            self._general = {}
+            self._seen.clear()
             self._last, self._recent = ((), None), None
             self._stay()
 

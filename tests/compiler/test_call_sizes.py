@@ -1,0 +1,110 @@
+"""Sizes of calls: which are symbolic, what answers questions about them, and for which calls the answers hold."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import pytest
+
+from autodiff_compiler.compiler.call_sizes import Relation, Sizes, Unified, answering, general, opened
+from autodiff_compiler.ir.sizes import Dim, symbol
+
+N, M = symbol("n"), symbol("m")
+
+
+def sizes_of(*calls: tuple[tuple[int, ...], ...]) -> Sizes:
+    return opened(calls)
+
+
+def test_what_differs_between_calls_is_symbolic_and_what_changes_together_is_one() -> None:
+    found = sizes_of(((3, 4), (3,), (7,)), ((5, 4), (5,), (8,)))
+    assert [list(map(str, shape)) for shape in found.shapes] == [["n", "4"], ["n"], ["m"]]
+    assert found.of([(6, 4), (6,), (1,)]) == {"n": 6, "m": 1}
+    assert found.of([(6, 4), (7,), (1,)]) is None
+    assert found.of([(6, 5), (6,), (1,)]) is None
+    assert not sizes_of(((3, 4),), ((3, 4),)).is_open
+
+
+def test_a_key_without_sizes_has_ranks() -> None:
+    assert general(("f32", (3, 4), int, 3, "f32", ())) == ("f32", 2, int, 3, "f32", ())
+
+
+def test_without_a_call_nobody_answers() -> None:
+    assert N != 3
+    assert N != M
+    for question in (lambda: N < 3, lambda: N >= M, lambda: range(N), lambda: int(N)):
+        with pytest.raises(TypeError, match="depends on the call"):
+            question()
+    assert N >= 0
+    assert N + 1 > 0
+    assert symbol("k", 3) != 2
+    assert {N: 1}[symbol("n")] == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "replaced"),
+    [
+        (lambda n, m: n == 6, {"n": "6"}),
+        (lambda n, m: n == m + 2, {"m": "n-2"}),
+        (lambda n, m: n % 3 == 0, {"n": "3*n_3"}),
+        (lambda n, m: operator.index(n), {"n": "6"}),
+        (lambda n, m: n * m == 6 * m, {"n": "6"}),
+        (lambda n, m: n * m == 24, {"n": "6", "m": "4"}),
+        (lambda n, m: n > 4, {"n": "n>=5"}),
+        (lambda n, m: n < 9, {"n": "n<=8"}),
+        (lambda n, m: n == 0, {"n": "n>=1"}),
+    ],
+)
+def test_answers_that_begin_again(question: Any, replaced: dict[str, str]) -> None:
+    """What two symbols of which one is 6 and the other 4 become by a question."""
+    found = sizes_of(((3,), (3,)), ((6,), (4,)))
+    (n,), (m,) = found.shapes
+    with answering(found), pytest.raises(Unified) as raised:
+        question(n, m)
+    told = {}
+    for old, new in raised.value.replaced.items():
+        same = isinstance(new, Dim) and str(new) == old.name
+        (one,) = [a for atoms, _ in new.terms for a in atoms] if same else [None]
+        told[old.name] = (f"n>={one.low}" if one.low else f"n<={one.high}") if same else str(new)
+    assert told == replaced
+
+
+def test_answers_that_are_relations() -> None:
+    found = sizes_of(((3,), (3,)), ((6,), (4,)))
+    (n,), (m,) = found.shapes
+    with answering(found):
+        assert n != 1
+        assert n > m
+        assert not n + m <= 9
+        assert n % 4 != 0
+    assert [str(r) for r in found.relations] == ["n != 1", "n > m", "m+n > 9", "n % 4 != 0"]
+    assert found.of([(7,), (3,)]) == {"n": 7, "m": 3}
+    for other in ([(1,), (0,)], [(5,), (5,)], [(5,), (4,)], [(8,), (3,)]):
+        assert found.of(other) is None
+
+
+def test_a_replaced_symbol_is_found_again_in_calls() -> None:
+    found = sizes_of(((2, 1),), ((6, 5),))
+    (n, _m) = found.shapes[0]
+    with answering(found), pytest.raises(Unified) as raised:
+        bool(n % 2)
+    again = found.replaced(raised.value.replaced, [(6, 5)])
+    assert again.values == {"n_2": 3, "m": 5}
+    assert again.of([(8, 3)]) == {"n_2": 4, "m": 3}
+    assert again.of([(7, 3)]) is None
+
+
+def test_sizes_become_hot_by_number_or_time() -> None:
+    often, long = (sizes_of(((3,),), ((4,),)) for _ in range(2))
+    assert [often.becomes_hot([(5,)], 0) for _ in range(16)] == [False] * 15 + [True]
+    assert not long.becomes_hot([(5,)], 10**9)
+    long.took([(5,)], 10**9)
+    assert not long.becomes_hot([(6,)], 10**9)
+    assert long.becomes_hot([(5,)], 10**9)
+
+
+def test_a_relation_says_what_holds() -> None:
+    assert str(Relation(N, "<=", 4, holds=False)) == "n > 4"
+    assert Relation(N, "<=", 4, holds=False).is_so({"n": 5})
+    assert not Relation(N, "==", M, holds=True).is_so({"n": 5, "m": 4})
