@@ -180,7 +180,8 @@ def _scanned_steps(cell: Any, given: Any, state: Any, transposed: Any, bias: Any
 
 
 def _compiled_steps(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    short = args[1].type.shape[0] <= ctx.options.unroll_limit
+    length = args[1].type.shape[0]
+    short = isinstance(length, int) and length <= ctx.options.unroll_limit
     return ctx.call_python(_steps if short else _scanned_steps, args, kwargs)
 
 

@@ -65,7 +65,7 @@ def flip(x, *dims):
     require(len(set(axes)) == len(axes), f"dims {dims} name one dimension twice")
     if not axes:
         return x
-    starts = tuple([x.shape[a] - 1 if type(x.shape[a]) is int else -1 for a in axes])
+    starts = tuple([x.shape[a] - 1 for a in axes])
     return F.slice(x, axes=axes, starts=starts, stops=(-1,) * len(axes), steps=(-1,) * len(axes))
 
 
