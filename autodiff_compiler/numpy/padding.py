@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int64
-from ..ir.build import current
-from ..ir.core import Value
 from ..ir.primitive import call, distinct
 from ..ir.types import tensor
 from ..ops.state import compiled_from_source
-from ..primitives.family import cast, constant, in_dtype, is_tensor, not_static, require, static_int
+from ..primitives.family import cast, constant, in_dtype, is_tensor, known_array, require, static_int
 from .creation import linspace
 from .indexing import apply_along_axis
 from .operands import operand
@@ -56,13 +54,8 @@ def pad(
 
 def _pairs(values: Any, ndim: int, parameter: str) -> list[tuple[Any, Any]]:
     """One (before, behind) pair of values per axis."""
-    if isinstance(values, Value):
-        known = current().known(values)
-        if known is None:
-            raise not_static(parameter)
-        values = known.tolist()
-    elif is_tensor(values):
-        values = values.tolist()
+    if is_tensor(values):
+        values = known_array(values, parameter).tolist()
     try:
         pairs = np.broadcast_to(np.array(values, object), (ndim, 2))
     except ValueError:

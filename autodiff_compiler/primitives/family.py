@@ -152,6 +152,17 @@ def static_size(x: Any, parameter: str) -> Size:
     return x if x.__class__ is Dim else static_int(x, parameter)
 
 
+def known_array(x: Any, parameter: str) -> np.ndarray[Any, Any]:
+    """The elements of an argument that compiled code must know; StaticValueError where only run time does."""
+    if x.__class__ is not Value:
+        return np.asarray(x)
+    known = trace.builder.known(x)
+    if known is None:
+        raise not_static(parameter).about(x)
+    found: np.ndarray[Any, Any] = known
+    return found
+
+
 def known_size(size: Size, otherwise: str) -> int:
     """A size that must be known: a symbolic one is that of the call that is compiled for; else it is refused."""
     require(size.__class__ is int or deciding.by is not None, otherwise)

@@ -7,12 +7,20 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import bool_, int64
-from ..errors import StaticValueError
-from ..ir.core import Value
 from ..ir.primitive import F, Ints, Number, Primitive, composite
 from ..ir.sizes import may_be_at_most
 from ..ir.types import Shape, TensorType, tensor
-from .family import as_tensor, broadcast_to, constant, in_dtype, is_tensor, require, static_int, sum_of_cotangents
+from .family import (
+    as_tensor,
+    broadcast_to,
+    constant,
+    in_dtype,
+    is_tensor,
+    known_array,
+    require,
+    static_int,
+    sum_of_cotangents,
+)
 from .samples import F2
 
 
@@ -93,7 +101,7 @@ def pad(x, padding, mode="constant", value=None):
 
 def _widths(padding):
     if is_tensor(padding):
-        padding = _known(padding).reshape(-1).tolist()
+        padding = known_array(padding, "padding").reshape(-1).tolist()
     padding = (padding,) * 2 if isinstance(padding, int) else padding
     if any(isinstance(p, tuple | list) for p in padding):
         pairs = [p if isinstance(p, tuple | list) else (p,) for p in padding]
@@ -241,11 +249,5 @@ def mirror_pad(x, paddings, mode):
     """`x` mirrored by pairs of widths, one pair for every dimension from the first on; REFLECT or SYMMETRIC."""
     if mode not in ("REFLECT", "SYMMETRIC"):
         raise ValueError(f"mode must be 'REFLECT' or 'SYMMETRIC', not {mode!r}")
-    pairs = _known(paddings).tolist() if is_tensor(paddings) else paddings
+    pairs = known_array(paddings, "paddings").tolist() if is_tensor(paddings) else paddings
     return pad(x, [width for pair in reversed(pairs) for width in pair], mode.lower())
-
-
-def _known(padding):
-    if padding.__class__ is Value:
-        raise StaticValueError("`padding` must be constant, but its value is known only at run time")
-    return np.asarray(padding)

@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 
 from ..dtypes import int64
-from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
 from .family import (
@@ -17,6 +16,7 @@ from .family import (
     cast,
     constant,
     is_tensor,
+    known_array,
     known_size,
     normal_axis,
     require,
@@ -227,8 +227,8 @@ def repeat_interleave(x, repeats, dim=None):
     if dim is None:
         x, dim = F.reshape(x, shape=(dim_product(x.shape),)), -1
     axis = normal_axis(dim, x.ndim, "dim")
-    if is_tensor(repeats) and repeats.__class__ is not Value:
-        repeats = np.asarray(repeats).reshape(-1).tolist()
+    if is_tensor(repeats):
+        repeats = known_array(repeats, "repeats").reshape(-1).tolist()
     counts = [static_int(n, "repeats") for n in _listed(repeats)]
     require(all(n >= 0 for n in counts), f"elements are repeated 0 times or more, not {counts}")
     if len(counts) == 1:

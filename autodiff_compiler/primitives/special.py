@@ -17,6 +17,8 @@ from .family import (
     FloatPair,
     float_binary,
     float_unary,
+    is_tensor,
+    known_array,
     promoted,
     promoted_dtype,
     require,
@@ -137,7 +139,7 @@ class Digamma(FloatFunction):
 
 
 def _polygamma(n, x):
-    n = static_int(n, "n")
+    n = static_int(known_array(n, "n").item() if is_tensor(n) else n, "n")
     require(n >= 0, f"polygamma needs an order n >= 0, not {n}")
     (x,) = promoted(x, floating=True)
     return F.digamma(x) if n == 0 else F.polygamma(x, n=n)

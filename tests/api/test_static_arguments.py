@@ -149,3 +149,19 @@ def test_python_gets_no_answer_about_what_only_run_time_knows(use, weak):
         _ = value in ("mean", "sum")
     assert value == value
     assert value not in (None, object())
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: ops.mirror_pad(x, Tensor([[1, 1], [2, 1]]), "REFLECT"),
+        lambda x: ops.polygamma(Tensor(2), x + 1),
+        lambda x: ops.repeat_interleave(x, Tensor([1, 0, 2]), 0),
+        lambda x: ms.numpy.pad(x, Tensor(1)),
+    ],
+)
+def test_a_tensor_of_constants_is_a_constant(f):
+    x = Tensor(np.arange(12.0).reshape(3, 4))
+    np.testing.assert_array_equal(ms.jit(f)(x).asnumpy(), f(x).asnumpy())
+    with pytest.raises(StaticValueError, match="must be a constant"):
+        ms.jit(lambda x, n: ms.numpy.pad(x, n))(x, Tensor(1))
