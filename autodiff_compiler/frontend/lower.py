@@ -11,7 +11,6 @@ from ..depth import deep
 from ..errors import AutodiffWarning, CompileError
 from ..ir.core import Module
 from ..ir.failure import is_ours
-from ..ir.sizes import deciding
 from ..ir.types import TensorType
 from ..runtime.commits import Commit
 from .derivatives.callbacks import check_reads
@@ -118,8 +117,6 @@ def _lower(lowering: Interpreter, fn: Any, args: Sequence[Any], kwargs: dict[str
         except Exception as error:
             if is_ours(error):
                 raise
-            if deciding.by is not None:
-                deciding.by.settle()
             raise_after_effects(lowering, error)
             returned = None
         check_loops(lowering)

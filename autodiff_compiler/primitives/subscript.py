@@ -16,7 +16,7 @@ from ..dtypes import DType
 from ..errors import DynamicShapeError, StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F, call, composite
-from ..ir.sizes import Dim, count_of
+from ..ir.sizes import Dim, count_of, deciding, largest, may_be_at_most, smallest
 from ..ir.types import dim_product, known_same, same_shape, tensor
 from .family import (
     SymScalar,
@@ -158,6 +158,8 @@ def _bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
         if bound is None:
             return otherwise
         bound = bound if bound.__class__ is Dim else operator.index(bound)
+        if deciding.by is None:  # nobody answers which it is
+            return largest(low, smallest(high, bound if may_be_at_most(0, bound) else bound + size))
         bound = bound + size if bound < 0 else bound
         return low if bound < low else high if bound > high else bound
 
@@ -169,6 +171,8 @@ def _one(item: Any, size: Any) -> tuple[Any, Any, int]:
         kind = type(item).__name__
         raise TypeError(f"a tensor is indexed by ints, slices, None, `...` and integer tensors, not {kind}")
     i = item if item.__class__ is Dim else item.__index__()
+    known = size.__class__ is int or deciding.by is not None
+    require(known, "an element of a dimension of symbolic size may not exist")
     if not -size <= i < size:
         raise IndexError(f"index {i} is out of bounds for size {size}")
     i += size if i < 0 else 0

@@ -79,7 +79,7 @@ MOVES = {
     "bitcast", "broadcast_to", "cast", "chance_weights", "check_exponent", "check_index", "check_solved", "concat",
     "const", "diag_embed", "diagonal", "expand_dims", "extend", "eye", "gather", "iota", "math_function", "one_hot",
     "pad", "repeat_elements", "reshape", "roll", "row_order", "scatter_update", "shape_of", "slice", "slice_update",
-    "squeeze", "stack", "stop_gradient", "take_along_axis", "transpose", "tril", "triu", "windows",
+    "size_value", "squeeze", "stack", "stop_gradient", "take_along_axis", "transpose", "tril", "triu", "windows",
     "without_overflow",
 }  # fmt: skip
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from ... import escape
 from ...blas import SINGLE
 from ...ir.core import Module, Op
-from ...ir.sizes import symbols_of
-from ...ir.types import TensorType
+from ...ir.sizes import Dim, symbols_of
+from ...ir.types import TensorType, dim_product
 from ...primitives.flops import flops_of
 from ...source import Loc, line_of
 from .module_code import ModuleCode
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
-from .syntax import Var, printed, size_variable, tuple_expr, variables
+from .syntax import Var, printed, size, size_variable, tuple_expr, variables
 
 _OF_PROGRAMS = ("BLOCKS", "CONSTANTS", "CALLABLES", "CLOCK", "LAP", "PRODUCTS", "RUNS")
 _TAKEN = {*keyword.kwlist, *dir(builtins), "np", "ml_dtypes", "scipy", *_OF_PROGRAMS}
@@ -221,9 +221,10 @@ class _Writer:
             if isinstance(node, Step):
                 binds = isinstance(node.node, ast.Delete)  # for Python, `del x` makes x a local variable
                 self._segment.note((var, stored or binds) for var, stored in variables(node.node))
-                counted = max(map(blas_operations, node.ops), default=0)
+                counted = [text for text in map(blas_operations, node.ops) if text]
                 if counted:
-                    self._line(depth, f"with PRODUCTS({counted}):", None)
+                    most = counted[0] if len(counted) == 1 else f"max({', '.join(counted)})"
+                    self._line(depth, f"with PRODUCTS({most}):", None)
                 self._line(depth + bool(counted), printed(node.node), node.loc)
                 continue
             self._segment.note((var, False) for var in node.reads)
@@ -260,10 +261,21 @@ class _Writer:
         self._line(depth, f"{part.name}()", None)
 
 
-def blas_operations(op: Op) -> int:
-    """The floating-point blas_operations of an op in BLAS, if they may be worth more than one thread; else 0."""
-    found = flops_of(op) if op.defn.blas else 0
-    return found if found > SINGLE else 0
+def blas_operations(op: Op) -> str:
+    """The floating-point operations of an op in BLAS, if they may be worth more than one thread; else empty.
+
+    Where sizes are symbolic it is a formula: exact for products of matrices, about so for decompositions.
+    """
+    if not op.defn.blas:
+        return ""
+    shapes = [x.shape for x in op.operands if isinstance(x.type, TensorType)]
+    unknown = [d for d in shapes[0] if isinstance(d, Dim)]
+    found = flops_of(op)
+    if not any(isinstance(d, Dim) for shape in shapes for d in shape):
+        return str(found) if found > SINGLE else ""
+    if op.defn.name == "matmul":
+        return printed(size(2 * dim_product(op.results[0].shape) * shapes[0][-1]))
+    return printed(size(found * dim_product((*unknown, *unknown[-1:]))))
 
 
 def _is_empty(node: Node) -> bool:

@@ -24,6 +24,7 @@ from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.failure import is_ours
 from ...ir.primitive import REGISTRY, Effect, F, trace
+from ...ir.sizes import deciding
 from ...ir.walk import ops_of
 from ...runtime.records import is_named_tuple
 from ...runtime.tensor import wrap
@@ -101,6 +102,8 @@ def raising_in_block(ctx: EffectContext, builder: Builder, but: tuple[type[Excep
 def _raise_at_run_time(ctx: EffectContext, error: Exception, builder: Builder) -> None:
     if ctx.report.certain is None or ctx.report.certain[1] is not builder:
         raise error
+    if deciding.by is not None:  # its message may name sizes
+        deciding.by.settle()
     with contextlib.suppress(Diverged), builder:
         builder.loc = ctx.report.certain[0]
         emit_raise(ctx, NewException(type(error), error.args, {}))
