@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from .arguments import probability
+from .arguments import number, probability
 from .layer import Layer
 
 
@@ -20,6 +20,8 @@ class Dropout(Layer, parameters="keep_prob: float = 0.5, p: float | None = None,
     """
 
     def _make(self, keep_prob: Any, p: Any, dtype: Any) -> None:
+        if p is None and not 0 < number("keep_prob", keep_prob) <= 1:
+            raise ValueError(f"keep_prob must be more than 0, and at most 1, not {keep_prob}")
         self.p = probability("p", 1 - keep_prob if p is None else p)
 
     def construct(self, x: Any) -> Any:
