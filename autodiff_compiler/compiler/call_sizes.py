@@ -22,11 +22,12 @@ from .call_key import Key
 
 #: Names of symbols, in the order in which they are given.
 _NAMES = "nmkpqrst"
-#: From how many calls of the same sizes on these get a program of their own, and how many sizes may; the calls of how
-#: many sizes are counted.
+#: From how many calls of the same sizes on at most these get a program of their own, and how many sizes may; the calls
+#: of how many sizes are counted.
 _HOT_CALLS, _MOST_HOT, _REMEMBERED = 16, 8, 256
-#: What a compilation takes at least, in nanoseconds; one that comes from disk is faster.
-_LEAST_TIME = 50_000_000
+#: What a compilation takes at least, in nanoseconds (one that comes from disk is faster), and how much of it pays for
+#: each call that has come.
+_LEAST_TIME, _TIME_PER_CALL = 50_000_000, 15_000_000
 #: A size that a number below this divides is so many times another one.
 _MOST_PARTS = 257
 #: How many relations become narrower bounds of their symbols; what follows is a guard of its own.
@@ -123,7 +124,9 @@ class Sizes:
             self._times.clear()
         called = tuple(shapes)
         self._calls[called] += 1
-        if self._calls[called] < _HOT_CALLS and 4 * self._times[called] < max(compile_time, _LEAST_TIME):
+        compile_time = max(compile_time, _LEAST_TIME)
+        enough = min(compile_time // _TIME_PER_CALL, _HOT_CALLS)
+        if self._calls[called] < enough and 4 * self._times[called] < compile_time:
             return False
         self._hot += 1
         return True

@@ -97,7 +97,8 @@ def test_a_replaced_symbol_is_found_again_in_calls() -> None:
 
 def test_sizes_become_hot_by_number_or_time() -> None:
     often, long = (sizes_of(((3,),), ((4,),)) for _ in range(2))
-    assert [often.becomes_hot([(5,)], 0) for _ in range(16)] == [False] * 15 + [True]
+    assert [often.becomes_hot([(5,)], 10**9) for _ in range(16)] == [False] * 15 + [True]
+    assert [often.becomes_hot([(6,)], 0) for _ in range(3)] == [False, False, True]  # a short compilation
     assert not long.becomes_hot([(5,)], 10**9)
     long.took([(5,)], 10**9)
     assert not long.becomes_hot([(6,)], 10**9)
