@@ -7,7 +7,7 @@ import io
 import itertools
 import linecache
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,14 @@ from autodiff_compiler.source import Loc
 from tests.property.hostile import HARMLESS, PAYLOADS, STRUCTURES, expected, findings, problems
 
 BACKENDS = ("numpy", "native")
+
+
+@pytest.fixture(autouse=True)
+def _backend() -> Iterator[None]:
+    """What a test chooses ends with it."""
+    before = ms.get_context("backend")
+    yield
+    ms.set_context(backend=before)
 
 
 @pytest.fixture(scope="module")
