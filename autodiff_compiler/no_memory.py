@@ -78,9 +78,11 @@ def told_bytes(nbytes: int) -> str:
     return f"{nbytes:,} bytes"
 
 
-def on_the_way(nbytes: int) -> str:
-    """What is said of a program's memory for what lies between its arguments and its results."""
-    return f"there is no memory for what the call computes on the way: {told_bytes(nbytes)}"
+def on_the_way(nbytes: int | None) -> str:
+    """What is said of a program's memory for what lies between its arguments and its results; None: so many bytes as
+    the sizes of a call ask for."""
+    told = "" if nbytes is None else f": {told_bytes(nbytes)}"
+    return f"there is no memory for what the call computes on the way{told}"
 
 
 def no_memory_for(dtype: Any, shape: Sequence[Any], loc: Loc | None = None) -> TooLittleMemoryError:

@@ -11,11 +11,24 @@ import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..config import context
 from ..ir.primitive import trace
-from ..ir.sizes import Atom, Dim, Size, Symbol, deciding, evaluate, linear_in, size_of, substitute, symbol, symbols_of
+from ..ir.sizes import (
+    Dim,
+    OpenShapes,
+    Relation,
+    Size,
+    Symbol,
+    deciding,
+    evaluate,
+    linear_in,
+    size_of,
+    substitute,
+    symbol,
+    symbols_of,
+)
 from ..ir.types import Shape
 from ..source import Loc
 from .call_key import Key
@@ -32,33 +45,6 @@ _LEAST_TIME, _TIME_PER_CALL = 50_000_000, 15_000_000
 _MOST_PARTS = 257
 #: How many relations become narrower bounds of their symbols; what follows is a guard of its own.
 _MOST_NARROWED = 8
-
-
-class Relation(NamedTuple):
-    """What a compilation took for granted of two sizes: whether they are equal, or whether one is at most the other."""
-
-    left: Size
-    op: str
-    right: Size
-    holds: bool
-
-    def is_so(self, values: Mapping[str, int]) -> bool:
-        left, right = evaluate(self.left, values), evaluate(self.right, values)
-        return ((left == right) if self.op == "==" else (left <= right)) is self.holds
-
-    def __str__(self) -> str:
-        op = self.op if self.holds else {"==": "!=", "<=": ">"}[self.op]
-        return f"{_said(self.left)} {op} {_said(self.right)}"
-
-
-def _said(size: Size) -> str:
-    """A size as users write it: what is left of a division is a remainder."""
-    terms = size.terms if isinstance(size, Dim) else ()
-    for atoms, factor in terms:
-        atom = atoms[0] if len(atoms) == 1 else None
-        if isinstance(atom, Atom) and atom.op == "//" and atom.right == -factor and size is atom.left % atom.right:
-            return f"{atom.left} % {atom.right}"
-    return str(size)
 
 
 class Unified(BaseException):
@@ -81,16 +67,8 @@ class Sizes:
         self.relations: dict[Relation, Loc | None] = {}
         #: how often a relation has become a narrower bound, for each of which the compilation began again
         self.narrowed = 0
-        places = [(i, axis, size) for i, shape in enumerate(self.shapes) for axis, size in enumerate(shape)]
-        self._numbers = [(i, axis, size) for i, axis, size in places if not isinstance(size, Dim)]
-        #: where each symbol is found: leaf, axis, and what the size there is times it and besides
-        self._found: dict[Symbol, tuple[int, int, int, int]] = {}
-        formulas = [(i, axis, size) for i, axis, size in places if isinstance(size, Dim)]
-        for i, axis, formula in formulas:
-            one = linear_in(formula)
-            if one is not None:
-                self._found.setdefault(one[0], (i, axis, *one[1:]))
-        self._formulas = formulas
+        self._open = OpenShapes(self.shapes)
+        self._found = self._open.definitions
         self.is_open = bool(self._found)
         #: how often calls have had these shapes, how long these calls took, and how many shapes have become hot
         self._calls: Counter[tuple[Shape, ...]] = Counter()
@@ -99,18 +77,8 @@ class Sizes:
 
     def of(self, shapes: Sequence[Shape]) -> dict[str, int] | None:
         """The values of the symbols in a call with these shapes; None if it is not one of those compiled for."""
-        for i, axis, size in self._numbers:
-            if shapes[i][axis] != size:
-                return None
-        values: dict[str, int] = {}
-        for s, (i, axis, factor, more) in self._found.items():
-            values[s.name], rest = divmod(operator.index(shapes[i][axis]) - more, factor)
-            if rest or values[s.name] < s.low or (s.high is not None and values[s.name] > evaluate(s.high, values)):
-                return None
-        for i, axis, formula in self._formulas:
-            if evaluate(formula, values) != shapes[i][axis]:
-                return None
-        return values if all(r.is_so(values) for r in self.relations) else None
+        values = self._open.values(shapes)
+        return values if values is not None and all(r.is_so(values) for r in self.relations) else None
 
     def becomes_hot(self, shapes: Sequence[Shape], compile_time: int) -> bool:
         """Notes a call; whether a program for its sizes alone pays: they have come often, or their calls took long.

@@ -27,6 +27,7 @@ from ..runtime.hooks import registered_on, same_hooks
 from ..runtime.random import generator
 from ..runtime.storage import holders
 from ..runtime.tensor import Tensor, wrap
+from .call_sizes import Sizes
 from .callback_state import CallbackState, replace_value, set_attribute, set_content
 from .program import Program
 from .result_templates import assembled, assembler
@@ -34,6 +35,9 @@ from .result_templates import assembled, assembler
 
 class CompiledEntry:
     """A compiled function for one key: the program, its guards, and what its calls write back."""
+
+    #: the sizes of its calls, where it is for several
+    sizes: Sizes | None = None
 
     def __init__(self, lowered: Lowered, program: Program) -> None:
         self.lowered, self.program = lowered, program

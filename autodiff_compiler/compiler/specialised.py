@@ -45,9 +45,7 @@ class Specialised(CompiledEntry):
     #: the arguments it was compiled for that the fast path does not take, as texts
     unusual: tuple[str, ...] = ()
 
-    #: the sizes of its calls, where it is for several
-    sizes: Sizes | None = None
-    #: why it is not
+    #: why it is for one shape only
     must_be_known = ""
     #: the names of the arguments
     names: Sequence[str] = ()

@@ -11,13 +11,14 @@ A comparison that the symbols leave open is answered by the call that a function
 from __future__ import annotations
 
 import functools
+import operator
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import gcd, inf, prod
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 
 class Symbol:
@@ -185,10 +186,26 @@ def left_to_run_time() -> Iterator[None]:
 def _decider(op: str, *sizes: Any) -> Decider:
     if deciding.by is None:
         what = f"int({sizes[0]})" if op == "int" else f"{sizes[0]} {op} {sizes[1]}"
-        raise TypeError(f"what {what} is depends on the call")
+        raise OpenSizeError(f"what {what} is depends on the call")
     return deciding.by
 
 
+@contextmanager
+def unanswered() -> Iterator[None]:
+    """Meanwhile nobody answers questions about sizes: code is written for all sizes."""
+    before, deciding.by = deciding.by, None
+    try:
+        yield
+    finally:
+        deciding.by = before
+
+
+class OpenSizeError(TypeError):
+    """What was asked of sizes depends on the call, and nobody answers for one."""
+
+
+#: What a size is taken to be where code for all sizes is chosen by what is fast.
+_USUAL = 64
 #: Sums of so many products are no sizes of arrays.
 _MOST_TERMS = 1000
 #: The least and the largest value; infinite where nothing is known.
@@ -269,6 +286,79 @@ def linear_in(size: Size) -> tuple[Symbol, int, int] | None:
     return None
 
 
+class Definition(NamedTuple):
+    """Where a call says what a symbol is: axis `axis` of shape `number` has ``factor * symbol + more`` elements."""
+
+    number: int
+    axis: int
+    factor: int
+    more: int
+
+
+def definitions(shapes: Iterable[Sequence[Size]]) -> dict[Symbol, Definition]:
+    """Where each symbol of some shapes is defined: at the first size that is linear in it and in nothing else."""
+    found: dict[Symbol, Definition] = {}
+    for number, shape in enumerate(shapes):
+        for axis, size in enumerate(shape):
+            one = linear_in(size) if isinstance(size, Dim) else None
+            if one is not None:
+                found.setdefault(one[0], Definition(number, axis, *one[1:]))
+    return found
+
+
+class OpenShapes:
+    """The shapes of several arrays, with sizes that only a call knows, and where these are defined."""
+
+    def __init__(self, shapes: Iterable[Sequence[Size]]) -> None:
+        self.shapes = [tuple(shape) for shape in shapes]
+        self.definitions = definitions(self.shapes)
+        places = [(i, axis, size) for i, shape in enumerate(self.shapes) for axis, size in enumerate(shape)]
+        self._numbers = [(i, axis, size) for i, axis, size in places if not isinstance(size, Dim)]
+        self.formulas = [(i, axis, size) for i, axis, size in places if isinstance(size, Dim)]
+
+    def values(self, shapes: Sequence[Sequence[Any]]) -> dict[str, int] | None:
+        """The values of the symbols where arrays have these shapes, of as many axes; None if they cannot be those."""
+        for i, axis, size in self._numbers:
+            if shapes[i][axis] != size:
+                return None
+        values: dict[str, int] = {}
+        for s, (i, axis, factor, more) in self.definitions.items():
+            values[s.name], rest = divmod(operator.index(shapes[i][axis]) - more, factor)
+            if rest or values[s.name] < s.low or (s.high is not None and values[s.name] > evaluate(s.high, values)):
+                return None
+        for i, axis, formula in self.formulas:
+            if evaluate(formula, values) != shapes[i][axis]:
+                return None
+        return values
+
+
+class Relation(NamedTuple):
+    """What a compilation took for granted of two sizes: whether they are equal, or whether one is at most the other."""
+
+    left: Size
+    op: str
+    right: Size
+    holds: bool
+
+    def is_so(self, values: Mapping[str, int]) -> bool:
+        left, right = evaluate(self.left, values), evaluate(self.right, values)
+        return ((left == right) if self.op == "==" else (left <= right)) is self.holds
+
+    def __str__(self) -> str:
+        op = self.op if self.holds else {"==": "!=", "<=": ">"}[self.op]
+        return f"{_said(self.left)} {op} {_said(self.right)}"
+
+
+def _said(size: Size) -> str:
+    """A size as users write it: what is left of a division is a remainder."""
+    terms = size.terms if isinstance(size, Dim) else ()
+    for atoms, factor in terms:
+        atom = atoms[0] if len(atoms) == 1 else None
+        if isinstance(atom, Atom) and atom.op == "//" and atom.right == -factor and size is atom.left % atom.right:
+            return f"{atom.left} % {atom.right}"
+    return str(size)
+
+
 def substitute(size: Size, by: Mapping[Symbol, Size]) -> Size:
     """A size with others in the place of symbols."""
     found: Size = 0
@@ -297,6 +387,18 @@ def evaluate(size: Size, values: Mapping[str, int]) -> int:
 def _evaluate(atom: Atom, values: Mapping[str, int]) -> int:
     left, right = evaluate(atom.left, values), evaluate(atom.right, values)
     return left // right if atom.op == "//" else max(left, right) if atom.op == "max" else min(left, right)
+
+
+def usual(size: Size) -> int:
+    """What a size usually is, for choices that change how fast a program is, and not what it computes."""
+    if isinstance(size, int):
+        return size
+    symbols = dict.fromkeys(symbols_of(size))
+    return max(0, evaluate(size, {s.name: _usual_symbol(s) for s in symbols}))
+
+
+def _usual_symbol(s: Symbol) -> int:
+    return max(s.low, _USUAL if s.high is None else min(_USUAL, usual(s.high)))
 
 
 # ------------------------------------------------------------------------------------------------ the normal form

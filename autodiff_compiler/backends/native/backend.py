@@ -12,7 +12,8 @@ from ... import escape, logs
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op
 from ...ir.primitive import F
-from ...ir.types import MOST_BYTES
+from ...ir.sizes import OpenSizeError, definitions, symbols_of, unanswered, usual
+from ...ir.types import MOST_BYTES, TensorType, shapes_in
 from ...ir.verify import uncountable
 from ...ir.walk import ops_of
 from ...whole_files import write_text
@@ -91,7 +92,10 @@ class NativeProgram(SilentExecutable):
             assert kept
             if len(arrays) != len(arguments):
                 raise TypeError(f"{name} takes {len(arguments)} arrays, not {len(arrays)}")
-            return again[0](*[_ordered(x, a) for x, a in zip(arrays, arguments, strict=True)])
+            made = [_ordered(x, a) for x, a in zip(arrays, arguments, strict=True)]
+            if recipe.signature.shapes.values([x.shape for x in made]) is None:
+                raise TypeError(f"{name} is not for arrays of the shapes {', '.join(str(x.shape) for x in made)}")
+            return again[0](*made)
 
         self.run = made.bind(loaded, slow, name, others)
         again = [self.run]
@@ -155,7 +159,8 @@ def written(low: Lowering) -> tuple[str, Recipe, Entry]:
 def _ordered(x: Any, argument: Argument) -> Any:
     """A copy of the array as the entry takes it: exact dtype, C order; TypeError for another shape or dtype."""
     array = np.asarray(x)
-    if array.shape != argument.shape or array.dtype != argument.dtype.numpy:
+    known = [d if isinstance(d, int) else n for d, n in zip(argument.shape, array.shape, strict=False)]
+    if array.ndim != len(argument.shape) or array.shape != tuple(known) or array.dtype != argument.dtype.numpy:
         raise TypeError(f"expected {argument.dtype.short}{list(argument.shape)}, not {array.dtype}{list(array.shape)}")
     return np.array(array, argument.dtype.numpy, order="C", subok=False)
 
@@ -212,7 +217,8 @@ class NativeBackend:
         except NotNativeError:
             return self._fallback().work(module, in_place=in_place)
         constants = sum(np.asarray(x).nbytes for x in low.constants)
-        storage = Storage(constants, low.frame_bytes, low.trace.stacks(), most_alive(low))
+        alive = most_alive(low) if isinstance(low.frame_bytes, int) else low.frame_bytes
+        storage = Storage(constants, low.frame_bytes, low.trace.stacks(), alive)
         return Work("native", low.trace.end(), storage)
 
     def _lowered(
@@ -222,14 +228,18 @@ class NativeBackend:
         why = reason(module)
         if why is not None:
             raise NotNativeError(why)
-        parts = decomposed(without_calls(module))
-        if any(uncountable(parts)):  # the fallback says what there is no memory for
-            raise NotNativeError("it has arrays of more bytes than there are addresses")
-        low = _written(parts, _states(module, in_place), records=records, timed=timed)
+        try:
+            with unanswered():
+                parts = decomposed(without_calls(module))
+                if any(uncountable(parts)):  # the fallback says what there is no memory for
+                    raise NotNativeError("it has arrays of more bytes than there are addresses")
+                low = _written(parts, _states(module, in_place), records=records, timed=timed)
+        except OpenSizeError as error:
+            raise NotNativeError(f"one of its kernels is for known sizes only: {error}") from None
         if (listener := logs.listener("fusion")) is not None:
             for line in low.told:
                 listener.info("%s", line)
-        if low.frame_bytes >= MOST_BYTES:
+        if isinstance(low.frame_bytes, int) and low.frame_bytes >= MOST_BYTES:
             raise NotNativeError("it needs more bytes on the way than there are addresses")
         return low
 
@@ -238,16 +248,16 @@ def _written(module: Module, in_place: dict[int, int], **asked: bool) -> Lowerin
     """The program in the first way that takes little or about what is alive, or in the one that takes least."""
     best = Lowering(module, machine(), **asked)
     best.lower(in_place, leave)
-    if best.planned <= SMALL:
+    if usual(best.planned) <= SMALL:
         return best
     ways = [Keeping(one=True)] if best.keeping.turns else []
     if any(op.blocks for op in ops_of(module.entry.body)):
         ways.append(Keeping(one=True, moves=True))
     for way in ways:
-        if best.planned <= _NEAR * most_alive(best):
+        if usual(best.planned) <= _NEAR * most_alive(best):
             break
         low = _kept(module, in_place, way, **asked)
-        best = low if low.planned < best.planned else best
+        best = low if usual(low.planned) < usual(best.planned) else best
     return best
 
 
@@ -275,9 +285,22 @@ def reason(module: Module) -> str | None:
     why = why_not()
     if why is not None:
         return why
-    if module.has_open_sizes:
-        return "it has sizes that only a call knows"
+    if module.has_open_sizes and (missing := _undefined(module)):
+        return f"no argument tells the size {', '.join(missing)}"
     return None
+
+
+def _undefined(module: Module) -> list[str]:
+    """The symbols of sizes that no argument has."""
+    given = definitions([x.type.shape for x in module.entry.args if isinstance(x.type, TensorType)])
+    found: dict[str, None] = {}
+    for function in module:
+        values = [*function.body.args]
+        for op in ops_of(function.body):
+            values += [*op.results, *(x for block in op.blocks for x in block.args)]
+        shapes = [shape for x in values for shape in shapes_in(x.type)]
+        found |= {s.name: None for shape in shapes for d in shape for s in symbols_of(d) if s not in given}
+    return list(found)
 
 
 def _states(module: Module, names: Collection[str]) -> dict[int, int]:

@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from ...ir.build import Builder
 from ...ir.core import Block, Module, Op, Value
 from ...ir.primitive import Effect, F
+from ...ir.sizes import Size, definitions
 from ...ir.types import TensorType
 from ...runtime.commits import sees_state
-from .codegen.emit import LEAVE, Reg, Text
+from .codegen.emit import LEAVE, Reg, Text, size_register
 from .codegen.formulas import apply_formula, has_formula
 from .codegen.lanes import NotNativeError
 from .codegen.values import HOST, NATIVE, Array, Buffer, Operand, Pack, Spread, Undefined, size_of
@@ -73,7 +74,9 @@ class Lowering(BufferPlan):
         #: how many uses the call's room has (see `memory/sequences.py`)
         self.room_uses = 0
         #: where buffers begin in the frame, where it ends, and where without guards
-        self.frame_start = self.frame_bytes = self.planned = 0
+        self.frame_start = 0
+        self.frame_bytes: Size = 0
+        self.planned: Size = 0
         #: what `liveness` found, once it was asked
         self.alive: int | None = None
         for i, out in enumerate(self.outs):
@@ -86,7 +89,7 @@ class Lowering(BufferPlan):
         return x
 
     # ------------------------------------------------------------------------------------------- buffers
-    def buffer(self, nbytes: int) -> Buffer:
+    def buffer(self, nbytes: Size) -> Buffer:
         made = Buffer(f"b{len(self.buffers)}", nbytes, self.tick, self.tick)
         self.buffers.append(made)
         return made
@@ -394,6 +397,8 @@ class Lowering(BufferPlan):
         """`in_place`: results, by position, that are written over arguments; `leave` hands out sequences."""
         self.keeping = keeping or self.keeping
         entry = self.module.entry
+        shapes = [x.type.shape if isinstance(x.type, TensorType) else () for x in entry.args]
+        self.text.symbols = dict.fromkeys(definitions(shapes))
         numbers = [i for i, out in enumerate(entry.outs) if isinstance(out.type, TensorType)]
         self.versions = Versions({i: in_place[j] for i, j in enumerate(numbers) if j in in_place})
         for i, arg in enumerate(entry.args):
@@ -453,6 +458,7 @@ class Lowering(BufferPlan):
         fresh = [i for i in range(len(self.outs)) if i not in self.versions.next_of]
         params += [("ptr", f"o{i}") for i in fresh]
         listed = ", ".join(f"{t} %{n}" for t, n in params)
+        given = ", ".join([listed, *map(str, map(size_register, self.text.symbols))])
         self.text.head = f"define i32 @main({listed}) {{"
         lines = [f"  %room = getelementptr i8, ptr %frame, i64 {ROOM}"] if self.room_uses else []
         apart = Apart(HEADER) if self.poisoned else None
@@ -464,29 +470,31 @@ class Lowering(BufferPlan):
         if lines or apart is not None:
             self.text.head = f"define internal i32 @program({listed}) {{"
             outer = Text("main", params, "i32")
+            outer.symbols = self.text.symbols
             if apart is not None:
                 found = guarded_main(outer, self._given(fresh), apart, self.context)
                 self.frame_bytes = apart.end
             else:
-                found = outer.make("i32", f"call i32 @program({listed})")
+                found = outer.make("i32", f"call i32 @program({given})")
             if self.room_uses:
                 outer.do(lines[0].strip())
                 outer.do("call void @room.rest(ptr %room)")
             outer.ret(str(found))
             self.kernels.append(outer)
-        if self.frame_bytes == HEADER and not self.room_uses:
+        if self.frame_bytes == HEADER and not self.room_uses:  # of open sizes it is more
             self.frame_bytes = 0
         self.frame_start = HEADER if self.frame_bytes else 0
         for buffer in self.buffers:
             shadow = None if buffer.result is None else self.shadows.get(buffer.result)
-            base, offset = "%frame", places.get(shadow or buffer, 0)
+            base = "%frame"
+            offset: Size = places.get(shadow or buffer, 0)
             if buffer.result is not None and shadow is None:
                 base = (
                     f"%a{self.versions.next_of[buffer.result]}"
                     if buffer.result in self.versions.next_of
                     else f"%o{buffer.result}"
                 )
-            lines.append(f"  %{buffer.name} = getelementptr i8, ptr {base}, i64 {offset}")
+            lines.append(f"  %{buffer.name} = getelementptr i8, ptr {base}, i64 {self.text.whole(offset).text}")
         self.text.lines[1:1] = lines
 
     def _given(self, fresh: Sequence[int]) -> list[Given]:

@@ -10,7 +10,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -21,6 +21,7 @@ from ... import config
 from ...data_forms import OneOf, is_key, is_size
 from ...dtypes import BY_NAME
 from ...ir.core import Module
+from ...ir.sizes import Size, usual
 from ...ir.text import print_module
 from ...ir.types import TensorType, Type
 from ...locks import importing
@@ -76,7 +77,7 @@ class Recipe:
         kinds = [_argument(x.type) for x in low.outs]
         results = tuple(Result(a.dtype, a.shape, low.versions.next_of.get(i)) for i, a in enumerate(kinds))
         python = bool(low.hosts) or low.polls
-        touched = low.frame_bytes + sum(a.nbytes for a in (*arguments, *results))
+        touched = usual(low.frame_bytes) + sum(usual(a.nbytes) for a in (*arguments, *results))
         # Other threads must not see a half-written state.  Poisoned memory is checked with the lock held.
         alone = not low.hosts and not low.versions.next_of and not low.poisoned
         signature = Signature(
@@ -103,9 +104,9 @@ class Recipe:
         """What the code relies on, as JSON."""
         s = self.signature
         return {
-            "arguments": [[a.dtype.name, list(a.shape)] for a in s.arguments],
-            "results": [[r.dtype.name, list(r.shape), r.argument] for r in s.results],
-            "numbers": [s.frame_bytes, s.calls_python, s.release_gil],
+            "arguments": [[a.dtype.name, _shape_data(a.shape)] for a in s.arguments],
+            "results": [[r.dtype.name, _shape_data(r.shape), r.argument] for r in s.results],
+            "numbers": [*_shape_data([s.frame_bytes]), s.calls_python, s.release_gil],
             "context": self.context.names,
         }
 
@@ -113,7 +114,7 @@ class Recipe:
         """The recipe and the key of its object code as JSON; None if it holds what cannot lie on disk."""
         s = self.signature
         large = sum(array.nbytes for array in self.constants) > _CONSTANTS
-        if s.poison or self.hosts or self.sequences is not None:
+        if s.poison or self.hosts or self.sequences is not None or s.shapes.definitions:
             return None
         if large or any(x.dtype.hasobject for x in self.constants):
             return None
@@ -144,7 +145,11 @@ class Recipe:
 
 def _argument(type: Type) -> Argument:
     described = descriptor_type(type)
-    return Argument(described.dtype, described.shape)  # type: ignore[arg-type]
+    return Argument(described.dtype, described.shape)
+
+
+def _shape_data(sizes: Sequence[Size]) -> list[int | str]:
+    return [size if isinstance(size, int) else str(size) for size in sizes]
 
 
 def _array_data(x: Any) -> list[Any]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ... import escape
 from ...dtypes import DType, from_numpy
-from ...ir.sizes import Atom, Dim, Size, Symbol, linear_in
+from ...ir.sizes import Atom, Dim, Size, Symbol, definitions
 from ...ir.types import TensorType, Type
 
 _numbers = itertools.count()
@@ -283,15 +283,13 @@ def _atom(atom: Symbol | Atom) -> ast.expr:
 
 def size_definitions(arrays: Iterable[tuple[Type, ast.expr]]) -> dict[Symbol, ast.expr]:
     """What each symbol in the types of some arrays is, by the sizes of these."""
+    listed = list(arrays)
     found: dict[Symbol, ast.expr] = {}
-    for type_, array in arrays:
-        for axis, d in enumerate(type_.shape if isinstance(type_, TensorType) else ()):
-            one = linear_in(d)
-            if one is not None and one[0] not in found:
-                symbol, factor, more = one
-                size = subscript(attribute(array, "shape"), number(axis))
-                rest = ast.BinOp(left=size, op=ast.Sub(), right=number(more)) if more else size
-                found[symbol] = ast.BinOp(left=rest, op=ast.FloorDiv(), right=number(factor)) if factor > 1 else rest
+    shapes = [type_.shape if isinstance(type_, TensorType) else () for type_, _ in listed]
+    for symbol, (i, axis, factor, more) in definitions(shapes).items():
+        size = subscript(attribute(listed[i][1], "shape"), number(axis))
+        rest = ast.BinOp(left=size, op=ast.Sub(), right=number(more)) if more else size
+        found[symbol] = ast.BinOp(left=rest, op=ast.FloorDiv(), right=number(factor)) if factor > 1 else rest
     return found
 
 

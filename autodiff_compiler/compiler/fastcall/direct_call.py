@@ -146,7 +146,8 @@ def fast_path(entry: CompiledEntry, arrays: Collection[int]) -> FastPath | None:
     # where machine code cannot assemble the returned value, it gives the results of the program
     form, kept = plan.form or parts_of(entry.result_count), (plan.guards.kept_alive, entry.lowered)
     path = call_path()
-    bound = BoundProgram(program, plan.states, plan.written, arrays, form)
+    relations = () if entry.sizes is None else entry.sizes.relations
+    bound = BoundProgram(program, plan.states, plan.written, arrays, form, relations)
     made = path.guarded(bound, plan.constants, kept)
     if made is None:
         return None

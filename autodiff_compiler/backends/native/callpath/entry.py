@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from .... import escape
+from ....ir.types import MOST_BYTES
 from ....runtime.storage import holders
+from ..codegen.emit import size_register
 from ..codegen.emitter import Context
 from ..jit.engine import load
 from ..memory.anchor import anchor
@@ -97,7 +99,8 @@ def _releaser(loaded: Any, signature: Signature, context: Context) -> Callable[[
         mine = ctypes.addressof(loaded.context) + 8 * context.number("frames")
         return lambda: release(mine, 0)
     key, needs, pool = loaded.address("entry"), _needs, ctypes.addressof(POOL)
-    needs[key] = frame_size(signature.frame_bytes, True)
+    size = frame_size(signature.frame_bytes, True)
+    needs[key] = size if isinstance(size, int) else MOST_BYTES
 
     def leave() -> None:
         del needs[key]
@@ -168,7 +171,7 @@ class MachineGuardedEntry:
 
 def guarded_signature(bound: BoundProgram) -> Signature | str:
     """The signature of a program's guarded entry, or why there is none."""
-    program, states, written, arrays, form = bound
+    program, states, written, arrays, form, relations = bound
     s = program.signature
     if s is None:
         return "the program takes or gives sequences, which Python packs"
@@ -185,6 +188,7 @@ def guarded_signature(bound: BoundProgram) -> Signature | str:
     results = [replace(r, argument=given + i) for i, r in zip(written, s.results[new:], strict=True)]
     return replace(
         s, arguments=tuple(arguments), results=(*s.results[:new], *results), tensors=True, form=form, watched=True,
+        relations=tuple(relations),
         # other threads must not see a half-written state, nor run the program, which has one shadow for each state
         release_gil=s.release_gil and not changes,
     )  # fmt: skip
@@ -199,13 +203,14 @@ def _forwarding_main(program: Signature, guarded: Signature, context: Context) -
     shadow = [i for i in program.fresh if guarded.results[i].argument is not None]
     lines = [f"  %main = load ptr, ptr {context.place('main')}"]
     lines += [f"  %o{i} = load ptr, ptr {context.place(f'shadow {i}')}" for i in shadow]
-    passed = [*given, *[f"ptr %o{i}" for i in program.fresh]]
+    sizes = [str(size_register(symbol)) for symbol in program.shapes.definitions]
+    passed = [*given, *[f"ptr %o{i}" for i in program.fresh], *sizes]
     lines += [f"  %code = call i32 %main({', '.join(passed)})", "  %failed = icmp ne i32 %code, 0"]
     lines += ["  br i1 %failed, label %end, label %take", "take:"]
     for i in shadow:
         size, argument = program.results[i].nbytes, guarded.results[i].argument
         lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr %a{argument}, ptr %o{i}, i64 {size}, i1 false)")
     lines += ["  br label %end", "end:", "  ret i32 %code"]
-    parameters = ", ".join([*given, *[f"ptr %o{i}" for i in guarded.fresh]])
+    parameters = ", ".join([*given, *[f"ptr %o{i}" for i in guarded.fresh], *sizes])
     declared = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" if shadow else ""
     return "\n".join([f"{declared}define internal i32 @main({parameters}) {{", *lines, "}", ""])

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ....ir.sizes import Size
+from ....ir.types import MOST_BYTES
 from ....no_memory import on_the_way
 from ..codegen.emitter import Context
+from ..codegen.size_code import estimate
 from ..memory.frame_pool import GUARD, HEADER, MARK, frame_size
 from ..memory.large_alloc import LARGE
 from . import abi
@@ -18,6 +23,8 @@ _UNOPTIMISED = 32
 _FEW_ARGUMENTS = 8
 #: The most pairs of arguments whose aliasing is checked by straight-line code; more are compared in a loop.
 _FEW_PAIRS = 32
+#: In the description of an argument: a size that only a call knows.
+_OPEN = -1
 
 
 class EntryText(EntryWriter):
@@ -50,6 +57,7 @@ class EntryText(EntryWriter):
             for a in s.arguments
         ]
         arrays = self.arrays(arguments)
+        self.read_sizes(arrays)
         data = [self.load("ptr", self.at(x, self.layout.data)) for x in arrays]
         self.check_no_alias(data)
         if s.watched:
@@ -136,16 +144,46 @@ class EntryText(EntryWriter):
         if argument.shape:
             dims = self.load("ptr", self.at(array, self.layout.dims))
             for axis, size in enumerate(argument.shape):
-                found = self.load("i64", self.at(dims, 8 * axis))
-                self.guard(self.let(f"icmp eq i64 {found}, {size}"))
+                if isinstance(size, int):
+                    found = self.load("i64", self.at(dims, 8 * axis))
+                    self.guard(self.let(f"icmp eq i64 {found}, {size}"))
         return array
+
+    def read_sizes(self, arrays: list[str]) -> None:
+        """The values of the symbols, and whether sizes and relations are those compiled for."""
+        s = self.signature
+
+        def size_of(number: int, axis: int) -> str:
+            return self.load("i64", self.at(self.load("ptr", self.at(arrays[number], self.layout.dims)), 8 * axis))
+
+        for symbol, (number, axis, factor, more) in s.shapes.definitions.items():
+            value = size_of(number, axis)
+            value = self.let(f"sub i64 {value}, {more}") if more else value
+            if factor > 1:
+                whole = value
+                value = self.let(f"sdiv i64 {whole}, {factor}")
+                self.guard(self.let(f"icmp eq i64 {self.let(f'mul i64 {value}, {factor}')}, {whole}"))
+            if symbol.low or more:
+                self.guard(self.let(f"icmp sge i64 {value}, {symbol.low}"))
+            self.symbols[symbol] = value
+        for symbol, value in self.symbols.items():
+            if symbol.high is not None:
+                self.guard(self.let(f"icmp sle i64 {value}, {self.sizes.of(symbol.high)}"))
+        defined = {where[:2] for where in s.shapes.definitions.values()}
+        for number, axis, size in s.shapes.formulas:
+            if (number, axis) not in defined:
+                self.guard(self.let(f"icmp eq i64 {size_of(number, axis)}, {self.sizes.of(size)}"))
+        for left, op, right, holds in s.relations:
+            test = {"==": "eq" if holds else "ne", "<=": "sle" if holds else "sgt"}[op]
+            self.guard(self.let(f"icmp {test} i64 {self.sizes.of(left)}, {self.sizes.of(right)}"))
 
     def array_by_call(self, i: int, x: str) -> str:
         """The same, or null, by a function that compares with a description: less code for many arguments."""
         s = self.signature
         argument, written = s.arguments[i], i in s.overwritten
         places = (self.context.number(f"{what} {argument.dtype.name}") for what in ("descr", "numbers"))
-        numbers = (*places, len(argument.shape), *argument.shape)
+        sizes = [size if isinstance(size, int) else _OPEN for size in argument.shape]
+        numbers = (*places, len(argument.shape), *sizes)
         form = f"[{len(numbers)} x i64] [{', '.join(f'i64 {n}' for n in numbers)}]"
         if form not in self._forms:
             self._forms[form] = f"@entry.form.{len(self._forms)}"
@@ -174,7 +212,8 @@ class EntryText(EntryWriter):
         self.block("compare")
         found = self.load("i64", self.let(f"getelementptr i64, ptr {dims}, i64 %axis"))
         size = self.load("i64", self.let(f"getelementptr i64, ptr {sizes}, i64 %axis"))
-        self.do(f"  br i1 {self.let(f'icmp eq i64 {found}, {size}')}, label %next, label %slow")
+        fits = self.let(f"or i1 {self.let(f'icmp eq i64 {found}, {size}')}, {self.let(f'icmp eq i64 {size}, {_OPEN}')}")
+        self.do(f"  br i1 {fits}, label %next, label %slow")
         self.block("next")
         self.do("  %following = add i64 %axis, 1")
         self.do("  br label %axes")
@@ -262,7 +301,8 @@ class EntryText(EntryWriter):
         for i, j in pairs:
             for a, b in ((i, j), (j, i)):  # b begins inside a
                 distance = self.let(f"sub i64 {numbers[b]}, {numbers[a]}")
-                self.guard(self.let(f"icmp uge i64 {distance}, {self.signature.arguments[a].nbytes}"))
+                nbytes = self.sizes.of(self.signature.arguments[a].nbytes)
+                self.guard(self.let(f"icmp uge i64 {distance}, {nbytes}"))
 
     def check_no_alias_in_loop(self, data: list[str]) -> None:
         """The same for many pairs: only arrays that have moved since the last call are compared."""
@@ -272,35 +312,66 @@ class EntryText(EntryWriter):
             return
         # overwritten ones come first: each pair has at least one of them
         order = sorted(sized, key=lambda i: i not in s.overwritten)
-        sizes = ", ".join(f"i64 {s.arguments[i].nbytes}" for i in order)
         n, written = len(order), len(s.overwritten & set(sized))
-        self.constants.append(f"@entry.sizes = private unnamed_addr constant [{n} x i64] [{sizes}]")
         self.constants.append(f"@entry.seen = private global [{n} x i64] zeroinitializer")
         self.constants.append(_NO_ALIAS.replace("<n>", str(n)).replace("<written>", str(written)))
         table = self.on_stack(f"[{n} x i64]")
         for place, i in enumerate(order):
             self.do(f"  store i64 {self.let(f'ptrtoint ptr {data[i]} to i64')}, ptr {self.at(table, 8 * place)}")
-        self.guard(self.let(f"call i1 @entry.no_alias(ptr {table})"))
+        sizes = self.numbers("entry.sizes", [s.arguments[i].nbytes for i in order])
+        self.guard(self.let(f"call i1 @entry.no_alias(ptr {table}, ptr {sizes})"))
+
+    def numbers(self, name: str, sizes: Sequence[Size]) -> str:
+        """A pointer to some sizes: a constant of this name, or on the stack where only the call knows one."""
+        if all(isinstance(size, int) for size in sizes):
+            listed = ", ".join(f"i64 {size}" for size in sizes)
+            self.constants.append(f"@{name} = private unnamed_addr constant [{len(sizes)} x i64] [{listed}]")
+            return f"@{name}"
+        table = self.on_stack(f"[{len(sizes)} x i64]")
+        for i, size in enumerate(sizes):
+            self.do(f"  store i64 {self.sizes.of(size)}, ptr {self.at(table, 8 * i)}")
+        return table
 
     # ------------------------------------------------------------------------------------------- results
     def new_array(self, i: int, before: int) -> str:
         """A new array for a result; `before`: how many were made, to be dropped if this one fails."""
         result, rank = self.signature.results[i], len(self.signature.results[i].shape)
-        dims = "null"
-        if rank:
-            dims = f"@entry.dims.{i}"
-            sizes = ", ".join(f"i64 {n}" for n in result.shape)
-            self.constants.append(f"{dims} = private unnamed_addr constant [{rank} x i64] [{sizes}]")
+        dims = self.numbers(f"entry.dims.{i}", result.shape) if rank else "null"
         descr = self.keep(self.known(f"descr {result.dtype.name}"))  # the call takes a reference
         described = (("ptr", self.known("ndarray")), ("ptr", descr), ("i32", str(rank)), ("ptr", dims))
-        if result.nbytes >= LARGE:
-            listed = ", ".join(map(" ".join, described))
-            made = self.let(f"call ptr {self.known('array_new')}({listed})")
+        if not isinstance(result.nbytes, int):
+            made = self.array_of_open_size(result.nbytes, described)
+        elif result.nbytes >= LARGE:
+            made = self.large_array(described)
         else:
-            rest = (("ptr", "null"), ("ptr", "null"), ("i32", "0"), ("ptr", "null"))
-            made = self.call("ptr", "PyArray_NewFromDescr", *described, *rest)
+            made = self.usual_array(described)
         self.require(self.let(f"icmp ne ptr {made}, null"), f"drop{before}")
         return made
+
+    def large_array(self, described: Sequence[tuple[str, str]]) -> str:
+        return self.let(f"call ptr {self.known('array_new')}({', '.join(map(' '.join, described))})")
+
+    def usual_array(self, described: Sequence[tuple[str, str]]) -> str:
+        rest = (("ptr", "null"), ("ptr", "null"), ("i32", "0"), ("ptr", "null"))
+        return self.call("ptr", "PyArray_NewFromDescr", *described, *rest)
+
+    def array_of_open_size(self, nbytes: Size, described: Sequence[tuple[str, str]]) -> str:
+        large, usual, on = (self.fresh(x) for x in ("large", "usual", "made"))
+        test = self.let(f"fcmp oge double {self.estimated(nbytes)}, {float(LARGE)}")
+        self.do(f"  br i1 {test}, label %{large}, label %{usual}")
+        self.block(large)
+        found = self.large_array(described)
+        self.do(f"  br label %{on}")
+        self.block(usual)
+        other = self.usual_array(described)
+        self.do(f"  br label %{on}")
+        self.block(on)
+        return self.let(f"phi ptr [{found}, %{large}], [{other}, %{usual}]")
+
+    def estimated(self, size: Size) -> str:
+        """A size as a double: its number of 64 bits may have overflowed."""
+        values = {symbol: self.let(f"sitofp i64 {value} to double") for symbol, value in self.symbols.items()}
+        return estimate(size, self.let, values)
 
     def drops(self, made: list[str]) -> None:
         """The error path: blocks that drop the new arrays made so far, and return null."""
@@ -324,7 +395,8 @@ class EntryText(EntryWriter):
                 self.keep(array)
         if s.release_gil:
             thread = self.call("ptr", "PyEval_SaveThread")
-        code = self.let(f"call i32 @main({', '.join(f'ptr {x}' for x in [frame, *data])})")
+        given = [*[f"ptr {x}" for x in [frame, *data]], *[f"i64 {x}" for x in self.symbols.values()]]
+        code = self.let(f"call i32 @main({', '.join(given)})")
         if s.release_gil:
             self.call("void", "PyEval_RestoreThread", ("ptr", thread))
         failed = self.let(f"icmp ne i32 {code}, 0")
@@ -335,8 +407,8 @@ class EntryText(EntryWriter):
                 self.call("void", "Py_DecRef", ("ptr", array))
         return failed
 
-    def set_bytes(self, place: str, byte: int, count: int) -> None:
-        self.call("ptr", "memset", ("ptr", place), ("i32", str(byte)), ("i64", str(count)))
+    def set_bytes(self, place: str, byte: int, count: Size) -> None:
+        self.call("ptr", "memset", ("ptr", place), ("i32", str(byte)), ("i64", self.sizes.of(count)))
 
     def frames(self) -> str:
         """The list that frames are taken from."""
@@ -346,8 +418,7 @@ class EntryText(EntryWriter):
         """Takes a frame from the free list."""
         frames, s = self.frames(), self.signature
         pop, take, on, lost = (self.fresh(x) for x in ("pop", "take", "frame", "lost"))
-        size = frame_size(s.frame_bytes, s.shares_frames) + GUARD * s.poison
-        call = f"(ptr {frames}, i64 {size})"
+        call = f"(ptr {frames}, i64 {self.frame_size()})"
         if s.shares_frames:
             frame = self.let(f"call ptr {self.known('frame_take')}{call}")
         else:  # all frames of the list have one size
@@ -365,7 +436,7 @@ class EntryText(EntryWriter):
         on = self.fresh("on")
         self.do(f"  br label %{on}")
         self.block(lost)
-        told = on_the_way(s.frame_bytes)
+        told = on_the_way(s.frame_bytes if isinstance(s.frame_bytes, int) else None)
         constant = f'@entry.memory = private constant [{len(told) + 1} x i8] c"{told}\\00"'
         if constant not in self.constants:
             self.constants.append(constant)
@@ -374,8 +445,20 @@ class EntryText(EntryWriter):
         self.block(on)
         if s.poison:
             self.set_bytes(self.at(frame, HEADER), 255, s.frame_bytes - HEADER)
-            self.set_bytes(self.at(frame, s.frame_bytes), MARK, GUARD)
+            self.set_bytes(self.end_of(frame), MARK, GUARD)
         return frame
+
+    def end_of(self, frame: str) -> str:
+        return self.let(f"getelementptr i8, ptr {frame}, i64 {self.sizes.of(self.signature.frame_bytes)}")
+
+    def frame_size(self) -> str:
+        """The bytes that are asked for; of open sizes too many to be had where their number overflows."""
+        s = self.signature
+        size = frame_size(s.frame_bytes, s.shares_frames) + GUARD * s.poison
+        if isinstance(size, int):
+            return str(size)
+        fits = self.let(f"fcmp olt double {self.estimated(size)}, {float(MOST_BYTES // 2)}")
+        return self.let(f"select i1 {fits}, i64 {self.sizes.of(size)}, i64 {MOST_BYTES // 2}")
 
     def give_frame(self, frame: str, failed: str) -> str:
         """Gives the frame back; an i1: whether the call failed, or (`poison`) wrote behind its frame."""
@@ -384,7 +467,8 @@ class EntryText(EntryWriter):
             self.do(f"  br label %{whole}")
             self.block(whole)
             size = self.signature.frame_bytes
-            intact = self.let(f"call i1 {self.known('frame_intact')}(ptr {frame}, i64 {size}, i64 {size + GUARD})")
+            ends = f"i64 {self.sizes.of(size)}, i64 {self.sizes.of(size + GUARD)}"
+            intact = self.let(f"call i1 {self.known('frame_intact')}(ptr {frame}, {ends})")
             self.do(f"  br i1 {intact}, label %{on}, label %{broken}")
             self.block(broken)
             text = "compiled code wrote behind its frame"
@@ -447,7 +531,7 @@ no:
 """
 #: Whether no overwritten argument (they come first) aliases another; only arrays that have moved are compared.
 _NO_ALIAS = """
-define private i1 @entry.no_alias(ptr %now) noinline {
+define private i1 @entry.no_alias(ptr %now, ptr %sizes) noinline {
 start:
   br label %each
 each:
@@ -459,7 +543,7 @@ look:
   %a = load i64, ptr %a.at
   %seen.at = getelementptr [<n> x i64], ptr @entry.seen, i64 0, i64 %i
   %seen = load i64, ptr %seen.at
-  %a.size.at = getelementptr [<n> x i64], ptr @entry.sizes, i64 0, i64 %i
+  %a.size.at = getelementptr [<n> x i64], ptr %sizes, i64 0, i64 %i
   %a.size = load i64, ptr %a.size.at
   %stayed = icmp eq i64 %a, %seen
   %mine = icmp ult i64 %i, <written>
@@ -469,7 +553,7 @@ other:
   %j = phi i64 [0, %look], [%j.next, %apart]
   %b.at = getelementptr [<n> x i64], ptr %now, i64 0, i64 %j
   %b = load i64, ptr %b.at
-  %b.size.at = getelementptr [<n> x i64], ptr @entry.sizes, i64 0, i64 %j
+  %b.size.at = getelementptr [<n> x i64], ptr %sizes, i64 0, i64 %j
   %b.size = load i64, ptr %b.size.at
   %ab = sub i64 %b, %a
   %ba = sub i64 %a, %b

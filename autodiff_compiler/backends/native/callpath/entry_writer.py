@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from .... import escape
+from ....ir.sizes import Symbol
 from ..codegen.emitter import Context
+from ..codegen.size_code import SizeCode
 from . import abi
 from .objects import tensor_slots
 from .signature import Signature
@@ -22,6 +24,9 @@ class EntryWriter:
         self.constants: list[str] = []
         self.declares: set[str] = set()
         self._count = 0
+        #: the value of each symbol, once the arguments are checked
+        self.symbols: dict[Symbol, str] = {}
+        self.sizes = SizeCode(self.let, self.symbols.__getitem__, self.declares)
         if signature.tensors:
             self.slots = tensor_slots()
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ....ir.sizes import evaluate
+from ....ir.types import MOST_BYTES
 from ....no_memory import on_the_way
 from ....runtime.parameter import Parameter
 from ....runtime.storage import SHARED, holders
@@ -57,7 +59,7 @@ class PlainEntry:
         captured = [None if a.captured is None else places[a.captured] for a in s.arguments]
         table, calls = (self._context.number(n) for n in ("watched", "calls")) if s.watched else (0, 0)
         main, frames = _Run(loaded.address("run")), _Frames(s)
-        made = [(s.results[i].shape, s.results[i].dtype) for i in s.fresh]
+        made = [s.results[i] for i in s.fresh]
 
         def call(*args: Any, **options: Any) -> Any:
             watched = _table(loaded.context[table]) if s.watched else ()
@@ -68,12 +70,13 @@ class PlainEntry:
             if any(a.plain and type(x) is not Tensor for a, x in zip(s.arguments, found, strict=True)):
                 return slow(*args)
             arrays = _unwrapped(s, found) if s.tensors else found
-            if arrays is None or not _usual(s, arrays):
+            sizes = None if arrays is None else _sizes(s, arrays)
+            if arrays is None or sizes is None:
                 return slow(*args)
             if s.watched:
                 loaded.context[calls] = (loaded.context[calls] or 0) + 1
-            new = [new_array(*described) for described in made]
-            _run(main, frames, [*arrays, *new], s)
+            new = [new_array(tuple([evaluate(d, sizes) for d in r.shape]), r.dtype) for r in made]
+            _run(main, frames, [*arrays, *new], s, sizes)
             fresh = iter(map(wrap, new) if s.tensors else new)
             results = tuple([next(fresh) if r.argument is None else found[r.argument] for r in s.results])
             return results[0] if s.bare else results
@@ -102,13 +105,17 @@ def _object(address: int) -> Any:
 
 
 def _text(signature: Signature) -> tuple[str, frozenset[str]]:
-    """An LLVM function that calls main with the pointers of a table."""
+    """An LLVM function that calls main with the pointers of a table, behind which sizes stand."""
     count = len(signature.arguments) + len(signature.fresh)
+    sizes = range(count, count + len(signature.shapes.definitions))
     lines = ["define i32 @run(ptr %frame, ptr %pointers) {"]
     for i in range(count):
         lines.append(f"  %at{i} = getelementptr ptr, ptr %pointers, i64 {i}")
         lines.append(f"  %p{i} = load ptr, ptr %at{i}")
-    given = ", ".join(["ptr %frame", *[f"ptr %p{i}" for i in range(count)]])
+    for i in sizes:
+        lines.append(f"  %at{i} = getelementptr i64, ptr %pointers, i64 {i}")
+        lines.append(f"  %p{i} = load i64, ptr %at{i}")
+    given = ", ".join(["ptr %frame", *[f"ptr %p{i}" for i in range(count)], *[f"i64 %p{i}" for i in sizes]])
     call = f"  %code = call i32 @main({given})"
     declares = set()
     if signature.release_gil:
@@ -120,14 +127,19 @@ def _text(signature: Signature) -> tuple[str, frozenset[str]]:
 
 
 def _run(
-    main: Callable[[int | None, Any], int], frames: _Frames, arrays: Sequence[Array], signature: Signature
+    main: Callable[[int | None, Any], int],
+    frames: _Frames,
+    arrays: Sequence[Array],
+    signature: Signature,
+    sizes: Mapping[str, int],
 ) -> None:
     """Calls main; raises what it raised."""
     if signature.poison:
         for array in arrays[len(signature.arguments) :]:
             ctypes.memset(array.__array_interface__["data"][0], -1, array.nbytes)
-    pointers = (ctypes.c_void_p * len(arrays))(*[a.__array_interface__["data"][0] for a in arrays])
-    frame = frames.take()
+    words = [*[a.__array_interface__["data"][0] for a in arrays], *sizes.values()]
+    pointers = (ctypes.c_void_p * len(words))(*words)
+    frame = frames.take(evaluate(signature.frame_bytes, sizes))
     try:
         if main(frame, pointers):
             raise SystemError("compiled code failed without an exception")
@@ -148,15 +160,18 @@ def _unwrapped(signature: Signature, args: Sequence[Any]) -> Sequence[Any] | Non
     return [getattr(x, "_data", None) for x in args]
 
 
-def _usual(signature: Signature, arrays: Sequence[Any]) -> bool:
-    """Whether arguments have the dtypes, shapes and flags that main needs, and do not alias."""
+def _sizes(signature: Signature, arrays: Sequence[Any]) -> dict[str, int] | None:
+    """The values of the symbols, if arguments have the dtypes, shapes and flags that main needs, and do not alias."""
     for i, (x, argument) in enumerate(zip(arrays, signature.arguments, strict=True)):
-        if type(x) is not np.ndarray or x.dtype != argument.dtype.numpy or x.shape != argument.shape:
-            return False
+        if type(x) is not np.ndarray or x.dtype != argument.dtype.numpy or x.ndim != len(argument.shape):
+            return None
         flags = x.flags
         if not (flags.c_contiguous and flags.aligned and (flags.writeable or i not in signature.overwritten)):
-            return False
-    return not signature.overwritten or _no_alias(signature, arrays)
+            return None
+    values = signature.shapes.values([x.shape for x in arrays])
+    if values is None or not all(r.is_so(values) for r in signature.relations):
+        return None
+    return values if not signature.overwritten or _no_alias(signature, arrays) else None
 
 
 def _no_alias(signature: Signature, arrays: Sequence[Array]) -> bool:
@@ -181,37 +196,39 @@ class _Frames:
     """The frames of one module: small ones are kept for the next calls, large ones are freed after each call."""
 
     def __init__(self, signature: Signature) -> None:
-        self._bytes, self._poison = signature.frame_bytes, signature.poison
-        #: addresses of free frames, and of their blocks
+        self._poison = signature.poison
+        #: whether all calls have frames of one size
+        self._alike = isinstance(signature.frame_bytes, int)
+        #: addresses of free frames, and of their blocks; of frames in use, the block and the bytes
         self._free: list[tuple[int, int]] = []
-        self._blocks: dict[int, int] = {}
+        self._blocks: dict[int, tuple[int, int]] = {}
 
-    def take(self) -> int | None:
-        """The address of a frame."""
-        if not self._bytes:
+    def take(self, nbytes: int) -> int | None:
+        """The address of a frame of so many bytes."""
+        if not nbytes:
             return None
         try:
             frame, block = self._free.pop()
         except IndexError:
-            block = _malloc(self._bytes + 64 + GUARD)
+            block = _malloc(nbytes + 64 + GUARD) if nbytes < MOST_BYTES else None
             if not block:
-                raise MemoryError(on_the_way(self._bytes)) from None
+                raise MemoryError(on_the_way(nbytes)) from None
             frame = -(-block // 64) * 64
             ctypes.memset(frame, 0, HEADER)
-        self._blocks[frame] = block
+        self._blocks[frame] = block, nbytes
         if self._poison:
-            ctypes.memset(frame + HEADER, -1, self._bytes - HEADER)
-            ctypes.memset(frame + self._bytes, MARK, GUARD)
+            ctypes.memset(frame + HEADER, -1, nbytes - HEADER)
+            ctypes.memset(frame + nbytes, MARK, GUARD)
         return frame
 
     def give(self, frame: int | None) -> None:
         """Takes a frame back."""
         if frame is None:
             return
-        block = self._blocks.pop(frame)
-        broken = self._poison and ctypes.string_at(frame + self._bytes, GUARD) != bytes([MARK]) * GUARD
+        block, nbytes = self._blocks.pop(frame)
+        broken = self._poison and ctypes.string_at(frame + nbytes, GUARD) != bytes([MARK]) * GUARD
         self._free.append((frame, block))
-        if self._bytes > SHARED_FROM or len(self._free) > 16:
+        if not self._alike or nbytes > SHARED_FROM or len(self._free) > 16:
             self.free()
         if broken:
             raise SystemError("compiled code wrote behind its frame")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from ....ir.sizes import Relation
 from ....locks import Lock
 from ....runtime.tensor import Tensor
 from ..codegen.emitter import Context
@@ -54,7 +55,7 @@ class BoundProgram(NamedTuple):
 
     The program's last arguments are `states`, its last results the next versions of the `written` ones, by their
     numbers among `states`.  `arrays`: which of the other arguments are ndarrays, not Tensors.  `form` is what it
-    returns.
+    returns.  `relations`: what else must hold of the sizes of arguments.
     """
 
     program: Program
@@ -62,6 +63,7 @@ class BoundProgram(NamedTuple):
     written: Sequence[int]
     arrays: Collection[int]
     form: Form
+    relations: Collection[Relation] = ()
 
 
 class GuardedEntry(Protocol):

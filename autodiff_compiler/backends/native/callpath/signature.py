@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....dtypes import DType
+from ....ir.sizes import OpenShapes, Relation, Size
+from ....ir.types import Shape
 from ....locks import remembered
 from ..memory.frame_pool import HEADER, SHARED_FROM
 
@@ -14,14 +16,14 @@ from ..memory.frame_pool import HEADER, SHARED_FROM
 @dataclass(frozen=True)
 class _Array:
     dtype: DType
-    shape: tuple[int, ...] = ()
+    shape: Shape = ()
 
     @property
-    def kind(self) -> tuple[DType, tuple[int, ...]]:
+    def kind(self) -> tuple[DType, Shape]:
         return self.dtype, self.shape
 
     @property
-    def nbytes(self) -> int:
+    def nbytes(self) -> Size:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
@@ -70,8 +72,10 @@ class Form:
 
 @dataclass(frozen=True)
 class Signature:
-    """How a module's main is called: ``i32 @main(ptr %frame, ptr %argument..., ptr %new_result...)``.
+    """How a module's main is called: ``i32 @main(ptr %frame, ptr %argument..., ptr %new_result..., i64 %symbol...)``.
 
+    The symbols are those of the arguments' shapes, in the order of `shapes.definitions`; calls for which one of the
+    `relations` does not hold are not for this module.
     `frame_bytes`: of the frame with its header (see `memory/frame_pool.py`); 0 if main gets a null pointer.
     `tensors`: whether arguments and results are Tensors.  `bare`: whether the one result is returned itself, not a
     tuple with it; `form`: what is returned instead of either.  `release_gil`: whether other threads run during
@@ -85,7 +89,7 @@ class Signature:
 
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]
-    frame_bytes: int = 0
+    frame_bytes: Size = 0
     tensors: bool = False
     bare: bool = False
     form: Form | None = None
@@ -94,11 +98,12 @@ class Signature:
     resumes: bool = False
     watched: bool = False
     poison: bool = False
+    relations: tuple[Relation, ...] = ()
 
     def __post_init__(self) -> None:
         if self.bare and len(self.results) != 1:
             raise ValueError(f"{len(self.results)} results cannot be returned without a tuple")
-        if 0 < self.frame_bytes < HEADER:
+        if isinstance(self.frame_bytes, int) and 0 < self.frame_bytes < HEADER:
             raise ValueError(f"a frame of {self.frame_bytes} bytes has no room for its header")
         for r in self.results:
             if r.argument is not None and r.kind != self.arguments[r.argument].kind:
@@ -117,7 +122,12 @@ class Signature:
     @property
     def shares_frames(self) -> bool:
         """Whether its frames come from the pool of the process."""
-        return self.frame_bytes > SHARED_FROM and not self.poison
+        return not isinstance(self.frame_bytes, int) or (self.frame_bytes > SHARED_FROM and not self.poison)
+
+    @remembered
+    def shapes(self) -> OpenShapes:
+        """The shapes of the arguments."""
+        return OpenShapes([a.shape for a in self.arguments])
 
     @remembered
     def fresh(self) -> tuple[int, ...]:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from .... import escape
+from ....ir.sizes import Dim, Size, Symbol, size_of
+from .size_code import SizeCode
 
 
 class Reg(NamedTuple):
@@ -24,8 +26,8 @@ class Reg(NamedTuple):
         return f"{self.type} {self.text}"
 
 
-#: An i64: a register, or a number known now.
-Int: TypeAlias = Reg | int
+#: An i64: a register, a number known now, or a size that the call knows.
+Int: TypeAlias = Reg | Size
 #: What writes an arm of a branch, and gives its results.
 Arm: TypeAlias = Callable[[], Sequence[Reg]]
 
@@ -91,6 +93,11 @@ class Text:
         self.leaves = False
         #: comments in front of the function
         self.about: list[str] = []
+        #: the symbols of sizes that it computes with: its last parameters
+        self.symbols: dict[Symbol, None] = {}
+        #: where these sizes are computed, at the begin of the function
+        self.prologue: list[str] = []
+        self._sizes = SizeCode(self._early, self._symbol, self.declares)
         self._count = 0
         self._known: list[dict[tuple[str, str], Reg]] = [{}]
         self._block = "entry"
@@ -140,9 +147,9 @@ class Text:
             return Reg("", "void")
         return self.let(result, rhs) if pure else self.make(result, rhs)
 
-    def copy(self, to: Reg, source: Reg, nbytes: int) -> None:
+    def copy(self, to: Reg, source: Reg, nbytes: Int) -> None:
         """A `memcpy`: the bytes must not overlap."""
-        self.call("void", "llvm.memcpy.p0.p0.i64", to, source, i64(nbytes), Reg("false", "i1"))
+        self.call("void", "llvm.memcpy.p0.p0.i64", to, source, self.whole(nbytes), Reg("false", "i1"))
 
     def shuffled(self, x: Reg, y: Reg, lanes: Sequence[int]) -> Reg:
         """A `shufflevector`: lanes of two vectors, those of `y` numbered behind those of `x`."""
@@ -157,22 +164,40 @@ class Text:
 
     # ------------------------------------------------------------------------------------------- sizes and places
     def whole(self, x: Int) -> Reg:
-        return x if isinstance(x, Reg) else i64(x)
+        return x if isinstance(x, Reg) else i64(x) if isinstance(x, int) else self.size(x)
+
+    def sizes_for(self, called: Text) -> list[Reg]:
+        """The last arguments of a call of a function: the values of the symbols that it computes with."""
+        return [self.whole(size_of(s)) for s in called.symbols]
+
+    def size(self, size: Dim) -> Reg:
+        """A register with a size, which is computed at the begin of the function."""
+        return Reg(self._sizes.of(size), "i64")
+
+    def _early(self, rhs: str) -> str:
+        """The result of an instruction at the begin of the function."""
+        name = self.fresh("size")
+        self.prologue.append(f"  {name} = {rhs}")
+        return name
+
+    def _symbol(self, symbol: Symbol) -> str:
+        self.symbols[symbol] = None
+        return size_register(symbol).text
 
     def add(self, a: Int, b: Int) -> Int:
-        if isinstance(a, int) and isinstance(b, int):
+        if not (isinstance(a, Reg) or isinstance(b, Reg)):
             return a + b
         if a == 0 or b == 0:
             return b if a == 0 else a
         return self.let("i64", f"add i64 {self.whole(a).text}, {self.whole(b).text}")
 
     def sub(self, a: Int, b: Int) -> Int:
-        if isinstance(a, int) and isinstance(b, int):
+        if not (isinstance(a, Reg) or isinstance(b, Reg)):
             return a - b
         return a if b == 0 else self.let("i64", f"sub i64 {self.whole(a).text}, {self.whole(b).text}")
 
     def mul(self, a: Int, b: Int) -> Int:
-        if isinstance(a, int) and isinstance(b, int):
+        if not (isinstance(a, Reg) or isinstance(b, Reg)):
             return a * b
         if a == 0 or b == 0:
             return 0
@@ -328,8 +353,20 @@ class Text:
         self.do(f"ret {value}")
 
     def __str__(self) -> str:
-        head = f"{self.head.removesuffix('{')}alignstack(64) {{" if self.aligned else self.head
-        return "\n".join([*[f"; {escape.line(f'{self.name} {said}')}" for said in self.about], head, *self.lines, "}"])
+        head = self.head
+        if self.symbols:
+            params, _, rest = head.rpartition(")")
+            sizes = ", ".join(str(size_register(s)) for s in self.symbols)
+            head = f"{params}{'' if params.endswith('(') else ', '}{sizes}){rest}"
+        if self.aligned:
+            head = f"{head.removesuffix('{')}alignstack(64) {{"
+        about = [f"; {escape.line(f'{self.name} {said}')}" for said in self.about]
+        return "\n".join([*about, head, self.lines[0], *self.prologue, *self.lines[1:], "}"])
+
+
+def size_register(symbol: Symbol) -> Reg:
+    """The parameter with the value of a symbol."""
+    return Reg(f"%size_{escape.word(symbol.name)}", "i64")
 
 
 def mangled(type: str) -> str:

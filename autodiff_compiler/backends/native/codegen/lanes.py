@@ -13,6 +13,7 @@ import numpy as np
 
 from ....dtypes import DType, bfloat16, bool_, float16, float32, float64
 from ....ir.definition import take_operators
+from ....ir.sizes import Size
 from .emit import Reg, Text, mangled, of_lane, vector
 from .vectors import Vectors
 
@@ -192,7 +193,7 @@ class Lanes:
         steps = ", ".join(f"i{dtype.bits} {(lane * step + half) % (2 * half) - half}" for lane in range(self.width))
         return self._let(f"add {start.reg}, <{steps}>", dtype)
 
-    def load_strided(self, place: Reg, dtype: DType, stride: int, lanes: int | None = None) -> Lane:
+    def load_strided(self, place: Reg, dtype: DType, stride: Size, lanes: int | None = None) -> Lane:
         """W elements `stride` bytes apart, one load each; only the first `lanes` are read."""
         if self.width == 1:
             return self.load(place, dtype)
@@ -203,7 +204,7 @@ class Lanes:
             total = self.text.let(total.type, f"insertelement {total}, {one}, i64 {k}")
         return self.held(total, dtype)
 
-    def store_strided(self, x: Lane, place: Reg, stride: int, lanes: int) -> None:
+    def store_strided(self, x: Lane, place: Reg, stride: Size, lanes: int) -> None:
         """Stores the first `lanes` elements `stride` bytes apart."""
         raw = self.stored(x)
         for lane in range(lanes):
@@ -214,6 +215,16 @@ class Lanes:
         """The mask of the first `lanes` lanes."""
         bits = ", ".join(f"i1 {'true' if i < lanes else 'false'}" for i in range(self.width))
         return Reg(f"<{bits}>" if self.width > 1 else "true", vector("i1", self.width))
+
+    def mask_up_to(self, lanes: Reg) -> Reg:
+        """The mask of the first `lanes` lanes, a number that the program computes."""
+        if self.width == 1:
+            return self.text.let("i1", f"icmp sgt {lanes}, 0")
+        numbers = ", ".join(f"i64 {i}" for i in range(self.width))
+        type = vector("i64", self.width)
+        one = self.text.let(type, f"insertelement {type} poison, {lanes}, i64 0")
+        all_lanes = self.text.shuffled(one, Reg("poison", type), [0] * self.width)
+        return self.text.let(vector("i1", self.width), f"icmp ult {type} <{numbers}>, {all_lanes.text}")
 
     def of_lanes(self, x: Lane, lanes: Sequence[int]) -> Lane:
         """W lanes of a vector, by their numbers."""

@@ -8,7 +8,8 @@ from math import prod
 from typing import TypeAlias
 
 from ....dtypes import DType
-from ....ir.types import TensorType, Type, tensor
+from ....ir.sizes import Size
+from ....ir.types import Shape, TensorType, Type, tensor
 from .emit import Int, Reg
 from .lanes import Lane
 
@@ -16,15 +17,16 @@ from .lanes import Lane
 NATIVE, FUSED, HOST = "native", "inside walks", "NumPy kernel"
 
 
-def size_of(type: Type) -> int:
-    """The bytes of a tensor whose sizes are known."""
+def size_of(type: Type) -> Size:
+    """The bytes of a tensor."""
     assert isinstance(type, TensorType)
-    return prod(type.shape) * type.dtype.itemsize  # type: ignore[return-value]
+    return prod(type.shape) * type.dtype.itemsize
 
 
-def row_major(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+def row_major(shape: Shape, itemsize: int) -> Shape:
     """The strides, in bytes, of an array in C order."""
-    strides, step = [], itemsize
+    strides: list[Size] = []
+    step: Size = itemsize
     for d in reversed(shape):
         strides.append(step)
         step *= d
@@ -39,7 +41,7 @@ class Buffer:
     """
 
     name: str
-    nbytes: int
+    nbytes: Size
     first: int
     last: int
     #: the position of the result or argument that it is; None of both: it lies in the frame
@@ -104,7 +106,7 @@ class Array:
 
     type: TensorType
     base: Reg
-    strides: tuple[int, ...]
+    strides: Shape
     offset: Int = 0
     #: the buffers that it may alias
     roots: tuple[Buffer, ...] = ()
@@ -114,8 +116,8 @@ class Array:
     joined: Buffer | None = None
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return self.type.shape  # type: ignore[return-value]
+    def shape(self) -> Shape:
+        return self.type.shape
 
     @property
     def dtype(self) -> DType:
@@ -127,13 +129,13 @@ class Array:
         same = all(d == 1 or a == b for d, a, b in zip(self.shape, self.strides, wanted, strict=True))
         return same and not self.is_iota
 
-    def viewed(self, type: TensorType, strides: tuple[int, ...], offset: Int | None = None) -> Array:
+    def viewed(self, type: TensorType, strides: Shape, offset: Int | None = None) -> Array:
         """A view: some of the elements, or the elements in another order."""
         return replace(self, type=type, strides=strides, offset=self.offset if offset is None else offset)
 
     def in_order(self, type: TensorType) -> Array:
         """A view in C order: of all elements if the array is in C order itself."""
-        return self.viewed(type, row_major(type.shape, type.dtype.itemsize))  # type: ignore[arg-type]
+        return self.viewed(type, row_major(type.shape, type.dtype.itemsize))
 
 
 def joined(array: Array, tick: int) -> Array:
@@ -146,11 +148,11 @@ def joined(array: Array, tick: int) -> Array:
     return replace(array, joined=stands)
 
 
-def part(array: Array, axis: int, start: int, size: int, step: int = 1) -> Array:
+def part(array: Array, axis: int, start: Size, size: Size, step: int = 1) -> Array:
     """A slice along one axis: `size` elements from `start` on, `step` apart."""
     shape, strides = list(array.shape), list(array.strides)
     offset: Int = array.offset
-    assert isinstance(offset, int)
+    assert not isinstance(offset, Reg)
     offset += start * strides[axis]
     shape[axis], strides[axis] = size, strides[axis] * step
     return array.viewed(tensor(array.dtype, tuple(shape)), tuple(strides), offset)
@@ -182,7 +184,7 @@ class Rows:
     type: TensorType
     base: Reg
     step: Int
-    strides: tuple[int, ...]
+    strides: Shape
 
 
 @dataclass(eq=False)

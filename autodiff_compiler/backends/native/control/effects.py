@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ....runtime.host import checked_results
 from ....runtime.text import tensor_repr
 from ..codegen.emit import Reg
 from ..codegen.lanes import NotNativeError
-from ..kernels.host_calls import array_of, call_host, call_python
+from ..kernels.host_calls import array_of, call_host, call_python, sized
 from ..lower import OPS, Lowering
 
 
@@ -88,11 +88,12 @@ def _host_call(low: Lowering, op: Op) -> None:
             raise NotNativeError(f"a host function returns {r.type}")
         promised.append((r.type.shape, r.type.dtype.numpy))
 
-    def run(*arrays: Any) -> Any:
+    def run(*arrays: Any, sizes: Mapping[str, int] | None = None) -> Any:
         found = fn(*arrays)
-        return checked_results(name, found, tuple(promised)) if promised else ()
+        known = tuple(promised) if sizes is None else sized(tuple(promised), sizes)
+        return checked_results(name, found, known) if promised else ()
 
-    call_host(low, op, run, copies=True)
+    call_host(low, op, run, copies=True, takes_sizes=True)
 
 
 def _commit(low: Lowering, op: Op) -> None:

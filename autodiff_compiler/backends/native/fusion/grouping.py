@@ -13,6 +13,7 @@ from math import prod
 
 from ....ir.core import Block, Op, Value
 from ....ir.primitive import COSTLY, Effect
+from ....ir.sizes import usual
 from ....ir.types import Shape, TensorType
 from ....ir.walk import dependencies
 from ..codegen.formulas import has_formula
@@ -193,7 +194,7 @@ def _priority(op: Op) -> int:
     """The rank of a ready op: the least goes first."""
     if op.defn.name in FREE or (_is_pure(op) and op.results[0].shape == ()):
         return 0
-    small = is_fusible(op) and op.defn.name not in REDUCTIONS and prod(op.results[0].shape) <= _FEW
+    small = is_fusible(op) and op.defn.name not in REDUCTIONS and usual(prod(op.results[0].shape)) <= _FEW
     return 1 if small else 2
 
 
@@ -237,7 +238,7 @@ def _flat(cluster: Cluster) -> bool:
     """Whether a fused loop has one pass, in long rows."""
     if any(op.defn.name == "broadcast_to" and op.operands[0] in cluster.rows for op in cluster.ops):
         return False
-    return cluster.axes is None or prod(cluster.shape[a] for a in cluster.axes.inner) >= _LONG
+    return cluster.axes is None or usual(prod(cluster.shape[a] for a in cluster.axes.inner)) >= _LONG
 
 
 # ------------------------------------------------------------------------------------------------ deferral
@@ -285,7 +286,7 @@ def _bytes(x: Value) -> int:
     constant = isinstance(x.owner, Op) and x.owner.defn.name == "const"
     if constant or not isinstance(x.type, TensorType) or x.type.shape == ():
         return 0
-    return prod(x.type.shape) * x.type.dtype.itemsize  # type: ignore[return-value]
+    return usual(prod(x.type.shape)) * x.type.dtype.itemsize
 
 
 def _last_reader(order: Order, x: Value, now: int, late: dict[Op, None]) -> int:

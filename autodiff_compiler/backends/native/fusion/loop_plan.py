@@ -12,7 +12,8 @@ from math import prod
 from ....dtypes import DType
 from ....ir.core import Op, Value
 from ....ir.primitive import COSTLY
-from ....ir.types import TensorType
+from ....ir.sizes import Size, usual
+from ....ir.types import Shape, TensorType
 from ..codegen.emit import Int, Reg
 from ..codegen.lanes import Lane
 from ..codegen.values import Array
@@ -30,7 +31,7 @@ class Memory:
 
     base: Reg
     offset: Int
-    strides: tuple[int, ...]
+    strides: Shape
     dtype: DType
     #: an iota (see `Array`)
     is_iota: bool = False
@@ -42,8 +43,8 @@ class Memory:
 class Level:
     """A loop: its trips, and the bytes from one trip to the next for each memory."""
 
-    size: int
-    strides: dict[Memory, int]
+    size: Size
+    strides: dict[Memory, Size]
 
 
 @dataclass
@@ -55,7 +56,7 @@ class Layout:
     inner: list[Level]
 
 
-def collapsed(shape: tuple[int, ...], axes: Axes, memories: list[Memory]) -> Layout:
+def collapsed(shape: Shape, axes: Axes, memories: list[Memory]) -> Layout:
     """The loop nest over the axes: neighbours are one loop where the strides of every memory allow it."""
     levels = []
     for group in (axes.batch, axes.outer, axes.inner):
@@ -136,7 +137,7 @@ def reading_passes(plan: Passes, cluster: Cluster, stored: set[Value], *, held: 
 
 def count_rereads(cluster: Cluster, reads: dict[Value, list[int]], sources: set[Value]) -> dict[Value, int]:
     """How often each value is read again from memory; empty if a row fits the cache. `sources`: the loop's inputs."""
-    if sum(row_bytes(cluster, x) for x in reads if x.shape == cluster.shape) <= _CACHE:
+    if sum(usual(row_bytes(cluster, x)) for x in reads if x.shape == cluster.shape) <= _CACHE:
         return {}
     return {x: len(passes) - (x in sources) for x, passes in reads.items()}
 
@@ -175,11 +176,11 @@ def _cost(x: Value, cluster: Cluster, memory: set[Value], number: int, plan: Pas
     return total
 
 
-def row_bytes(cluster: Cluster, x: Value) -> int:
+def row_bytes(cluster: Cluster, x: Value) -> Size:
     """Bytes of one row of a value."""
     assert cluster.axes is not None
     assert isinstance(x.type, TensorType)
-    return prod(cluster.shape[a] for a in cluster.axes.inner) * x.type.dtype.itemsize  # type: ignore[return-value]
+    return prod(cluster.shape[a] for a in cluster.axes.inner) * x.type.dtype.itemsize
 
 
 #: What a fused loop reads: an array, one number in a register, or a constant.

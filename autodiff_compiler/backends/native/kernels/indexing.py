@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
 from ....dtypes import int64, uint64
 from ....ir.core import Op, Value
 from ....ir.primitive import F, kernel_of
+from ....ir.sizes import Size, usual
 from ....ir.types import TensorType, tensor
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Int, Reg, Text
@@ -18,7 +19,7 @@ from ..codegen.values import Array, Spread
 from ..loops.loop_nest import LoopNest, row_of
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
-from .host_calls import call_python
+from .host_calls import call_python, sized
 from .windows import compute
 
 #: Slices that are read in one trip, and the most bytes of such slices.
@@ -51,16 +52,23 @@ def _check_index(low: BufferPlan, op: Op) -> None:
     low.may_fail()
 
 
-def _checked(k: Kernels, lane: Lane, size: int, negative: bool) -> tuple[Reg, Lane]:
+def _checked(k: Kernels, lane: Lane, size: Size, negative: bool) -> tuple[Reg, Lane]:
     """Whether a position is out of bounds, and the position counted from 0."""
-    place = k.where(k.less(lane, 0), k.add(lane, size), lane) if negative else lane
+    place = k.where(k.less(lane, 0), k.add(lane, _lane(k, size)), lane) if negative else lane
     return _outside(k, place, size), place
 
 
-def _outside(k: Kernels, place: Lane, size: int) -> Reg:
+def _outside(k: Kernels, place: Lane, size: Size) -> Reg:
     """Whether a position is not in 0 ... size - 1: one unsigned comparison checks both bounds."""
     test = k.less(place, 0).reg.type
-    return k.text.let(test, f"icmp uge {place.reg}, {k.number(size, int64).reg.text}")
+    return k.text.let(test, f"icmp uge {place.reg}, {_lane(k, size).reg.text}")
+
+
+def _lane(k: Kernels, size: Size) -> Lane:
+    """A size in all lanes."""
+    if isinstance(size, int):
+        return k.number(size, int64)
+    return k.broadcast(Lane(Kernels(k.text, 1), k.text.whole(size), int64))
 
 
 def _refuse(low: BufferPlan, op: Op, source: Array | None, bad: Reg) -> None:
@@ -71,24 +79,24 @@ def _refuse(low: BufferPlan, op: Op, source: Array | None, bad: Reg) -> None:
         kernel = kernel_of(op.defn)
         operand = low.in_memory(x) if source is None else source
 
-        def refuse(index: Any) -> tuple[()]:
-            kernel(index, size=size, negative=negative)
+        def refuse(index: Any, sizes: Mapping[str, int] | None = None) -> tuple[()]:
+            kernel(index, size=size if sizes is None else sized(size, sizes), negative=negative)
             return ()
 
-        call_python(low, refuse, [operand], [], returns=False)
+        call_python(low, refuse, [operand], [], returns=False, takes_sizes=True)
         return ()
 
     low.text.branch(bad, fail, rare=True)
 
 
-def _found(low: BufferPlan, source: Array, size: int, negative: bool) -> tuple[Reg, Reg]:
+def _found(low: BufferPlan, source: Array, size: Size, negative: bool) -> tuple[Reg, Reg]:
     """Whether one of the positions is out of bounds, and whether one is negative (or out of bounds)."""
     flags = low.array(tensor(int64, (2,)))
     nest = LoopNest(low, [flags, source])
     text, one = nest.text, nest.one
     for i in range(2):
         one.store(one.number(0, int64), text.at(nest.places[0], 8 * i))
-    count, step = int(source.shape[-1]), source.strides[-1]
+    count, step = source.shape[-1], source.strides[-1]
     in_order = step == source.dtype.itemsize
 
     def row(places: list[Reg]) -> None:
@@ -120,7 +128,7 @@ def _found(low: BufferPlan, source: Array, size: int, negative: bool) -> tuple[R
     return bad, below
 
 
-def _moved_up(low: BufferPlan, source: Array, type: TensorType, size: int, below: Reg) -> Array:
+def _moved_up(low: BufferPlan, source: Array, type: TensorType, size: Size, below: Reg) -> Array:
     """The positions themselves, or, if some are negative, a copy of them counted from 0."""
     made, text = low.array(type), low.text
 
@@ -132,10 +140,17 @@ def _moved_up(low: BufferPlan, source: Array, type: TensorType, size: int, below
     return low.at_pointer(type, place, (*source.roots, *made.roots))
 
 
-def _counted_from_zero(low: BufferPlan, source: Array, target: Array, size: int) -> None:
+def _counted_from_zero(low: BufferPlan, source: Array, target: Array, size: Size) -> None:
     def build(x: Value) -> list[Value]:
         place = F.cast(x, dtype=int64)
-        return [F.select(F.less(place, 0), F.add(place, size), place)]
+        return [F.select(F.less(place, 0), F.add(place, above), place)]
+
+    above: int | Value = 0
+    if isinstance(size, int):
+        above = size
+    else:
+        type = tensor(int64, target.shape)
+        above = low.stand_in(type, Spread(type, Lane(low.one, low.text.whole(size), int64)))
 
     compute(low, [source], [target], build)
 
@@ -151,7 +166,7 @@ def _gather(low: BufferPlan, op: Op) -> None:
         source = low.in_memory(x)
     target = low.target(op.results[0])
     count, step = prod(places.shape), source.strides[axis]
-    size = int(source.shape[axis])
+    size = source.shape[axis]
     nbytes = prod(source.shape[axis + 1 :]) * source.dtype.itemsize
     nest = LoopNest(low, [source, places, target])
     text = nest.text
@@ -162,7 +177,7 @@ def _gather(low: BufferPlan, op: Op) -> None:
             """All loads go before the stores, so that cache misses overlap."""
             here = [position(text, text.at(nest.places[1], text.mul(text.add(j, n), 8)), size) for n in range(number)]
             froms = [text.at(at[0], text.mul(place, step)) for place in here]
-            if nbytes <= 8 and nbytes.bit_count() == 1:
+            if isinstance(nbytes, int) and nbytes <= 8 and nbytes.bit_count() == 1:
                 found = [text.load(f"i{8 * nbytes}", x, nbytes) for x in froms]
                 for n, x in enumerate(found):
                     text.store(x, text.at(at[1], text.mul(text.add(j, n), nbytes)), nbytes)
@@ -170,15 +185,15 @@ def _gather(low: BufferPlan, op: Op) -> None:
             for n, x in enumerate(froms):
                 nest.move(x, text.at(at[1], text.mul(text.add(j, n), nbytes)), nbytes)
 
-        whole = count // TOGETHER * TOGETHER if nbytes <= _SHORT else 0
+        whole = count // TOGETHER * TOGETHER if usual(nbytes) <= _SHORT else 0
         text.repeated(0, whole, TOGETHER, lambda j: some(j, TOGETHER))
         text.repeated(whole, count, 1, lambda j: some(j, 1))
 
     nest.over(source.shape[:axis], [source.strides[:axis], outer], [nest.places[0], nest.places[2]], slices)
-    nest.call()
+    nest.call(size)
 
 
-def position(text: Text, place: Reg, size: int) -> Reg:
+def position(text: Text, place: Reg, size: Size) -> Reg:
     """A position loaded once and clamped to an axis of `size` > 0 elements.
 
     `check_index` has checked it; but IR from a file may leave the check out, and another thread may have written to a
@@ -188,21 +203,24 @@ def position(text: Text, place: Reg, size: int) -> Reg:
     return positions(text, [place], size)[0]
 
 
-def positions(text: Text, places: Sequence[Reg], size: int) -> list[Reg]:
+def positions(text: Text, places: Sequence[Reg], size: Size) -> list[Reg]:
     """Several positions along one axis, with one branch for all (see `position`)."""
     found = [text.make("i64", f"load atomic i64, {place} monotonic, align 8") for place in places]
-    outside = [text.make("i1", f"icmp uge {x}, {size}") for x in found]
+    most = text.whole(size).text
+    outside = [text.make("i1", f"icmp uge {x}, {most}") for x in found]
     some = functools.reduce(lambda a, b: text.make("i1", f"or {a}, {b.text}"), outside)
 
     def kept_within() -> list[Reg]:
-        return [text.make("i64", f"select {o}, i64 {size - 1}, {x}") for o, x in zip(outside, found, strict=True)]
+        last = text.whole(size - 1)
+        return [text.make("i64", f"select {o}, {last}, {x}") for o, x in zip(outside, found, strict=True)]
 
     return text.branch(some, kept_within, lambda: found, rare=True)
 
 
-def rows_before(sizes: list[int]) -> list[int]:
+def rows_before(sizes: list[Size]) -> list[Size]:
     """The C-order strides of all sizes but the last, which is that of a row in bytes."""
-    strides, step = [], sizes[-1]
+    strides: list[Size] = []
+    step = sizes[-1]
     for d in reversed(sizes[:-1]):
         strides.append(step)
         step *= d
@@ -232,7 +250,7 @@ def _take_along_axis(low: BufferPlan, op: Op) -> None:
     own = [0 if a == axis else s for a, s in enumerate(source.strides)]
 
     def elements(at: list[list[Reg]]) -> None:
-        here = positions(text, [places for _, places, _ in at], int(source.shape[axis]))
+        here = positions(text, [places for _, places, _ in at], source.shape[axis])
         froms = [text.at(row, text.mul(n, source.strides[axis])) for n, (row, _, _) in zip(here, at, strict=True)]
         found = [text.load(kind, place, source.dtype.itemsize) for place in froms]
         for x, (_, _, to) in zip(found, at, strict=True):
@@ -240,7 +258,7 @@ def _take_along_axis(low: BufferPlan, op: Op) -> None:
 
     strides = [own, places.strides, target.strides]
     nest.over_unrolled(target.shape, strides, nest.places, TOGETHER, elements)
-    nest.call()
+    nest.call(source.shape[axis])
 
 
 OPS.update({"check_index": _check_index, "gather": _gather, "take_along_axis": _take_along_axis})

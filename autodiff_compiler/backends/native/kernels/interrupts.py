@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ....ir.core import Block, Op
 from ....ir.loops import known_trips
+from ....ir.sizes import usual
 from ....ir.types import TensorType
 from ....primitives.flops import flops_of
 from ..codegen.emit import Reg, Text, i64
@@ -82,13 +83,13 @@ def cost_of(block: Block, vector_bytes: int) -> int:
 
 def _cost_of(op: Op, vector_bytes: int) -> int:
     types = [x.type for x in (*op.operands, *op.results) if isinstance(x.type, TensorType)]
-    flops = flops_of(op)
+    flops = usual(flops_of(op))
     if op.defn.name not in OPS and not has_formula(op):  # a call of Python
         return 5000 + flops // 8
     if all(type.shape == () for type in types):  # a dependency chain: latency counts
         return 1 + flops * 3 // 4
     lanes = vector_bytes // max([4, *(type.dtype.itemsize for type in types)])
-    return 1 + max(max(map(size_of, types)) // vector_bytes, flops // (2 * lanes))
+    return 1 + max(max(usual(size_of(t)) for t in types) // vector_bytes, flops // (2 * lanes))
 
 
 def is_short(trips: int | None, cost: int) -> bool:

@@ -57,7 +57,7 @@ def _scatter(low: BufferPlan, op: Op) -> None:
     start = _Start(low, op, widen=op.defn.widen)
     into, dtype = start.array, start.dtype
     count, row = prod(places.shape), prod(into.shape[axis + 1 :])
-    if not (count and prod(into.shape)):
+    if 0 in places.shape or 0 in into.shape:
         start.finish()
         return
     nest = LoopNest(low, [into, places, *([] if new is None else [new])])
@@ -66,7 +66,7 @@ def _scatter(low: BufferPlan, op: Op) -> None:
 
     def slices(at: list[Reg]) -> None:
         def one(j: Int) -> None:
-            place = position(text, text.at(nest.places[1], text.mul(j, 8)), int(into.shape[axis]))
+            place = position(text, text.at(nest.places[1], text.mul(j, 8)), into.shape[axis])
             to, update = text.at(at[0], text.mul(place, row * size)), text.at(at[-1], text.mul(j, row * read))
 
             def some(k: Kernels, i: Int) -> None:
@@ -91,7 +91,7 @@ def _scatter(low: BufferPlan, op: Op) -> None:
     else:
         strides = [into.strides[:axis], rows_before([*before, count * row * read])]
         nest.over(before, strides, [nest.places[0], nest.places[2]], slices)
-    nest.call()
+    nest.call(into.shape[axis])
     start.finish()
 
 
@@ -117,13 +117,13 @@ def _add_along_axis(low: BufferPlan, op: Op) -> None:
 
     def elements(at: list[list[Reg]]) -> None:
         """Positions are loaded together; sums go in order, as positions may be equal."""
-        found = positions(text, [place for _, place, _ in at], int(into.shape[axis]))
+        found = positions(text, [place for _, place, _ in at], into.shape[axis])
         for n, (row, _, update) in zip(found, at, strict=True):
             here = text.at(row, text.mul(n, into.strides[axis]))
             k.store(k.add(k.load(here, dtype), _in_dtype(k.load(update, new.dtype), dtype)), here)
 
     nest.over_unrolled(places.shape, [own, places.strides, new.strides], nest.places, TOGETHER, elements)
-    nest.call()
+    nest.call(into.shape[axis])
     start.finish()
 
 

@@ -21,7 +21,7 @@ from ..codegen.lanes import computed_in
 from ..codegen.values import Array, part
 from ..fusion.clusters import Axes, Cluster
 from ..fusion.loop_plan import Passes, Source
-from ..loops.fusing import memory_of, write_fused_loop
+from ..loops.fusing import memory_of, source_of, write_fused_loop
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
 from .rearrangements import fill
@@ -45,6 +45,9 @@ def compute(
         read[value] = memory_of(source, axes)
     for op in block.ops:
         (made,) = op.results
+        for x in op.operands:
+            if x not in read and x not in cluster.full:  # a splat from outside
+                read[x] = source_of(low, x, cluster)
         if op.defn.name == "const":
             read[made] = op.attr("value")
         else:

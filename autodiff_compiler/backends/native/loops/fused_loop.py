@@ -13,6 +13,7 @@ from ....dtypes import DType, bool_, float32, float64
 from ....errors import InternalCompilerError
 from ....ir.core import Op, Value
 from ....ir.primitive import COSTLY
+from ....ir.sizes import Dim, Size, usual
 from ....ir.types import TensorType
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Int, Reg, Text
@@ -75,7 +76,7 @@ class FusedLoop:
         self.text, self.cluster, self.passes, self.layout = text, cluster, passes, layout
         self.sources, self.sinks, self.masked, self.held = sources, sinks, masked, held
         self.length = layout.inner[-1].size
-        self.width = min(lanes, 1 << (self.length - 1).bit_length())
+        self.width = min(lanes, 1 << (self.length - 1).bit_length()) if isinstance(self.length, int) else lanes
         self.one = Kernels(text, 1, low_latency=False)  # the last elements of a row have the bits of the others
         self.kernels: dict[int, Kernels] = {1: self.one}
         #: values that are one number for the current row
@@ -88,12 +89,21 @@ class FusedLoop:
         self.start = {m: text.at(m.base, m.offset) for m in memories}
         self.slabs = [op for op in cluster.ops if self._is_slab(op)]
         self.columns = [op for op in cluster.ops if op.results[0] in cluster.ends and op not in self.slabs]
-        vectors = -(-self.length // self.width)
+        #: the vectors of a row, where their number is known
+        self.vectors = -(-self.length // self.width) if isinstance(self.length, int) else None
         #: whether reductions over `outer` stay in registers from row to row, and then the value of each vector
-        self.held_columns = bool(self.columns) and bool(layout.outer) and len(layout.inner) == 1 and vectors <= HELD
+        self.held_columns = (
+            bool(self.columns)
+            and bool(layout.outer)
+            and len(layout.inner) == 1
+            and self.vectors is not None
+            and self.vectors <= HELD
+        )
         self.sums: dict[tuple[Op, int], Reg] = {}
         #: whether a row is straight-line code, without a loop over vectors
         self.straight_line = held or self.held_columns
+        #: whether the elements of each vector are adjacent in memory, or one
+        self.adjacent = all(m.is_iota or layout.inner[-1].strides[m] in (0, m.dtype.itemsize) for m in memories)
 
     def _is_slab(self, op: Op) -> bool:
         if op.results[0] not in self.cluster.ends:
@@ -128,7 +138,7 @@ class FusedLoop:
             for op in self.columns:
                 self._fill(op, at)
         starts = [self._identity(op, self._total_dtype(op), self.width).reg for op in self.slabs]
-        vectors = [(op, v) for op in self.columns for v in range(-(-self.length // self.width)) if self.held_columns]
+        vectors = [(op, v) for op in self.columns for v in range(self.vectors or 0) if self.held_columns]
         starts += [self._identity(op, op.results[0].dtype, self.width).reg for op, _ in vectors]
 
         def row(place: Pointers, now: list[Reg]) -> list[Reg]:
@@ -138,6 +148,7 @@ class FusedLoop:
 
         totals = self._nested(self.layout.outer, at, starts, row)
         for (op, v), total in zip(vectors, totals[len(self.slabs) :], strict=True):
+            assert isinstance(self.length, int)
             sink, lanes = self.sinks[op.results[0]], min(self.width, self.length - v * self.width)
             k = self._k(self.width)
             mask = k.mask(lanes) if lanes < self.width else None
@@ -193,7 +204,7 @@ class FusedLoop:
         text, k = self.text, self._k(self.width)
         self._read_once(place)
 
-        def block(start: Int, length: int, now: list[Reg]) -> list[Reg]:
+        def block(start: Int, length: Size, now: list[Reg]) -> list[Reg]:
             begin = [self._identity(op, self._partial_dtype(op), self.width).reg for op in reductions]
             parts = self._stretch(start, length, self._unroll(number), begin, step)
             combined = []
@@ -206,15 +217,16 @@ class FusedLoop:
             return self._vector(number, reductions, place, vector, now)
 
         size = self._block(reductions)
-        if self.length <= size:
+        if size is None or (isinstance(self.length, int) and self.length <= size):
             return block(0, self.length, totals)
         whole = self.length // size * size
         totals = text.loop(0, whole, size, totals, lambda i, now: block(i, size, now))
-        return block(whole, self.length - whole, totals) if whole < self.length else totals
+        return block(whole, self.length - whole, totals) if whole is not self.length else totals
 
-    def _block(self, reductions: list[Op]) -> int:
+    def _block(self, reductions: list[Op]) -> int | None:
+        """How many elements have one partial result; None: all of a row."""
         widened = any(self._total_dtype(op) is not self._partial_dtype(op) for op in reductions)
-        return _BLOCK if widened and not self.straight_line else self.length
+        return _BLOCK if widened and not self.straight_line else None
 
     def _unroll(self, number: int) -> int:
         """The unroll factor of reductions: where little else is done, independent accumulators hide their latency."""
@@ -223,8 +235,10 @@ class FusedLoop:
         costs = [op.defn.cost for op in self.cluster.ops if self.passes.of.get(op.results[0], 0) == number]
         return 4 if sum(COSTLY if c is None else c for c in costs) <= _LITTLE else 1
 
-    def _stretch(self, start: Int, length: int, unroll: int, carried: list[Reg], step: Step) -> list[Reg]:
+    def _stretch(self, start: Int, length: Size, unroll: int, carried: list[Reg], step: Step) -> list[Reg]:
         """`length` elements from `start` on: whole vectors, then the remainder, masked or element by element."""
+        if not isinstance(length, int):
+            return self._open_stretch(start, length, unroll, carried, step)
         text, width = self.text, self.width
         k = self._k(width)
         done = 0
@@ -245,7 +259,31 @@ class FusedLoop:
             carried = self._remainder_loop(text.add(start, whole), rest, carried, step)
         return carried
 
-    def _unrolled(self, start: Int, length: int, unroll: int, carried: list[Reg], step: Step) -> list[Reg]:
+    def _open_stretch(self, start: Int, length: Dim, unroll: int, carried: list[Reg], step: Step) -> list[Reg]:
+        """The same for a length that only a call knows, which may be 0."""
+        text, width = self.text, self.width
+        k, done = self._k(width), 0 * length
+        if unroll > 1:
+            done = length // (unroll * width) * (unroll * width)
+            some = text.let("i1", f"icmp sgt {text.whole(done)}, 0")
+            carried = text.branch(some, lambda: self._unrolled(start, done, unroll, carried, step), lambda: carried)
+        whole = length // width * width
+        first, last = text.add(start, done), text.add(start, whole)
+        carried = text.loop(first, last, width, carried, lambda i, now: step(Vector(k, i, None, width), now))
+        rest = length - whole
+        if rest == 0:
+            return carried
+        some = text.let("i1", f"icmp sgt {text.whole(rest)}, 0")
+
+        def remainder() -> list[Reg]:
+            if self.masked and width > 1 and self.adjacent:
+                mask = k.mask_up_to(text.whole(rest))
+                return step(Vector(k, text.add(start, whole), mask, width), carried)
+            return self._remainder_loop(text.add(start, whole), rest, carried, step)
+
+        return text.branch(some, remainder, lambda: carried)
+
+    def _unrolled(self, start: Int, length: Size, unroll: int, carried: list[Reg], step: Step) -> list[Reg]:
         """The unrolled loop: each of `unroll` vectors per trip has accumulators of its own, combined at the end."""
         text, width = self.text, self.width
         k, n = self._k(width), len(carried)
@@ -266,7 +304,7 @@ class FusedLoop:
                 combined[j] = self._combine(op, Lane(k, combined[j], dtype), Lane(k, ends[u * n + j], dtype)).reg
         return combined
 
-    def _remainder_loop(self, start: Int, length: int, carried: list[Reg], step: Step) -> list[Reg]:
+    def _remainder_loop(self, start: Int, length: Size, carried: list[Reg], step: Step) -> list[Reg]:
         """The remainder of a row, element by element."""
         text, k = self.text, self._k(self.width)
         reductions = self._reducing if carried else []
@@ -443,7 +481,8 @@ class FusedLoop:
     def _total_dtype(self, op: Op) -> DType:
         """The dtype of accumulators across blocks."""
         dtype = self._partial_dtype(op)
-        single = self.length <= _BLOCK and len(self.layout.inner) == 1 and op not in self.slabs
+        short = isinstance(self.length, int) and self.length <= _BLOCK
+        single = short and len(self.layout.inner) == 1 and op not in self.slabs
         return float64 if op.defn.name == "sum" and dtype is float32 and not single else dtype
 
     def _identity(self, op: Op, dtype: DType, width: int) -> Lane:
@@ -478,8 +517,9 @@ class FusedLoop:
     def _reduced(self, op: Op, x: Lane) -> Lane:
         """The horizontal reduction of a vector, as the result's dtype: pairs first, or few numbers in NumPy's order."""
         width = x.kernels.width
-        if self.length < _FEW and op not in self.slabs and len(self.layout.inner) == 1:
-            ones = [self._part(x, [i]) for i in range(min(self.length, width))]
+        few = self.length if isinstance(self.length, int) and self.length < _FEW else 0
+        if few and op not in self.slabs and len(self.layout.inner) == 1:
+            ones = [self._part(x, [i]) for i in range(min(few, width))]
             x, width = ones[0], 1
             for one in ones[1:]:
                 x = self._combine(op, x, one)
@@ -503,7 +543,7 @@ def vectors_together(cluster: Cluster, layout: Layout, lanes: int, few_registers
     trip; four only where the code is not too large for that.
     """
     work = sum(COSTLY if op.defn.cost is None else op.defn.cost for op in cluster.ops)
-    vectors = layout.inner[-1].size // lanes
+    vectors = usual(layout.inner[-1].size) // lanes
     if work < _MUCH or vectors < _MANY:
         return 1
     return 4 if work <= _MOST[few_registers] and vectors >= 8 * _MANY else 2

@@ -10,7 +10,8 @@ from typing import Any
 from .... import logs
 from ....errors import InternalCompilerError
 from ....ir.core import Op, Value
-from ....ir.types import TensorType, tensor
+from ....ir.sizes import Size
+from ....ir.types import Shape, TensorType, tensor
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Reg, Text
 from ..codegen.lanes import Lane
@@ -91,7 +92,8 @@ def _held(cluster: Cluster, passes: Passes, lanes: int) -> bool:
     """Whether the passes over a row keep it in registers."""
     assert cluster.axes is not None
     inner = [cluster.shape[a] for a in cluster.axes.inner if cluster.shape[a] != 1]
-    return held_row(inner[0] if inner else 1, passes.count, lanes, max(1, len(inner)))  # type: ignore[arg-type]
+    length = inner[0] if inner else 1
+    return isinstance(length, int) and held_row(length, passes.count, lanes, max(1, len(inner)))
 
 
 def source_of(low: BufferPlan, x: Value, cluster: Cluster) -> Source:
@@ -119,7 +121,7 @@ def _axes_of(x: Value, cluster: Cluster) -> Iterable[int]:
 
 def memory_of(array: Array, axes: Iterable[int], ndim: int | None = None) -> Memory:
     """An array as memory of a loop nest: a stride for each axis of the loop, 0 where the array is broadcast."""
-    strides = [0] * (len(array.shape) if ndim is None else ndim)
+    strides: list[Size] = [0] * (len(array.shape) if ndim is None else ndim)
     for axis, d, stride in zip(axes, array.shape, array.strides, strict=True):
         strides[axis] = 0 if d == 1 else stride
     return Memory(array.base, array.offset, tuple(strides), array.dtype, array.is_iota)
@@ -207,13 +209,14 @@ def _lies_alone(low: BufferPlan, x: Value, made: Array) -> bool:
     return all(old.argument is not None or old.result is not None for old in olds)
 
 
-def _row_strides(cluster: Cluster, step: int) -> tuple[int, ...]:
+def _row_strides(cluster: Cluster, itemsize: int) -> Shape:
     """The strides, in bytes, of a row in C order; 0 for the outer axes."""
     assert cluster.axes is not None
-    strides = [0] * len(cluster.shape)
+    strides: list[Size] = [0] * len(cluster.shape)
+    step: Size = itemsize
     for a in reversed(cluster.axes.inner):
         strides[a] = step
-        step *= cluster.shape[a]  # type: ignore[assignment]
+        step *= cluster.shape[a]
     return tuple(strides)
 
 
@@ -276,18 +279,19 @@ def write_fused_loop(
     """Emits a fused loop: straight-line code if it is one vector, else a function and its call."""
     memories = [s for s in sources.values() if isinstance(s, Memory)] + [m for _, m in sinks.values()]
     assert cluster.axes is not None
-    layout = collapsed(cluster.shape, cluster.axes, memories)  # type: ignore[arg-type]
+    layout = collapsed(cluster.shape, cluster.axes, memories)
     lanes = (
         _lanes(low, cluster)
         if cluster.ops
         else low.machine.vector_bytes // max(4, max(m.dtype.itemsize for m in memories))
     )
     loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
-    inline = loops == 0 and layout.inner[-1].size <= 2 * lanes
+    length = layout.inner[-1].size
+    inline = loops == 0 and isinstance(length, int) and length <= 2 * lanes
     if logs.listener("fusion") is not None and cluster.ops:
         low.told.append(_summary("" if inline else f"k{len(low.kernels)}", cluster))
     plain = {x: m for x, (_, m) in sinks.items()}
-    low.trace.fused_loop(sources, plain, cluster.shape, passes)  # type: ignore[arg-type]
+    low.trace.fused_loop(sources, plain, cluster.shape, passes)
     together = 1 if held else vectors_together(cluster, layout, lanes, low.machine.few_registers)
     more: dict[str, Any] = {"lanes": together * lanes, "masked": low.machine.masked, "held": held}
     if inline:
@@ -318,7 +322,7 @@ def write_fused_loop(
     low.kernels.append(text)
     places = dict.fromkeys(str(op.loc) for op in cluster.ops if op.loc)
     low.text.note(f"{text.name}: {', '.join(places)}" if places else text.name)
-    low.text.do(f"call void @{text.name}({', '.join(map(str, outside))})")
+    low.text.do(f"call void @{text.name}({', '.join(map(str, [*outside, *low.text.sizes_for(text)]))})")
     for x, (array, _) in sinks.items():
         if x not in low.results:
             low.load_scalar(x, array)

@@ -1,4 +1,4 @@
-"""Kernels that are one loop nest over arrays whose sizes and strides are known."""
+"""Kernels that are one loop nest over arrays."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from math import prod
 from typing import TypeAlias
 
 from ....dtypes import DType
+from ....ir.sizes import Size, is_at_most
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import LEAVE, Int, Reg, Text
 from ..codegen.values import Array
 from ..memory.buffer_plan import BufferPlan
 
 #: For each of several pointers its strides.
-Strides: TypeAlias = Sequence[Sequence[int]]
+Strides: TypeAlias = Sequence[Sequence[Size]]
 #: What writes the body for some trips at once, given the pointers of each.
 Body: TypeAlias = Callable[[list[list[Reg]]], None]
 
@@ -38,8 +39,11 @@ class LoopNest:
         """How many elements of these dtypes fit a vector register, 16-bit floats held as f32."""
         return self.low.machine.vector_bytes // max(4, *(d.itemsize for d in dtypes))
 
-    def call(self) -> None:
-        """Ends the kernel and calls it from the driver, which leaves where the kernel was left early."""
+    def call(self, along: Size = 1) -> None:
+        """Ends the kernel and calls it from the driver, which leaves where the kernel was left early.
+
+        `along`: the size of an axis that it takes positions on; where a call has none there, it is not called.
+        """
         low, leaves = self.low, self.text.leaves
         result = "i32" if leaves else "void"
         if leaves:
@@ -53,24 +57,33 @@ class LoopNest:
         for array in self.arrays:
             low.touch(array)
         places = [low.text.at(a.base, a.offset) for a in self.arrays]
-        call = f"call {result} @{self.text.name}({', '.join(map(str, places))})"
-        if leaves:
-            low.text.leave_if(low.text.make("i1", f"icmp ne {low.text.make('i32', call)}, 0"))
+        given = [*places, *low.text.sizes_for(self.text)]
+        call = f"call {result} @{self.text.name}({', '.join(map(str, given))})"
+
+        def called() -> tuple[()]:
+            if leaves:
+                low.text.leave_if(low.text.make("i1", f"icmp ne {low.text.make('i32', call)}, 0"))
+            else:
+                low.text.do(call)
+            return ()
+
+        if is_at_most(1, along):
+            called()
         else:
-            low.text.do(call)
+            low.text.branch(low.text.let("i1", f"icmp sgt {low.text.whole(along)}, 0"), called)
 
     def over(
-        self, sizes: Sequence[int], strides: Strides, places: Sequence[Reg], body: Callable[[list[Reg]], None]
+        self, sizes: Sequence[Size], strides: Strides, places: Sequence[Reg], body: Callable[[list[Reg]], None]
     ) -> None:
         """A loop per axis, in their order; `strides`: for each of `places` those of the axes."""
         self.over_unrolled(sizes, strides, places, 1, lambda at: body(at[0]))
 
     def over_unrolled(
-        self, sizes: Sequence[int], strides: Strides, places: Sequence[Reg], together: int, body: Body
+        self, sizes: Sequence[Size], strides: Strides, places: Sequence[Reg], together: int, body: Body
     ) -> None:
         """`over` with the innermost loop unrolled: the body gets the places of `together` trips; of one in the rest."""
         kept = [i for i, d in enumerate(sizes) if d != 1]
-        loops: list[tuple[int, list[int]]] = []
+        loops: list[tuple[Size, list[Size]]] = []
         for i in kept:
             steps = [s[i] for s in strides]
             if loops and loops[-1][1] == [s * sizes[i] for s in steps]:
@@ -79,7 +92,7 @@ class LoopNest:
                 loops.append((sizes[i], steps))
         self._over(loops, list(places), together, body)
 
-    def _over(self, loops: Sequence[tuple[int, list[int]]], places: list[Reg], together: int, body: Body) -> None:
+    def _over(self, loops: Sequence[tuple[Size, list[Size]]], places: list[Reg], together: int, body: Body) -> None:
         if not loops:
             body([places])
             return
@@ -95,11 +108,11 @@ class LoopNest:
         text.repeated(0, whole, together, lambda i: body([at(text.add(i, n)) for n in range(together)]))
         text.repeated(whole, size, 1, lambda i: body([at(i)]))
 
-    def along(self, count: int, widest: int, body: Callable[[Kernels, Int], None]) -> None:
+    def along(self, count: Size, widest: int, body: Callable[[Kernels, Int], None]) -> None:
         """`count` adjacent elements: vectors, then ever shorter ones; `body` gets the index of each one's first."""
         self._pieces(count, widest, lambda width, i: body(self.kernels(width), i))
 
-    def move(self, source: Reg, to: Reg, nbytes: int) -> None:
+    def move(self, source: Reg, to: Reg, nbytes: Size) -> None:
         """Copies bytes that do not overlap."""
         text = self.text
 
@@ -109,9 +122,13 @@ class LoopNest:
 
         self._pieces(nbytes, self.low.machine.vector_bytes, piece)
 
-    def _pieces(self, count: int, widest: int, piece: Callable[[int, Int], None]) -> None:
+    def _pieces(self, count: Size, widest: int, piece: Callable[[int, Int], None]) -> None:
         """0 ... `count` - 1 in pieces: the widest (a power of 2), looped over if they are many, then shorter ones."""
         done = count // widest * widest
+        if not isinstance(count, int) or not isinstance(done, int):
+            self.text.repeated(0, done, widest, lambda i: piece(widest, i))
+            self.text.repeated(done, count, 1, lambda i: piece(1, i))
+            return
         if done <= 4 * widest:
             for i in range(0, done, widest):
                 piece(widest, i)
@@ -125,9 +142,9 @@ class LoopNest:
             width //= 2
 
 
-def row_of(array: Array, axis: int) -> int | None:
+def row_of(array: Array, axis: int) -> Size | None:
     """How many elements the axes behind `axis` (not negative) have, if these are contiguous; else None."""
-    step = array.dtype.itemsize
+    step: Size = array.dtype.itemsize
     for d, stride in zip(reversed(array.shape[axis + 1 :]), reversed(array.strides[axis + 1 :]), strict=True):
         if d != 1 and stride != step:
             return None

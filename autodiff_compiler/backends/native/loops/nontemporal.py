@@ -6,6 +6,7 @@ An ordinary store first reads the cache line that it writes, and evicts others.
 from __future__ import annotations
 
 from ....ir.core import Block, Value
+from ....ir.sizes import usual
 from ..codegen.emit import Text
 from ..codegen.values import Array, size_of
 from ..fusion.clusters import Cluster
@@ -34,7 +35,8 @@ def is_nontemporal(low: BufferPlan, array: Array) -> bool:
     if "x86" not in low.machine.triple or low.depth or len(array.roots) != 1:
         return False
     result = array.roots[0].result
-    return result is not None and result not in low.versions.next_of and size_of(array.type) >= NONTEMPORAL_FROM
+    large = usual(size_of(array.type)) >= NONTEMPORAL_FROM
+    return large and result is not None and result not in low.versions.next_of
 
 
 def _unread(low: BufferPlan, cluster: Cluster, passes: Passes, x: Value) -> bool:
@@ -49,7 +51,7 @@ def _aligned(layout: Layout, memory: Memory, lanes: int) -> bool:
     size = lanes * memory.dtype.itemsize
     levels = [*layout.batch, *layout.outer, *layout.inner[:-1]]
     starts = [memory.offset, *(level.strides[memory] for level in levels)]
-    adjacent = layout.inner[-1].strides[memory] == memory.dtype.itemsize and layout.inner[-1].size >= lanes
+    adjacent = layout.inner[-1].strides[memory] == memory.dtype.itemsize and usual(layout.inner[-1].size) >= lanes
     return adjacent and size in _SIZES and all(isinstance(s, int) and s % size == 0 for s in starts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ....ir.sizes import Size, usual
 from ..codegen.emit import Int, Reg, Text, i64, vector
 from ..codegen.values import Array, size_of
 from ..memory.buffer_plan import BufferPlan
@@ -18,15 +19,15 @@ _READ_ACROSS = 1 << 14
 
 
 class _Axis(NamedTuple):
-    size: int
+    size: Size
     #: bytes from one element to the next
-    source: int
-    to: int
+    source: Size
+    to: Size
 
 
 def is_transposed(source: Array, to: Array) -> bool:
     """Whether a copy transposes: the contiguous axis of one array is strided in the other, and both are wide."""
-    if source.dtype is not to.dtype or source.is_iota or size_of(to.type) < _SMALL:
+    if source.dtype is not to.dtype or source.is_iota or usual(size_of(to.type)) < _SMALL:
         return False
     return _across(_axes(source, to), source.dtype.itemsize) is not None
 
@@ -34,7 +35,7 @@ def is_transposed(source: Array, to: Array) -> bool:
 def worth_transposing(array: Array) -> bool:
     """Whether loops in C order over an array should read a transposed copy of it."""
     spread = any(d != 1 and s == 0 for d, s in zip(array.shape, array.strides, strict=True))
-    if spread or size_of(array.type) < _READ_ACROSS:
+    if spread or usual(size_of(array.type)) < _READ_ACROSS:
         return False
     return is_transposed(array, array.in_order(array.type))
 
@@ -55,10 +56,15 @@ def _axes(source: Array, to: Array) -> list[_Axis]:
 def _across(axes: list[_Axis], itemsize: int) -> tuple[int, int] | None:
     """The contiguous axis of the target and that of the source; None if the copy does not transpose."""
     to = next((i for i, a in enumerate(axes) if a.to == itemsize), None)
-    source = next((i for i, a in enumerate(axes) if abs(a.source) == itemsize), None)
-    if to is None or source is None or abs(axes[to].source) <= itemsize or abs(axes[source].to) <= itemsize:
+    source = next((i for i, a in enumerate(axes) if a.source in (itemsize, -itemsize)), None)
+    if to is None or source is None:
         return None
-    return (to, source) if min(axes[to].size, axes[source].size) >= _NARROW else None
+    if any(isinstance(s, int) and abs(s) <= itemsize for s in (axes[to].source, axes[source].to)):
+        return None
+    sizes = axes[to].size, axes[source].size
+    if not all(isinstance(d, int) for d in sizes):
+        return None  # tiles have a known size
+    return (to, source) if min(sizes) >= _NARROW else None
 
 
 def transpose(low: BufferPlan, source: Array, to: Array) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Set
 from itertools import chain
 from operator import itemgetter
 
+from ....ir.sizes import Size, is_at_most, usual
 from ...base import first_fit
 from ..codegen.values import Buffer, with_joins
 
@@ -22,16 +23,18 @@ _TRIES = 8
 _MANY = 64
 
 
-def aligned(nbytes: int) -> int:
+def aligned(nbytes: Size) -> Size:
     """The bytes that a buffer takes in the frame: a multiple of 64."""
-    return -(-max(nbytes, 1) // _ALIGNMENT) * _ALIGNMENT
+    some = max(nbytes, 1) if isinstance(nbytes, int) else nbytes
+    return (some + _ALIGNMENT - 1) // _ALIGNMENT * _ALIGNMENT
 
 
 class _Slot:
     """Buffers that share bytes: one is live at a time, but at steps that write one in place over another."""
 
     def __init__(self, buffer: Buffer, spans: dict[Buffer, list[tuple[int, int]]]) -> None:
-        self.buffers, self.size, self.offset = [buffer], aligned(buffer.nbytes), 0
+        self.buffers, self.size = [buffer], aligned(buffer.nbytes)
+        self.offset: Size = 0
         #: live ranges: of the buffers, and of the results of `if`s that may alias them
         self.held = {b: spans[b] for b in (buffer, *buffer.joins)}
         #: when any of them is live, and when more than one is
@@ -83,7 +86,7 @@ class _Slot:
             yield from _common(same, self.crowded)
 
 
-def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, int], int]:
+def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, Size], Size]:
     """The offset of each buffer of the frame (no argument, no result), and the end of the frame."""
     mine = [b for b in buffers if b.result is None and b.argument is None and not b.virtual]
     spans = {b: b.spans for b in with_joins(mine)}
@@ -95,12 +98,36 @@ def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, i
     for new in in_order:
         _write_over(new, over, holding)
     _share_results(in_order, holding)
-    placed: list[_Slot] = []
-    for slot in sorted(dict.fromkeys(holding.values()), key=lambda s: -s.size):
-        slot.offset = first_fit(slot.size, [(p.offset, p.offset + p.size) for p in placed if p.meets(slot)], start)
-        placed.append(slot)
-    end = max((s.offset + s.size for s in placed), default=start)
+    slots = list(dict.fromkeys(holding.values()))
+    placed: list[tuple[_Slot, int, int]] = []
+    for slot, size in sorted(((s, s.size) for s in slots if isinstance(s.size, int)), key=lambda found: -found[1]):
+        slot.offset = at = first_fit(size, [(a, b) for p, a, b in placed if p.meets(slot)], start)
+        placed.append((slot, at, at + size))
+    end = _place_behind(
+        [s for s in slots if not isinstance(s.size, int)], max((end for _, _, end in placed), default=start)
+    )
     return {b: slot.offset for b, slot in holding.items()}, end
+
+
+def _place_behind(slots: Iterable[_Slot], end: Size) -> Size:
+    """Places slots whose sizes only a call knows, one behind the other; returns where they end.
+
+    Slots that are never live together lie in one place, if one of them is the larger one in every call.
+    """
+    places: list[tuple[list[_Slot], Size]] = []
+    for slot in sorted(slots, key=lambda s: -usual(s.size)):
+        for i, (inside, size) in enumerate(places):
+            fits, holds = is_at_most(slot.size, size), is_at_most(size, slot.size)
+            if (fits or holds) and not any(slot.meets(other) for other in inside):
+                places[i] = [*inside, slot], size if fits else slot.size
+                break
+        else:
+            places.append(([slot], slot.size))
+    for inside, size in places:
+        for slot in inside:
+            slot.offset = end
+        end = end + size
+    return end
 
 
 def _share_results(buffers: list[Buffer], holding: dict[Buffer, _Slot]) -> None:

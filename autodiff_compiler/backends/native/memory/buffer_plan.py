@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ....dtypes import DType
 from ....ir.core import Block, Module, Op, Value
+from ....ir.sizes import Size
 from ....ir.types import TensorType, Type, tensor
 from ....ir.undefined import undefined_values
 from ....ir.walk import uses
@@ -89,7 +90,7 @@ class BufferPlan(Emitter, ABC):
 
     # ------------------------------------------------------------------------------------------- buffers
     @abstractmethod
-    def buffer(self, nbytes: int) -> Buffer:
+    def buffer(self, nbytes: Size) -> Buffer:
         """A new buffer."""
 
     @abstractmethod
@@ -145,9 +146,9 @@ class BufferPlan(Emitter, ABC):
         """Copies an array into another one, cast to its dtype."""
 
     def sliceable(self, value: Value) -> Array:
-        """A value as an array whose offset from its base is a constant, as `part` needs it."""
+        """A value as an array whose offset from its base is a size, as `part` needs it."""
         found = self.in_memory(value, ordered=False)
-        return found if isinstance(found.offset, int) else self.in_memory(value)
+        return self.in_memory(value) if isinstance(found.offset, Reg) else found
 
     def in_dtype(self, array: Array, dtype: DType) -> Array:
         """An array, or a copy of it cast to a dtype."""
@@ -169,7 +170,7 @@ class BufferPlan(Emitter, ABC):
     # ------------------------------------------------------------------------------------------- operands
     def at_pointer(self, type: TensorType, place: Reg, roots: tuple[Buffer, ...]) -> Array:
         """An array in C order at a pointer."""
-        return Array(type, place, row_major(type.shape, type.dtype.itemsize), 0, roots)  # type: ignore[arg-type]
+        return Array(type, place, row_major(type.shape, type.dtype.itemsize), 0, roots)
 
     def scalar(self, value: Value) -> Lane:
         """A value of one element as a register."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
+from ....ir.sizes import Size
 from ..jit.engine import Loaded, load
 from . import large_alloc
 
@@ -32,10 +33,10 @@ _KEPT = 16
 GUARD, MARK = 4096, 90
 
 
-def frame_size(frame_bytes: int, shared: bool) -> int:
+def frame_size(frame_bytes: Size, shared: bool) -> Size:
     """The allocated size of a frame: that of shared ones is rounded up, so that they fit more modules."""
     unit = 4096 if shared else 64
-    return -(-frame_bytes // unit) * unit
+    return (frame_bytes + unit - 1) // unit * unit
 
 
 @cache
@@ -55,9 +56,9 @@ def functions() -> Loaded:
     return load(text, context_size=2)
 
 
-def functions_for(frame_bytes: int) -> Loaded:
+def functions_for(frame_bytes: Size) -> Loaded:
     """The same, linked to `large_alloc` if frames of that size lie in its blocks."""
-    if frame_bytes + GUARD >= large_alloc.HUGE:
+    if not isinstance(frame_bytes, int) or frame_bytes + GUARD >= large_alloc.HUGE:
         functions().fill([large_alloc.functions().address(name) for name in ("pages_take", "pages_give")])
     return functions()
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ....environment import flag
+from ....ir.sizes import Size
 from ..codegen.emit import Reg, Text
 from ..codegen.emitter import Context
 from ..codegen.values import Buffer
@@ -27,7 +28,7 @@ class Given(NamedTuple):
     """A parameter of main: the size of its copy (None: it is passed itself), and whether it is a result."""
 
     name: str
-    nbytes: int | None
+    nbytes: Size | None
     result: bool
 
 
@@ -35,18 +36,18 @@ class Apart:
     """An allocator of places in the frame that share no bytes, each with a guard behind it."""
 
     def __init__(self, start: int) -> None:
-        self.end = start
+        self.end: Size = start
         #: where guards begin and end
-        self.guards: list[tuple[int, int]] = []
+        self.guards: list[tuple[Size, Size]] = []
 
-    def place(self, nbytes: int) -> int:
+    def place(self, nbytes: Size) -> Size:
         """The offset of a new place of so many bytes."""
         found = self.end
-        self.end += -(-nbytes // _ALIGNMENT) * _ALIGNMENT + _ALIGNMENT
+        self.end = found + (nbytes + _ALIGNMENT - 1) // _ALIGNMENT * _ALIGNMENT + _ALIGNMENT
         self.guards.append((found + nbytes, self.end))
         return found
 
-    def buffers(self, buffers: Iterable[Buffer]) -> dict[Buffer, int]:
+    def buffers(self, buffers: Iterable[Buffer]) -> dict[Buffer, Size]:
         """The offsets of all buffers of the frame."""
         mine = [b for b in buffers if b.result is None and b.argument is None and not b.virtual]
         return {b: self.place(b.nbytes) for b in mine}
@@ -62,16 +63,18 @@ def guarded_main(text: Text, parameters: Sequence[Given], apart: Apart, context:
                 text.copy(copies[p], Reg(f"%{p.name}", "ptr"), p.nbytes)
     apart.place(0)  # there is one guard at least
     count = len(apart.guards)
-    pairs = ", ".join(f"i64 {x}" for guard in apart.guards for x in guard)
-    text.needs["guards"] = f"@guards = private constant [{2 * count} x i64] [{pairs}]\n{_GUARDS}"
+    text.needs["guards"] = _GUARDS
     text.declares |= {"declare void @PyErr_SetString(ptr, ptr)", "declare ptr @memset(ptr, i32, i64)"}
-    text.do(f"call void @guards.set(ptr %frame, i64 {count})")
-    given = ", ".join(["ptr %frame", *[str(copies[p]) for p in parameters]])
+    table = text.make("ptr", f"alloca [{2 * count} x i64], align 8")
+    for i, end in enumerate(x for guard in apart.guards for x in guard):
+        text.store(text.whole(end), text.at(table, 8 * i), 8)
+    text.do(f"call void @guards.set(ptr %frame, {table}, i64 {count})")
+    given = ", ".join(["ptr %frame", *[str(copies[p]) for p in parameters], *map(str, text.sizes_for(text))])
     code = text.make("i32", f"call i32 @program({given})")
     for p in parameters:
         if p.nbytes is not None and p.result:
             text.copy(Reg(f"%{p.name}", "ptr"), copies[p], p.nbytes)
-    intact = text.make("i1", f"call i1 @guards.intact(ptr %frame, i64 {count})")
+    intact = text.make("i1", f"call i1 @guards.intact(ptr %frame, {table}, i64 {count})")
 
     def broken() -> list[Reg]:
         error = text.make("ptr", f"load ptr, ptr {context.place('SystemError')}, align 8")
@@ -95,12 +98,12 @@ _MESSAGE = "compiled code wrote beside a buffer"
 _GUARDS = f"""
 @guards.message = private constant [{len(_MESSAGE) + 1} x i8] c"{_MESSAGE}\\00"
 
-define internal void @guards.set(ptr %frame, i64 %count) noinline {{
+define internal void @guards.set(ptr %frame, ptr %guards, i64 %count) noinline {{
 start:
   br label %loop
 loop:
   %i = phi i64 [0, %start], [%next, %loop]
-  %here = getelementptr {{i64, i64}}, ptr @guards, i64 %i
+  %here = getelementptr {{i64, i64}}, ptr %guards, i64 %i
   %first = load i64, ptr %here, align 8
   %end.at = getelementptr i8, ptr %here, i64 8
   %end = load i64, ptr %end.at, align 8
@@ -114,12 +117,12 @@ done:
   ret void
 }}
 
-define internal i1 @guards.intact(ptr %frame, i64 %count) noinline {{
+define internal i1 @guards.intact(ptr %frame, ptr %guards, i64 %count) noinline {{
 start:
   br label %loop
 loop:
   %i = phi i64 [0, %start], [%next, %following]
-  %here = getelementptr {{i64, i64}}, ptr @guards, i64 %i
+  %here = getelementptr {{i64, i64}}, ptr %guards, i64 %i
   %first = load i64, ptr %here, align 8
   %end.at = getelementptr i8, ptr %here, i64 8
   %end = load i64, ptr %end.at, align 8
