@@ -6,7 +6,7 @@ What has no code here raises `NotNativeError`, and the op is run by its NumPy ke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,12 @@ from .vectors import Vectors
 
 class NotNativeError(Exception):
     """There is no native code for what the message names."""
+
+
+def require_known(sizes: Iterable[Size], what: str) -> None:
+    """Refuses sizes that only a call knows, for a kernel that is written for numbers."""
+    if not all(isinstance(size, int) for size in sizes):
+        raise NotNativeError(f"{what} of sizes that only a call knows")
 
 
 def element_type(dtype: DType) -> str:

@@ -16,10 +16,11 @@ import numpy as np
 
 from ....dtypes import uint8
 from ....ir.core import Op, Value
+from ....ir.sizes import Size, usual
 from ....ir.types import tensor
 from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, i64
-from ..codegen.lanes import Lane, NotNativeError, computed_in
+from ..codegen.lanes import Lane, NotNativeError, computed_in, require_known
 from ..codegen.values import Array, part, row_major
 from ..loops.loop_nest import LoopNest
 from ..lower import OPS
@@ -85,6 +86,7 @@ class _Windows:
         self.sizes, self.kernel, self.counts = tuple(sizes), tuple(kernel), tuple(counts)
         self.stride, self.dilation = op.attr("stride"), op.attr("dilation")
         self.before, self.groups = op.attr("padding")[::2], op.attr("groups")
+        require_known((*sizes, *kernel, *counts), "a convolution")
         if prod(self.kernel) > _TAPS or 0 in (*sizes, *kernel, *counts):
             raise NotNativeError(f"a convolution of {self.kernel}")
         self.taps = list(itertools.product(*map(range, self.kernel)))
@@ -250,6 +252,7 @@ def _slack(low: BufferPlan) -> int:
 def _conv(low: BufferPlan, op: Op) -> None:
     x, w = op.operands
     found = _Windows(op, x.shape[2:], w.shape[2:], op.results[0].shape[2:])
+    require_known((x.shape[1], *w.shape[:2]), "a convolution")
     if 0 in x.shape or 0 in w.shape:
         raise NotNativeError("a convolution of nothing")
     image = _image(low, x, found.before, found.pitches(), found.stride, slack=_slack(low))
@@ -283,6 +286,7 @@ def _conv_input(low: BufferPlan, op: Op) -> None:
     g, w = op.operands
     result = op.results[0]
     found = _Windows(op, op.attr("size"), w.shape[2:], g.shape[2:])
+    require_known((g.shape[1], *w.shape[:2]), "a convolution")
     if 0 in g.shape or 0 in w.shape or 0 in result.shape:
         raise NotNativeError("a convolution of nothing")
     # By tap t element r + s * m gets the cotangent of window m + (r + before - t * d) / s.
@@ -327,6 +331,7 @@ def _conv_filter(low: BufferPlan, op: Op) -> None:
     """Sums over samples and positions, a vector of positions at a time."""
     x, g = op.operands
     found = _Windows(op, x.shape[2:], op.attr("kernel"), g.shape[2:])
+    require_known((x.shape[1], g.shape[1]), "a convolution")
     if 0 in x.shape or 0 in g.shape:
         raise NotNativeError("a convolution of nothing")
     width = low.machine.vector_bytes // computed_in(x.dtype).itemsize
@@ -343,8 +348,7 @@ def _conv_filter(low: BufferPlan, op: Op) -> None:
     mask = constant_array(low, tensor(uint8, packed.shape), packed)
 
     def write(target: Array) -> None:
-        samples: Any = x.shape[0]
-        _Filters(low, found, samples, image, above, mask, target, positions, looks=is_long(low, op)).write()
+        _Filters(low, found, x.shape[0], image, above, mask, target, positions, looks=is_long(low, op)).write()
 
     _given(low, op, write)
 
@@ -356,7 +360,7 @@ class _Filters:
         self,
         low: BufferPlan,
         found: _Windows,
-        samples: int,
+        samples: Size,
         image: _Image,
         above: _Image,
         mask: Array,
@@ -406,7 +410,7 @@ class _Filters:
                 for tap in range(0, self.taps, self.together):
                     self._sums(image, above, to, range(tap, min(tap + self.together, self.taps)), count, line)
                 if self.looks:
-                    burn_inside(self.nest, self.samples * self.positions * count * self.taps // self.width)
+                    burn_inside(self.nest, usual(self.samples) * self.positions * count * self.taps // self.width)
 
             text.repeated(0, self.channels, 1, channel)
 

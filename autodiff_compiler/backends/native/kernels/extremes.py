@@ -12,7 +12,7 @@ from ....dtypes import DType, bool_, int32, int64, uint8
 from ....ir.core import Op
 from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, i64
-from ..codegen.lanes import Lane
+from ..codegen.lanes import Lane, require_known
 from ..loops.loop_nest import LoopNest, row_of
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
@@ -29,8 +29,11 @@ class _Search:
 
     def __init__(self, low: BufferPlan, op: Op) -> None:
         (x,), (result,) = op.operands, op.results
+        axis = op.attr("axis") % len(x.shape)
+        if prod(x.shape[axis + 1 :]) == 1:
+            require_known([x.shape[axis]], "an extreme")
         self.greatest = op.defn.name == "argmax"
-        self.axis = op.attr("axis") % len(x.shape)
+        self.axis = axis
         source = low.in_memory(x, ordered=False)
         row = row_of(source, self.axis)
         if row is None or (row == 1 and source.strides[self.axis] != source.dtype.itemsize):
@@ -46,7 +49,7 @@ class _Search:
         before, row = shape[: self.axis], prod(shape[self.axis + 1 :])
         strides = [self.source.strides[: self.axis], rows_before([*before, row * self.target.dtype.itemsize])]
         nest.over(before, strides, nest.places, self._along if row == 1 else self._columns)
-        nest.call()
+        nest.call(self.size)
 
     # ------------------------------------------------------------------------------------------- a row
     def _along(self, at: list[Reg]) -> None:
@@ -143,7 +146,7 @@ class _Search:
     def _columns(self, at: list[Reg]) -> None:
         """Several vectors of columns at a time, row by row."""
         text, step = self.nest.text, self.source.strides[self.axis]
-        numbered = int32 if self.size < 2**31 else int64
+        numbered = int32 if isinstance(self.size, int) and self.size < 2**31 else int64
 
         def some(k: Kernels, j: Int) -> None:
             place = text.at(at[0], text.mul(j, self.dtype.itemsize))

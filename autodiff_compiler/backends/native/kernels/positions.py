@@ -64,7 +64,8 @@ def _eye(c: Any) -> Value:
 def _below(x: Value, k: int) -> Value:
     """The mask of elements on or below the k-th diagonal."""
     rows, columns = x.shape[-2:]
-    k = max(-int(rows) - 1, min(int(columns) + 1, k))
+    if isinstance(rows, int) and isinstance(columns, int):
+        k = max(-rows - 1, min(columns + 1, k))
     return F.less_equal(_along(x.shape, -1), _along(x.shape, -2, k))  # type: ignore[no-any-return, arg-type]
 
 
@@ -104,7 +105,8 @@ def _place(extreme: Callable[..., Any]) -> Callable[..., Value | None]:
     """A rule for argmax or argmin: the least position of an element that equals the extreme, or is nan."""
 
     def rule(c: Any, x: Value) -> Value | None:
-        if c.axis % len(x.shape) != len(x.shape) - 1 or x.shape[-1] > _SHORT:
+        length = x.shape[-1]
+        if c.axis % len(x.shape) != len(x.shape) - 1 or not isinstance(length, int) or length > _SHORT:
             return None  # a kernel of `extremes`
         if x.dtype is bool_:
             x = F.cast(x, dtype=uint8)
@@ -112,7 +114,7 @@ def _place(extreme: Callable[..., Any]) -> Callable[..., Value | None]:
         reached = F.equal(x, best)
         if x.dtype.is_float:
             reached = F.logical_or(reached, F.not_equal(x, x))
-        places = F.select(reached, _along(x.shape, c.axis), int(x.shape[c.axis]))  # type: ignore[arg-type]
+        places = F.select(reached, _along(x.shape, c.axis), length)
         return F.min(places, axes=(c.axis,), keepdims=c.keepdims)  # type: ignore[no-any-return]
 
     return rule

@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....ir.core import Op
+from ....ir.sizes import Size, largest, smallest
 from ....ir.types import TensorType, tensor
-from ..codegen.lanes import NotNativeError, rounded
+from ..codegen.emit import Reg
+from ..codegen.lanes import Lane, NotNativeError, rounded
 from ..codegen.values import Array, Operand, Spread, part
 from ..lower import OPS
 from ..memory.buffer_plan import BufferPlan
@@ -76,6 +78,11 @@ def _extend(low: BufferPlan, op: Op) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ elsewhere
+def _within(count: Size, size: Size) -> Size:
+    """A count that is none, and not negative, along an axis that has no elements in this call."""
+    return count if isinstance(count, int) else smallest(largest(0, count), size)
+
+
 def _roll(low: BufferPlan, op: Op) -> None:
     shape: Any = op.operands[0].shape
     moved: dict[int, int] = {}
@@ -90,7 +97,10 @@ def _roll(low: BufferPlan, op: Op) -> None:
             pieces = [
                 (part(a, axis, start, count), part(b, axis, to, count))
                 for a, b in pieces
-                for start, to, count in ((0, shift, size - shift), (size - shift, 0, shift))
+                for start, to, count in (
+                    (0, shift, _within(size - shift, size)),
+                    (size - shift, 0, _within(shift, size)),
+                )
             ]
     for source, to in pieces:
         _copy(low, source, to)
@@ -106,9 +116,9 @@ def _repeat(low: BufferPlan, op: Op) -> None:
     _copy(low, source, target.in_order(type))
 
 
-def _diagonal_of(array: Array, offset: int, length: int) -> Array:
+def _diagonal_of(array: Array, offset: int, length: Size) -> Array:
     """A view of a diagonal: elements [..., i, i + offset]."""
-    assert isinstance(array.offset, int)
+    assert not isinstance(array.offset, Reg)
     rows, columns = array.strides[-2:]
     start = array.offset + max(-offset, 0) * rows + max(offset, 0) * columns
     shape = (*array.shape[:-2], length)
@@ -116,7 +126,7 @@ def _diagonal_of(array: Array, offset: int, length: int) -> Array:
 
 
 def _diagonal(low: BufferPlan, op: Op) -> None:
-    length = int(op.results[0].shape[-1])
+    length = op.results[0].shape[-1]
     low.env[op.results[0]] = _diagonal_of(low.sliceable(op.operands[0]), op.attr("offset"), length)
 
 
@@ -124,7 +134,7 @@ def _diag_embed(low: BufferPlan, op: Op) -> None:
     x = low.env[op.operands[0]]
     target = low.target(op.results[0])
     fill(low, target, 0)
-    _copy(low, x, _diagonal_of(target, op.attr("offset"), int(op.operands[0].shape[-1])))
+    _copy(low, x, _diagonal_of(target, op.attr("offset"), op.operands[0].shape[-1]))
 
 
 def _windows(low: BufferPlan, op: Op) -> None:
@@ -146,7 +156,16 @@ def _bitcast(low: BufferPlan, op: Op) -> None:
 
 
 def _shape_of(low: BufferPlan, op: Op) -> None:
-    low.env[op.results[0]] = Spread(_result(op), int(op.operands[0].shape[op.attr("axis")]))
+    low.env[op.results[0]] = _size(low, _result(op), op.operands[0].shape[op.attr("axis")])
+
+
+def _size_value(low: BufferPlan, op: Op) -> None:
+    low.env[op.results[0]] = _size(low, _result(op), op.attr("size"))
+
+
+def _size(low: BufferPlan, type: TensorType, size: Size) -> Spread:
+    """A size as a number."""
+    return Spread(type, size if isinstance(size, int) else Lane(low.one, low.text.whole(size), type.dtype))
 
 
 OPS.update(
@@ -160,5 +179,6 @@ OPS.update(
         "windows": _windows,
         "bitcast": _bitcast,
         "shape_of": _shape_of,
+        "size_value": _size_value,
     }
 )

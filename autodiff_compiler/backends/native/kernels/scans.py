@@ -10,6 +10,7 @@ from math import prod
 
 from ....dtypes import DType, bool_, int32, int64
 from ....ir.core import Op
+from ....ir.sizes import Size, usual
 from ....ir.types import TensorType
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Int, Reg
@@ -44,14 +45,14 @@ class _Scan:
         row = prod(self.shape[axis + 1 :])
         strides = [a.strides[:axis] for a in self.arrays]
         before = self.shape[:axis]
-        if row > 1:
+        if usual(row) > 1:
             lanes = nest.lanes(*(a.dtype for a in self.arrays))
             body = self._columns(row, lanes, first, step, read)
             nest.over(before, strides, nest.places, body)
-        elif axis and before[-1] >= _ROWS:
+        elif axis and usual(before[-1]) >= _ROWS:
             whole = before[-1] // _ROWS * _ROWS
             for start, count, rows in ((0, whole, _ROWS), (whole, before[-1] - whole, 1)):
-                if count:
+                if count != 0:
                     steps = [(*s[:-1], s[-1] * rows) for s in strides]
                     places = [nest.text.at(p, start * s[-1]) for p, s in zip(nest.places, strides, strict=True)]
                     body = self._rows([s[-1] for s in strides], rows, first, step, read)
@@ -59,10 +60,10 @@ class _Scan:
         else:
             body = self._rows([0] * len(strides), 1, first, step, read)
             nest.over(before, strides, nest.places, body)
-        nest.call()
+        nest.call(self.shape[axis])
 
     def _columns(
-        self, row: int, lanes: int, first: First, step: Step, read: Callable[[Lane], Lane]
+        self, row: Size, lanes: int, first: First, step: Step, read: Callable[[Lane], Lane]
     ) -> Callable[[list[Reg]], None]:
         def body(at: list[Reg]) -> None:
             def some(k: Kernels, i: Int) -> None:
@@ -75,7 +76,7 @@ class _Scan:
         return body
 
     def _rows(
-        self, apart: Sequence[int], rows: int, first: First, step: Step, read: Callable[[Lane], Lane]
+        self, apart: Sequence[Size], rows: int, first: First, step: Step, read: Callable[[Lane], Lane]
     ) -> Callable[[list[Reg]], None]:
         def body(at: list[Reg]) -> None:
             text, k = self.nest.text, self.nest.one
@@ -187,7 +188,8 @@ def _extremes(low: BufferPlan, op: Op) -> None:
     type = op.operands[0].type
     assert isinstance(type, TensorType)
     targets = [low.target(r) for r in op.results[: 2 if placed else 1]]
-    numbered: DType = int32 if int(type.shape[axis]) < 2**31 else int64
+    size = type.shape[axis]
+    numbered: DType = int32 if isinstance(size, int) and size < 2**31 else int64
     greatest = op.defn.name == "cummax"
 
     def first(k: Kernels, xs: list[Lane]) -> tuple[list[Lane], list[Lane]]:

@@ -17,7 +17,7 @@ from ....ir.primitive import F
 from ....ir.types import tensor
 from ....primitives.window import axis_taps
 from ..codegen.emit import pointer
-from ..codegen.lanes import computed_in
+from ..codegen.lanes import computed_in, require_known
 from ..codegen.values import Array, part
 from ..fusion.clusters import Axes, Cluster
 from ..fusion.loop_plan import Passes, Source
@@ -91,6 +91,7 @@ class _Slide:
         n = len(op.attr("kernel"))
         self.n, self.stride = n, op.attr("stride")
         dilation = op.attr("dilation") if "dilation" in op.defn.schema else (1,) * n
+        require_known((*sizes, *counts), "windows")
         self.counts = counts
         self.taps = [
             axis_taps(*axis)  # type: ignore[no-untyped-call]
@@ -108,9 +109,10 @@ def _narrowed(x: Array, axis: int, size: int) -> Any:
 
 def _each(low: BufferPlan, op: Op, combine: Callable[..., Value]) -> None:
     """One number per window: its elements combined."""
-    x, result = _numbers(low, op), op.results[0]
-    lead = len(x.shape) - len(op.attr("kernel"))
-    slide = _Slide(op, x.shape[lead:], result.shape[lead:])
+    result = op.results[0]
+    lead = len(result.shape) - len(op.attr("kernel"))
+    slide = _Slide(op, op.operands[0].shape[lead:], result.shape[lead:])
+    x = _numbers(low, op)
     target = low.target(result)
     for i in range(slide.n):
         axis = lead + i
@@ -143,9 +145,10 @@ def _total(*xs: Value) -> Value:
 
 def _scatter_windows(low: BufferPlan, op: Op) -> None:
     """Adds every window's number to all elements of the window."""
-    g, result = _numbers(low, op), op.results[0]
-    lead = len(g.shape) - len(op.attr("kernel"))
-    slide = _Slide(op, result.shape[lead:], g.shape[lead:])
+    result = op.results[0]
+    lead = len(result.shape) - len(op.attr("kernel"))
+    slide = _Slide(op, result.shape[lead:], op.operands[0].shape[lead:])
+    g = _numbers(low, op)
     target = low.target(result)
     for i in range(slide.n):
         axis, size = lead + i, int(result.shape[lead + i])
@@ -162,12 +165,13 @@ def _scatter_windows(low: BufferPlan, op: Op) -> None:
 
 def _sum_windows(low: BufferPlan, op: Op) -> None:
     """Adds the elements of windows where they came from (the transpose of extracting windows)."""
-    x, target = _numbers(low, op), low.target(op.results[0])
     n = len(op.attr("kernel"))
-    lead = len(x.shape) - 2 * n
+    lead = len(op.operands[0].shape) - 2 * n
+    counts = op.operands[0].shape[lead + n :]
+    require_known((*counts, *op.results[0].shape[lead:]), "windows")
+    x, target = _numbers(low, op), low.target(op.results[0])
     made = low.new_in_dtype(target, x.dtype)
     fill(low, made, 0)
-    counts = x.shape[lead + n :]
     for place in itertools.product(*[range(k) for k in op.attr("kernel")]):
         to, source = made, x
         for i, p in enumerate(place):
@@ -181,10 +185,11 @@ def _sum_windows(low: BufferPlan, op: Op) -> None:
 
 def _greatest_places(low: BufferPlan, op: Op) -> None:
     """Positions of maxima; the last dimension first, so that of equal elements the first in C order wins."""
-    x, result = _numbers(low, op), op.results[0]
-    lead = len(x.shape) - len(op.attr("kernel"))
-    sizes: Any = x.shape[lead:]
+    result = op.results[0]
+    lead = len(result.shape) - len(op.attr("kernel"))
+    sizes: Any = op.operands[0].shape[lead:]
     slide = _Slide(op, sizes, result.shape[lead:])
+    x = _numbers(low, op)
     steps, step = [0] * len(x.shape), 1
     for i in reversed(range(slide.n)):
         steps[lead + i], step = step, step * sizes[i]
