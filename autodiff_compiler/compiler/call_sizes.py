@@ -252,8 +252,6 @@ def shapes_of(leaves: Iterable[Any]) -> list[Shape]:
     return [x._data.shape for x in leaves]
 
 
-def opens_sizes(dynamic: bool | None, backend: str) -> bool:
-    """Whether sizes may be symbolic; by themselves where NumPy may run a program."""
-    if context.device_target != "CPU" or dynamic is False:
-        return False
-    return dynamic is True or (backend or context.backend) != "native"
+def opens_sizes(dynamic: bool | None) -> bool:
+    """Whether sizes may be symbolic."""
+    return context.device_target == "CPU" and dynamic is not False

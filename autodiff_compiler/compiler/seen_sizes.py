@@ -43,7 +43,7 @@ class SeenSizes:
         """
         dynamic, described = self._options.dynamic, descriptions(*owners, args, kwargs)
         dynamic = context.dynamic_shapes if dynamic is None else dynamic
-        if not opens_sizes(dynamic, self._options.backend):
+        if not opens_sizes(dynamic):
             return None
         seen = self._by_key.setdefault(general(key), [])
         if isinstance(seen, str):
@@ -66,7 +66,7 @@ class SeenSizes:
         self._compile_time = perf_counter_ns() - began
 
     def pays_for_one(self, sizes: Sizes, leaves: Sequence[Any]) -> bool:
-        """Whether machine code for the very sizes of a call is worth its compilation: symbolic ones run on NumPy."""
+        """Whether machine code for the very sizes of a call is worth its compilation, where NumPy runs symbolic ones."""
         backend = self._options.backend or context.backend
         machine_code = backend != "numpy" and backends["native"]() is None
         return machine_code and sizes.becomes_hot(shapes_of(leaves), self._compile_time)

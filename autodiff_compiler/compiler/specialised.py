@@ -69,6 +69,11 @@ class Specialised(CompiledEntry):
         fast = self._fast_path
         return self.hits if fast is None else self.hits + fast.calls
 
+    @property
+    def needs_python(self) -> bool:
+        """Whether Python runs the program, or some of its ops."""
+        return bool(getattr(self.program.executable, "calls_python", True))
+
     def said_of_sizes(self) -> list[tuple[str, Loc | None]]:
         """What it needs of the sizes of its arguments, in words, with the line that needs it."""
         if self.sizes is None:

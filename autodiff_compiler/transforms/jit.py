@@ -144,11 +144,12 @@ class JitFunction:
                     self._lead_method(args[0], entry.function) if entry.of_method else self._lead(entry.function)
                     return found
             if entry.valid() and entry.agrees(leaves):
-                if entry.sizes is not None and self._seen.pays_for_one(entry.sizes, leaves):
+                timed = entry.sizes if entry.needs_python else None
+                if timed is not None and self._seen.pays_for_one(timed, leaves):
                     entry = self._for_one_size(key, leaves, args, kwargs)
                 entry.hits += 1
-                if entry.sizes is not None:
-                    return self._timed(entry, entry.sizes, leaves, args, kwargs)
+                if entry.sizes is not None and entry.sizes is timed:
+                    return self._timed(entry, timed, leaves, args, kwargs)
                 if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
                     self._to_front(key if entry.sizes is None else general(key), entry)
                 if entry.universal and len(leaves) == len(args) and not kwargs and all(type(x) in TAKEN for x in args):

@@ -124,6 +124,11 @@ class NativeProgram(SilentExecutable):
         return None if self.times is not None else self._recipe.data(self._loaded)
 
     @property
+    def calls_python(self) -> bool:
+        """Whether Python runs some of its ops."""
+        return bool(self._recipe.hosts)
+
+    @property
     def source(self) -> str:
         """Its LLVM text."""
         return self._source()

@@ -11,6 +11,7 @@ from typing import Any
 from ....ir.build import Builder
 from ....ir.core import Block, Function, Module, Op, Value
 from ....ir.primitive import Context, F
+from ....ir.sizes import usual
 from ....ir.types import TensorType
 from ....ir.walk import Cloner, callee_of, callees, count_ops, ops_of
 from ....ir.walk import inline as copied
@@ -99,7 +100,8 @@ def _conv_filter(c: Any, x: Value, g: Value) -> Value | None:
     """The sum of a matrix product for each sample; None if the products would be larger than their operands."""
     channels, filters = x.shape[1] // c.groups, g.shape[1]
     sizes: Any = x.shape[2:]
-    if not _is_pointwise(c, c.kernel) or channels * filters > prod(sizes) * (x.shape[1] + filters):
+    larger = usual(channels * filters) > usual(prod(sizes) * (x.shape[1] + filters))
+    if larger or not _is_pointwise(c, c.kernel):
         return None
     found = F.sum(F.matmul(_matrices(g, c.groups), _turned(_matrices(x, c.groups))), axes=(-4,))
     return F.reshape(found, shape=(filters, channels, *c.kernel))  # type: ignore[no-any-return]
