@@ -66,7 +66,7 @@ class SeenSizes:
         self._compile_time = perf_counter_ns() - began
 
     def pays_for_one(self, sizes: Sizes, leaves: Sequence[Any]) -> bool:
-        """Whether machine code for the very sizes of a call is worth its compilation, where NumPy runs symbolic ones."""
+        """Whether a program for the very sizes of a call is worth its compilation: NumPy runs what symbolic ones do."""
         backend = self._options.backend or context.backend
         machine_code = backend != "numpy" and backends["native"]() is None
         return machine_code and sizes.becomes_hot(shapes_of(leaves), self._compile_time)

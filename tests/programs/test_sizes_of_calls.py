@@ -243,7 +243,7 @@ def check(fn, compiled, most):
 def test_values(name):
     body, most = ROWS[name]
     fn = program(body)
-    check(fn, ms.jit(fn, backend="numpy"), most)
+    check(fn, ms.jit(fn), most)
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -256,7 +256,7 @@ def test_derivatives(name):
         found = found[0] if isinstance(found, tuple) else found
         return (found * found).sum() if isinstance(found, Tensor) else x.sum() * found
 
-    check(ms.grad(total), ms.jit(ms.grad(total), backend="numpy"), most + 1)
+    check(ms.grad(total), ms.jit(ms.grad(total)), most + 1)
 
 
 @pytest.mark.some(3)
@@ -264,7 +264,7 @@ def test_derivatives(name):
 def test_expressions(expression):
     """What an expression gives with symbolic sizes is what it gives with known ones, at each size."""
     fn = define(f"def f(x):\n    return {expression}\n", ops=ops, Tensor=Tensor, math=math)
-    opened, known = (ms.jit(fn, dynamic=d, backend="numpy") for d in (True, False))
+    opened, known = (ms.jit(fn, dynamic=d) for d in (True, False))
     for n in (3, 4, 2, 5, 1, 0):
         found, expected = (told(f, Tensor(np.sin(np.arange(2.0 * n)).reshape(n, 2))) for f in (opened, known))
         assert found == expected, n
@@ -284,7 +284,7 @@ def test_second_derivatives_and_batches():
         return (ops.tanh(x) @ ops.ones((3, 2), ms.float64)).sum() ** 2
 
     for transformed in (ms.hessian(energy), ms.jacrev(ms.jacfwd(ops.tanh)), ms.vmap(lambda r: ops.tanh(r) * r.sum())):
-        compiled = ms.jit(transformed, backend="numpy")
+        compiled = ms.jit(transformed)
         for n in (2, 4, 3, 5):
             assert_same(compiled(tensor(n)), transformed(tensor(n)), f"n = {n}")
         assert compiled.cache_info()["compiles"] == 2
@@ -292,7 +292,7 @@ def test_second_derivatives_and_batches():
 
 # ------------------------------------------------------------------------------------------------ which sizes are open
 def test_sizes_that_change_together_are_one_until_they_differ():
-    f = ms.jit(lambda x, y: x * y, backend="numpy")
+    f = ms.jit(lambda x, y: x * y)
     for n in (2, 3, 4):
         f(Tensor(np.ones(n)), Tensor(np.ones(n)))
     assert [str(g) for g in f.guards() if "any size" in str(g)] == [
@@ -311,7 +311,7 @@ def f(x, y):
         return x.sum()
     return y.sum()
 """)
-    compiled = ms.jit(f, backend="numpy")
+    compiled = ms.jit(f)
     for n, m in ((2, 5), (3, 4), (9, 2), (8, 3), (5, 5)):
         assert compiled(Tensor(np.ones(n)), Tensor(2 * np.ones(m))).item() == (n if n > 2 * m else 2 * m)
     texts = [str(g) for g in compiled.guards()]
@@ -321,7 +321,7 @@ def f(x, y):
 
 
 def test_dynamic_false_compiles_for_each_size_and_true_for_all_at_once():
-    never, always = (ms.jit(lambda x: x * 2, dynamic=d, backend="numpy") for d in (False, True))
+    never, always = (ms.jit(lambda x: x * 2, dynamic=d) for d in (False, True))
     for n in (2, 3, 4):
         for f in (never, always):
             assert f(Tensor(np.ones((n, 7)))).sum().item() == 14 * n
@@ -332,14 +332,14 @@ def test_dynamic_false_compiles_for_each_size_and_true_for_all_at_once():
 
 def test_what_needs_known_sizes_is_compiled_for_each_and_says_why():
     f = program("return ops.stack([r * 2 for r in x]).sum()")
-    compiled = ms.jit(f, backend="numpy")
+    compiled = ms.jit(f)
     for n in (2, 3, 4):
         assert_same(compiled(tensor(n)), f(tensor(n)), f"n = {n}")
     assert compiled.cache_info()["compiles"] == 3
 
 
 def test_a_thousand_sizes_take_one_form_more():
-    f = ms.jit(ms.value_and_grad(lambda x, w: ops.tanh(x @ w).sum(), 1), backend="numpy")
+    f = ms.jit(ms.value_and_grad(lambda x, w: ops.tanh(x @ w).sum(), 1))
     w = Tensor(np.ones((3, 2)))
     for n in range(1, 1001):
         f(tensor(n), w)
@@ -358,7 +358,7 @@ def test_layers_and_their_gradients(layer):
         "long": lambda: (nn.LSTM(4, 3, 2, bidirectional=True), (3, 2, 4), 0),
     }[layer]()
     gradient = ms.value_and_grad(lambda x: (_first(net(x)) ** 2).sum())
-    compiled = ms.jit(gradient, backend="numpy")
+    compiled = ms.jit(gradient)
     for n in (4, 2, 5, 3):
         x = Tensor(np.random.default_rng(n).standard_normal((*shape[:axis], n, *shape[axis + 1 :])).astype(np.float32))
         for a, b in zip(compiled(x), gradient(x), strict=True):
@@ -371,7 +371,7 @@ def _first(found):
 
 
 def test_a_tape_takes_the_general_program():
-    f = ms.jit(lambda x, w: ops.tanh(x @ w).sum(), backend="numpy")
+    f = ms.jit(lambda x, w: ops.tanh(x @ w).sum())
     w = Tensor(np.ones((3, 2)))
     for n in SIZES:
         found, expected = (ms.grad(fn, (0, 1))(tensor(n), w) for fn in (f, f.__wrapped__))

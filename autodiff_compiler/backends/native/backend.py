@@ -106,7 +106,7 @@ class NativeProgram(SilentExecutable):
     def of(cls, low: Lowering, name: str) -> NativeProgram:
         """The program of a lowered module."""
         text, recipe, made = written(low)
-        times = None if low.timers is None else low.timers.times(low.frame_bytes)
+        times = None if low.timers is None else low.timers.times(usual(low.frame_bytes))
         return cls(recipe, made, load(text, context_size=len(low.context)), lambda: text, name, times)
 
     @classmethod

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from operator import attrgetter
 
 from ...ir.core import Block, Op, Value
 from ...ir.loops import Loop
+from ...ir.sizes import Size, usual
 from ...ir.undefined import always_raises
 from ...ir.walk import free_values
 from .codegen.values import Array, Buffer, Operand, roots_of, size_of
@@ -77,7 +77,7 @@ class _Liveness:
         found: Counter[int] = Counter()
         for b in self.low.buffers:
             if b not in owned and b.first == b.last and b.result is None:
-                found[b.first] += aligned(b.nbytes)
+                found[b.first] += _aligned(b.nbytes)
         return found
 
     # ------------------------------------------------------------------------------------------- aliases
@@ -114,7 +114,7 @@ class _Liveness:
             return _NONE
         if name in _SAME and getattr(self.low.env.get(op.operands[0]), "roots", None) == operand.roots:
             return self.places(op.operands[0])
-        self._sizes[x] = aligned(max(map(attrgetter("nbytes"), roots)))
+        self._sizes[x] = max(_aligned(root.nbytes) for root in roots)
         return frozenset([x])
 
     def _leaves(self, root: Buffer) -> bool:
@@ -248,7 +248,7 @@ class _Liveness:
         self._places[arg] = self._places[result] = _NONE
         if not isinstance(operand, Array) or _lies_elsewhere(self.low.env.get(out)):
             return
-        size = aligned(size_of(operand.type))
+        size = _aligned(size_of(operand.type))
         self._places[arg], self._places[result] = frozenset([arg]), frozenset([result])
         self._sizes.update({arg: size, result: size})
         roots = roots_of(last)
@@ -258,6 +258,11 @@ class _Liveness:
                 self._results[out] = self._results[arg]
                 self._nexts.add(out)
             self._turning |= self._results[arg]
+
+
+def _aligned(nbytes: Size) -> int:
+    """The bytes that a buffer takes in the frame; of one of a size that only a call knows, what it usually takes."""
+    return usual(aligned(nbytes))
 
 
 def _lies_elsewhere(operand: Operand | None) -> bool:

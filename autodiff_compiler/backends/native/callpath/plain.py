@@ -210,7 +210,7 @@ class _Frames:
         try:
             frame, block = self._free.pop()
         except IndexError:
-            block = _malloc(nbytes + 64 + GUARD) if nbytes < MOST_BYTES else None
+            block = (_malloc(nbytes + 64 + GUARD) if nbytes < MOST_BYTES else None) or 0
             if not block:
                 raise MemoryError(on_the_way(nbytes)) from None
             frame = -(-block // 64) * 64

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ....ir.core import Block, Op, Value
+from ....ir.sizes import Size
 from ....ir.types import Seq, TensorType, TupleType, Type
 from ..codegen.emit import Int, Reg
 from ..codegen.values import Array, Buffer, Operand, Sequence, Undefined, size_of
@@ -21,7 +22,7 @@ class _Group:
     def __init__(self, direct: Array | None = None) -> None:
         self.record = Record()
         self.direct = direct
-        self.members: list[tuple[Value, Value, list[tuple[Type, int]]]] = []
+        self.members: list[tuple[Value, Value, list[tuple[Type, Size]]]] = []
         self.base = NULL
 
     def add(self, low: Lowering, out: Value, result: Value) -> None:
@@ -31,14 +32,14 @@ class _Group:
             low.trace.collect(result, self.step - before)
 
     @property
-    def step(self) -> int:
+    def step(self) -> Size:
         return self.direct.strides[0] if self.direct is not None else self.record.step
 
 
 class Collected:
     """The sequences that a loop collects."""
 
-    def __init__(self, low: Lowering, collected: list[tuple[Value, Value]], trips: int | None) -> None:
+    def __init__(self, low: Lowering, collected: list[tuple[Value, Value]], trips: Size | None) -> None:
         """`collected`: what the body yields, and the sequence of it, which is read."""
         self.low = low
         self.groups: list[_Group] = []
@@ -63,7 +64,7 @@ class Collected:
         direct = [g.direct.roots[0] for g in self.groups if g.direct is not None]
         self.records = (*direct, self.root) if self.root is not None else ()
 
-    def _direct(self, op: Op, result: Value, trips: int | None) -> Array | None:
+    def _direct(self, op: Op, result: Value, trips: Size | None) -> Array | None:
         """The array that `from_seq` makes of the sequence, if the loop can write its rows directly."""
         made = op.results[0]
         assert isinstance(made.type, TensorType)
@@ -107,7 +108,7 @@ class Collected:
                     array = low.at_pointer(out.type, low.text.at(place, fields[0][1]), self.roots_of(group))
                     low.wanted[out] = Place(array, fixed=True)
 
-    def _writer(self, group: _Group, out: Value, fields: list[tuple[Type, int]], place: Reg) -> Callable[[], None]:
+    def _writer(self, group: _Group, out: Value, fields: list[tuple[Type, Size]], place: Reg) -> Callable[[], None]:
         low = self.low
 
         def write() -> None:
@@ -142,7 +143,7 @@ def _write_leaves(
     low: Lowering,
     operand: Operand,
     value: Value,
-    fields: Iterator[tuple[Type, int]],
+    fields: Iterator[tuple[Type, Size]],
     place: Reg,
     roots: tuple[Buffer, ...],
 ) -> None:

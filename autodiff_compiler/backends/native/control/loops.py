@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ....ir.core import Op, Value
 from ....ir.loops import Carry as Values
+from ....ir.sizes import Size, is_at_most
 from ....ir.types import Seq, TensorType
 from ...loop_plan import LoopPlan
 from ..codegen.emit import Int, Reg, i64, pointer
@@ -40,7 +41,7 @@ class _Loop:
         self.first = 1 if self.plan.cond is None else 0
         self.cost = sum(cost_of(block, low.machine.vector_bytes) for block in op.blocks)
 
-    def _open(self, trips: int | None) -> None:
+    def _open(self, trips: Size | None) -> None:
         """Before the loop."""
         low, carries = self.low, list(enumerate(self.plan.carries, self.first))
         low.tick += 1
@@ -177,8 +178,11 @@ class _Scan(_Loop):
             low.fuel = found.pop()
         self._close(found, text.whole(n))
 
-    def _count(self) -> tuple[int | None, Int]:
-        """The number of trips: known when compiling, or None; and as code."""
+    def _count(self) -> tuple[Size | None, Int]:
+        """The number of trips: a number or a size of the call, or None; and as code."""
+        owner = self.plan.count.owner
+        if isinstance(owner, Op) and owner.defn.name == "size_value" and is_at_most(0, owner.attr("size")):
+            return owner.attr("size"), owner.attr("size")
         operand, n = self.low.env[self.plan.count], self.low.scalar(self.plan.count).reg
         if isinstance(operand, Spread) and not isinstance(operand.number, Lane):
             trips = max(int(operand.number), 0)
@@ -191,7 +195,7 @@ class _Scan(_Loop):
         index = self.plan.index
         if index is not None:
             assert isinstance(index.type, TensorType)
-            number = i if isinstance(i, int) else self.low.one.lane(i, index.type.dtype)
+            number = i if isinstance(i, int) else self.low.one.lane(self.text.whole(i), index.type.dtype)
             self.low.env[index] = Spread(index.type, number)
 
 

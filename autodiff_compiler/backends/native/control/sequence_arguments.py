@@ -70,7 +70,7 @@ def _array(elem: Type, length: int, pairs: Iterator[tuple[int, int]]) -> Any:
     place, step = next(pairs)
     assert isinstance(elem, TensorType)
     rows = tensor(elem.dtype, (length, *elem.shape))
-    strides = row_major(elem.shape, elem.dtype.itemsize)  # type: ignore[arg-type]
+    strides = row_major(elem.shape, elem.dtype.itemsize)
     if length == 0:
         return np.empty(rows.shape, elem.dtype.numpy)
     return np.array(View(rows, (step, *strides)).at(place))

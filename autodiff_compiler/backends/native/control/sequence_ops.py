@@ -15,7 +15,7 @@ from ....ir.primitive import F
 from ....ir.types import Seq, TensorType, TupleType, seq
 from ....ir.walk import uses
 from ....primitives.control import COUNT, Scan
-from ..codegen.emit import Int, Reg, i64, known
+from ..codegen.emit import Int, Reg, known
 from ..codegen.values import Array, Part, Rows, Sequence, Spread, Undefined
 from ..lower import OPS, Lowering
 from ..memory.sequences import element, is_ordered
@@ -51,7 +51,7 @@ def require_elements(low: Lowering, xs: Sequence, count: Int) -> None:
     Compiled programs have enough, mostly provably, and then no code is emitted; IR from a file may have fewer.
     """
     text, length = low.text, xs.length.text
-    wanted = str(count) if isinstance(count, int) else count.text
+    wanted = text.whole(count).text
     if isinstance(xs.part, Spread | Undefined) or length == wanted:
         return
     text.needs["sequence.short"] = _SHORT.replace("<IndexError>", low.context.place("IndexError"))
@@ -85,7 +85,7 @@ done:
 
 def _length(low: Lowering, xs: Sequence) -> Spread:
     number = known(xs.length)
-    return Spread(COUNT, low.one.lane(number, int64) if isinstance(number, Reg) else number)
+    return Spread(COUNT, number if isinstance(number, int) else low.one.lane(low.text.whole(number), int64))
 
 
 def _sum(x: Value, y: Value) -> Any:
@@ -116,7 +116,7 @@ def _to_seq(low: Lowering, op: Op) -> None:
     assert isinstance(type.elem, TensorType)
     if isinstance(operand, Array) and operand.is_iota:  # numbers that lie nowhere yet
         operand = low.in_memory(x)
-    length = i64(x.shape[0])  # type: ignore[arg-type]
+    length = low.text.whole(x.shape[0])
     if isinstance(operand, Array):
         base = low.text.at(operand.base, operand.offset)
         part: Part = Rows(type.elem, base, operand.strides[0], operand.strides[1:])
@@ -137,11 +137,11 @@ def _from_seq(low: Lowering, op: Op) -> None:
         low.env[result] = Undefined()
     elif isinstance(xs.part, Spread):
         low.env[result] = Spread(type, xs.part.number)
-    elif isinstance(xs.part, Rows) and isinstance(xs.part.step, int):
-        require_elements(low, xs, type.shape[0])  # type: ignore[arg-type]
+    elif isinstance(xs.part, Rows) and not isinstance(xs.part.step, Reg):
+        require_elements(low, xs, type.shape[0])
         low.env[result] = Array(type, xs.part.base, (xs.part.step, *xs.part.strides), 0, xs.roots)
     elif isinstance(xs.part, Rows):
-        require_elements(low, xs, type.shape[0])  # type: ignore[arg-type]
+        require_elements(low, xs, type.shape[0])
         target, part = low.target(result), xs.part
         low.touch(xs)
 
@@ -150,7 +150,7 @@ def _from_seq(low: Lowering, op: Op) -> None:
             low.copy_operand(element(low, xs, i), to)
             return carried
 
-        low.text.loop(0, type.shape[0], 1, [], row)  # type: ignore[arg-type]
+        low.text.loop(0, type.shape[0], 1, [], row)
     else:
         raise InternalCompilerError(f"from_seq of {xs.elem}", loc=op.loc)
 

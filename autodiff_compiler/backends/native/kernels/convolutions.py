@@ -47,7 +47,7 @@ class _Image(NamedTuple):
 
     def span(self, counts: Sequence[int]) -> int:
         """How many positions vectors run over for `counts` windows along each dimension."""
-        steps = row_major(self.pitches, 1)
+        steps = map(usual, row_major(self.pitches, 1))
         return 1 + sum((n - 1) * step for n, step in zip(counts, steps, strict=True))
 
 
@@ -142,8 +142,9 @@ class _Correlation:
         """
         self.looks = looks
         self.low, self.image, self.weights, self.taps, self.target = low, image, weights, taps, target
-        self.counts = target.shape[2:]
-        self.groups, self.lines, self.channels, self.all_taps = weights.shape
+        self.counts: Any = target.shape[2:]  # which are known, as those of the weights
+        known: Any = weights.shape
+        self.groups, self.lines, self.channels, self.all_taps = known
         self.dtype, self.size = target.dtype, target.dtype.itemsize
         self.width = low.machine.vector_bytes // self.size
         self.step = prod(image.pitches[1:])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ....ir.core import Block, Op
 from ....ir.loops import known_trips
-from ....ir.sizes import usual
+from ....ir.sizes import Size, usual
 from ....ir.types import TensorType
 from ....primitives.flops import flops_of
 from ..codegen.emit import Reg, Text, i64
@@ -92,9 +92,9 @@ def _cost_of(op: Op, vector_bytes: int) -> int:
     return 1 + max(max(usual(size_of(t)) for t in types) // vector_bytes, flops // (2 * lanes))
 
 
-def is_short(trips: int | None, cost: int) -> bool:
+def is_short(trips: Size | None, cost: int) -> bool:
     """Whether a loop is too short to poll."""
-    return trips is not None and trips * cost <= _SHORT
+    return isinstance(trips, int) and trips * cost <= _SHORT
 
 
 def is_long(low: BufferPlan, op: Op) -> bool:

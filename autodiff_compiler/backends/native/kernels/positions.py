@@ -12,7 +12,7 @@ from typing import Any
 from ....dtypes import DType, bool_, float64, int32, int64, uint8, uint32
 from ....ir.core import Op, Value
 from ....ir.primitive import F
-from ....ir.types import TensorType
+from ....ir.types import Shape, TensorType
 from ..codegen.emit import pointer
 from ..codegen.values import Array
 from ..lower import OPS
@@ -48,7 +48,7 @@ def _iota(c: Any) -> Value | None:
     return F.cast(number * float(c.step) + float(c.start), dtype=c.dtype)  # type: ignore[no-any-return]
 
 
-def _along(shape: tuple[int, ...], axis: int, start: int = 0) -> Value:
+def _along(shape: Shape, axis: int, start: int = 0) -> Value:
     """Positions along an axis (negative), from `start` on, broadcast to the shape."""
     found = F.iota(start=start, step=1, size=shape[axis], dtype=int32)
     others = tuple(a for a in range(-len(shape), 0) if a != axis)
@@ -66,7 +66,7 @@ def _below(x: Value, k: int) -> Value:
     rows, columns = x.shape[-2:]
     if isinstance(rows, int) and isinstance(columns, int):
         k = max(-rows - 1, min(columns + 1, k))
-    return F.less_equal(_along(x.shape, -1), _along(x.shape, -2, k))  # type: ignore[no-any-return, arg-type]
+    return F.less_equal(_along(x.shape, -1), _along(x.shape, -2, k))  # type: ignore[no-any-return]
 
 
 def _tril(c: Any, x: Value) -> Value:

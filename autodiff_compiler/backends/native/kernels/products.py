@@ -10,14 +10,14 @@ from math import prod
 
 from ....dtypes import DType, float32, float64
 from ....ir.core import Op
-from ....ir.sizes import Dim, Size, is_at_most, largest, usual
+from ....ir.sizes import Size, is_at_most, largest, usual
 from ....ir.types import TensorType, tensor
 from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, float_text, of_lane, vector
 from ..codegen.lanes import Lane, NotNativeError, computed_in, memory_type
 from ..codegen.values import Array
 from ..loops.loop_nest import LoopNest
-from ..lower import OPS
+from ..lower import OPS, Lowering
 from ..memory.buffer_plan import BufferPlan
 from .blas import SMALL_PRODUCT, gemm
 from .interrupts import burn, is_long
@@ -28,7 +28,7 @@ _FEW_ROWS, _COLUMNS = 4, 4
 _TILE = 1 << 33
 
 
-def _matmul(low: BufferPlan, op: Op) -> None:
+def _matmul(low: Lowering, op: Op) -> None:
     a, out = op.operands[0], op.results[0]
     assert isinstance(out.type, TensorType)
     if 0 in out.shape or a.shape[-1] == 0:
@@ -48,7 +48,7 @@ def _matmul(low: BufferPlan, op: Op) -> None:
         _by_size(low, op, work)
 
 
-def _by_size(low: BufferPlan, op: Op, work: Size) -> None:
+def _by_size(low: Lowering, op: Op, work: Size) -> None:
     """A product of which only a call knows how large it is."""
     target = low.target(op.results[0])
     for x in op.operands:  # what both ways read is in memory before they part
@@ -190,7 +190,7 @@ def _tiles(p: _Product, at: list[Reg]) -> None:
         _last_columns(p, vectors, columns)
 
 
-def _last_columns(p: _Product, start: Dim, columns: Callable[[Int, int, Int], None]) -> None:
+def _last_columns(p: _Product, start: Size, columns: Callable[[Int, int, Int], None]) -> None:
     """Less than a vector of columns, how many only a call knows."""
     text, left = p.text, p.text.whole(p.n - start)
 

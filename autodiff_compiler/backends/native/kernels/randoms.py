@@ -11,6 +11,7 @@ from typing import Any
 
 from ....dtypes import DType, bfloat16, float16, float32, float64, int64
 from ....ir.core import Op
+from ....ir.sizes import Size
 from ..codegen.emit import Int, Reg, Text, float_text, i64
 from ..codegen.lanes import Lane
 from ..codegen.values import Array
@@ -99,13 +100,30 @@ def _random_uniform(low: BufferPlan, op: Op) -> None:
         for i, word in enumerate(words[:take]):
             nest.one.store(_uniform(nest, word, dtype), text.at(place, i * dtype.itemsize))
 
+    def rest() -> tuple[()]:
+        """Less than a block, how many only the call knows."""
+        number = count // each
+        words = philox.block(number) if dtype is float64 else philox.halves(number)
+        place = text.at(nest.places[1], text.mul(number, each * dtype.itemsize))
+        for i, word in enumerate(words[: each - 1]):
+
+            def store(i: int = i, word: Reg = word) -> tuple[()]:
+                nest.one.store(_uniform(nest, word, dtype), text.at(place, i * dtype.itemsize))
+                return ()
+
+            text.branch(text.let("i1", f"icmp sgt {text.whole(count % each)}, {i}"), store)
+        return ()
+
     text.repeated(0, count // each, 1, lambda i: some(i, each))
-    if count % each:
-        some(count // each, count % each)
+    left = count % each
+    if not isinstance(left, int):
+        text.branch(text.let("i1", f"icmp sgt {text.whole(left)}, 0"), rest)
+    elif left:
+        some(count // each, left)
     _end(low, op, nest, target)
 
 
-def _begin(low: BufferPlan, op: Op) -> tuple[LoopNest, Array, int]:
+def _begin(low: BufferPlan, op: Op) -> tuple[LoopNest, Array, Size]:
     state, target = low.in_memory(op.operands[0]), low.target_in_memory(op.results[0])
     return LoopNest(low, [state, target]), target, prod(target.shape)
 
@@ -120,6 +138,7 @@ def _random_integers(low: BufferPlan, op: Op) -> None:
     first, span = op.attr("low"), op.attr("high") - op.attr("low")
     nest, target, count = _begin(low, op)
     text = nest.text
+    stop = text.whole(count).text
     philox = _Philox(text, nest.places[0])
     bits = 32 if span <= 1 << 32 else 64
     words = 8 if bits == 32 else 4
@@ -149,7 +168,7 @@ def _random_integers(low: BufferPlan, op: Op) -> None:
         one = nest.one.number(first, int64)
         text.repeated(0, count, 1, lambda i: nest.one.store(one, text.at(nest.places[1], text.mul(i, 8))))
     else:
-        text.repeat([i64(0), i64(0)], lambda now: text.let("i1", f"icmp slt {now[0]}, {count}"), trip)
+        text.repeat([i64(0), i64(0)], lambda now: text.let("i1", f"icmp slt {now[0]}, {stop}"), trip)
     _end(low, op, nest, target)
 
 

@@ -210,7 +210,7 @@ def _extremes(low: BufferPlan, op: Op) -> None:
         number = text.whole(i)
         if numbered is int32 and isinstance(i, Reg):
             number = text.let("i32", f"trunc {i} to i32")
-        here = k.broadcast(Lane(k, number, numbered)) if isinstance(i, Reg) else k.number(i, numbered)
+        here = k.number(i, numbered) if isinstance(i, int) else k.broadcast(Lane(k, number, numbered))
         after = [best, k.where(reached, here, so_far[1])]
         return after, after
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....ir.core import Op
-from ....ir.types import TensorType
+from ....ir.sizes import Size
+from ....ir.types import Shape, TensorType
 from ..codegen.lanes import NotNativeError
 from ..codegen.values import Array, Pack, Spread, Undefined, part
 from ..fusion.clusters import REDUCTIONS, reduced_axes
@@ -60,31 +61,31 @@ def _reshape(low: BufferPlan, op: Op) -> None:
     if isinstance(operand, Array) and op.defn.name != "reshape" and 0 not in operand.shape:
         low.env[result] = _with_ones(operand, result.type)
         return
-    if isinstance(operand, Array) and not operand.is_iota and (divided := _divided(operand, result.type.shape)):  # type: ignore[arg-type]
+    if isinstance(operand, Array) and not operand.is_iota and (divided := _divided(operand, result.type.shape)):
         low.env[result] = operand.viewed(result.type, divided)
         return
     low.env[result] = low.in_memory(x).in_order(result.type)
 
 
-def _divided(array: Array, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+def _divided(array: Array, shape: Shape) -> Shape | None:
     """The strides of a reshaped view; None if there is none.
 
     Each axis of the new shape must be part of an axis of the array, or of adjacent axes that are contiguous.
     """
     if 0 in shape:
         return None
-    axes: list[list[int]] = []  # sizes and strides, the last axis first
+    axes: list[list[Size]] = []  # sizes and strides, the last axis first
     for d, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
         if d != 1 and axes and stride == axes[-1][0] * axes[-1][1]:
             axes[-1][0] *= d
         elif d != 1:
             axes.append([d, stride])
-    strides: list[int] = []
+    strides: list[Size] = []
     for d in reversed(shape):
         if d == 1:
             strides.append(0)
             continue
-        if not axes or axes[0][0] % d:
+        if not axes or axes[0][0] % d != 0:
             return None
         strides.append(axes[0][1])
         axes[0] = [axes[0][0] // d, axes[0][1] * d]

@@ -7,18 +7,19 @@ written: it follows from the machine's vectors, the shapes, and how much else is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import NamedTuple, TypeAlias
 
 from ....dtypes import DType, bool_, float32, float64
 from ....errors import InternalCompilerError
 from ....ir.core import Op, Value
 from ....ir.primitive import COSTLY
-from ....ir.sizes import Dim, Size, usual
+from ....ir.sizes import Dim, Size, is_at_most, usual
 from ....ir.types import TensorType
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Int, Reg, Text
 from ..codegen.formulas import apply_formula
-from ..codegen.lanes import Lane, computed_in
+from ..codegen.lanes import Lane, NotNativeError, computed_in
 from ..fusion.clusters import REDUCTIONS, Cluster, reduced_axes
 from ..fusion.loop_plan import Layout, Level, Memory, Passes, Source
 
@@ -449,6 +450,8 @@ class FusedLoop:
         text, stride = self.text, self.layout.inner[-1].strides[memory]
         place = text.at(base, text.mul(i, stride))
         if memory.is_iota:
+            if not isinstance(stride, int):
+                raise NotNativeError("positions that lie apart as only a call knows")
             return k.iota(place, memory.dtype, stride)
         if stride == 0 and k.width > 1:
             return k.broadcast(self.one.load(place, memory.dtype))
@@ -489,7 +492,7 @@ class FusedLoop:
         """The identity of a reduction, in all lanes."""
         k, name = self._k(width), op.defn.name
         if name == "sum":
-            return k.number(-0.0 if dtype.is_float else 0, dtype)
+            return self._no_sum(op, k, dtype) if dtype.is_float else k.number(0, dtype)
         if name == "prod":
             return k.number(1, dtype)
         if dtype is bool_:
@@ -499,6 +502,15 @@ class FusedLoop:
         signed = dtype.kind == "i"
         low, high = (-(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1) if signed else (0, 2**dtype.bits - 1)
         return k.number(low if name == "max" else high, dtype)
+
+    def _no_sum(self, op: Op, k: Kernels, dtype: DType) -> Lane:
+        """The identity of addition, -0.0; where only the call knows whether there is anything to add, else 0.0."""
+        count = prod(self.cluster.shape[a] for a in reduced_axes(op))
+        if is_at_most(1, count):
+            return k.number(-0.0, dtype)
+        nothing = self.text.let("i1", f"icmp eq {self.text.whole(count)}, 0")
+        plus, minus = (self.one.number(x, dtype).reg for x in (0.0, -0.0))
+        return k.broadcast(Lane(self.one, self.text.let(plus.type, f"select {nothing}, {plus}, {minus}"), dtype))
 
     def _combine(self, op: Op, a: Lane, b: Lane) -> Lane:
         k, name = self._k(a.kernels.width), op.defn.name

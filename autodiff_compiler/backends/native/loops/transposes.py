@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ....ir.sizes import Size, usual
-from ..codegen.emit import Int, Reg, Text, i64, vector
+from ..codegen.emit import Int, Reg, Text, vector
 from ..codegen.values import Array, size_of
 from ..memory.buffer_plan import BufferPlan
 from .loop_nest import LoopNest
@@ -92,13 +92,13 @@ def transpose(low: BufferPlan, source: Array, to: Array) -> None:
 def _tiles(nest: LoopNest, at: list[Reg], rows: _Axis, columns: _Axis, itemsize: int) -> None:
     """All tiles of one matrix; the last of a row or column overlaps the one before."""
     text = nest.text
-    width = min(16, nest.low.machine.vector_bytes // itemsize, 1 << (min(rows.size, columns.size).bit_length() - 1))
+    least = min(usual(rows.size), usual(columns.size))  # which are known
+    width = min(16, nest.low.machine.vector_bytes // itemsize, 1 << (least.bit_length() - 1))
 
-    def begin(i: Int, size: int) -> Int:
+    def begin(i: Int, size: Size) -> Int:
         if size % width == 0:
             return i
-        last = i64(size - width)
-        return text.call("i64", "llvm.smin.i64", text.whole(i), last)
+        return text.call("i64", "llvm.smin.i64", text.whole(i), text.whole(size - width))
 
     def tile(i: Int, j: Int) -> None:
         r, c = begin(i, rows.size), begin(j, columns.size)
@@ -119,7 +119,7 @@ def _tiles(nest: LoopNest, at: list[Reg], rows: _Axis, columns: _Axis, itemsize:
     text.repeated(whole, rows.size, width, lambda i: band(i, 1))
 
 
-def _tile(text: Text, width: int, itemsize: int, source: Reg, source_step: int, to: Reg, to_step: int) -> None:
+def _tile(text: Text, width: int, itemsize: int, source: Reg, source_step: Size, to: Reg, to_step: Size) -> None:
     """Transposes `width` vectors of `width` lanes; the vectors lie `source_step` and `to_step` bytes apart."""
     kind = vector(f"i{8 * itemsize}", width)
     text.aligned |= width > 1

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ....ir.core import Block, Module, Op, Value
+from ....ir.sizes import Size, largest, smallest
+from ....ir.types import Shape
 from ...base import Move, Piece
 from ...stacks import Bytes, Stacks
 from ..codegen.emit import Text
@@ -92,7 +94,7 @@ class KernelTrace:
             kernel.about = kernel.about or _places(entry.ops)
 
     def fused_loop(
-        self, sources: Mapping[Value, Source], sinks: Mapping[Value, Memory], shape: tuple[int, ...], passes: Passes
+        self, sources: Mapping[Value, Source], sinks: Mapping[Value, Memory], shape: Shape, passes: Passes
     ) -> None:
         """A fused loop over `shape`; temporaries between passes count only if the cache does not hold a row."""
         if not self.records:
@@ -125,13 +127,13 @@ class KernelTrace:
         yield
         self.records = before
 
-    def copy(self, nbytes: int) -> None:
+    def copy(self, nbytes: Size) -> None:
         """Records a copy."""
         if not self.records:
             return
         (self._open[-1].moves if self._open else self._last).append(Move(None, nbytes, nbytes))
 
-    def collect(self, sequence: Value, nbytes: int) -> None:
+    def collect(self, sequence: Value, nbytes: Size) -> None:
         """Records that a loop collects a sequence in the call's room, whose elements have `nbytes`."""
         self._elements[sequence] = nbytes
 
@@ -165,14 +167,15 @@ class KernelTrace:
         elif fresh or by_python or (numbers and any(arrays.values()) and op.defn.view is None):
             written = sum(_size(env[r]) for r in fresh)
             picks = op.defn.picks and op.operands[op.defn.operand_names.index(op.defn.picks)]
-            read = sum(min(n, written) if x is picks else n for x, n in arrays.items())
+            read = sum(smallest(n, written) if x is picks else n for x, n in arrays.items())
         else:
             return
         entry.calls += by_python
         copied = [m for m in entry.moves if m.op is None]  # the op's own copies are counted already
-        read, written = read - sum(m.read for m in copied), written - sum(m.written for m in copied)
-        if read > 0 or written > 0:
-            entry.moves.append(Move(op, max(0, read), max(0, written)))
+        read = largest(0, read - sum(m.read for m in copied))
+        written = largest(0, written - sum(m.written for m in copied))
+        if read != 0 or written != 0:
+            entry.moves.append(Move(op, read, written))
 
 
 def _places(ops: Iterable[Op]) -> list[str]:
@@ -184,12 +187,12 @@ def _places(ops: Iterable[Op]) -> list[str]:
     return [f"{', '.join(names)}: {place}" for place, names in lines.items()]
 
 
-def _bytes(memory: Memory, shape: tuple[int, ...]) -> int:
+def _bytes(memory: Memory, shape: Shape) -> Size:
     """The bytes of the elements that a fused loop reads, each once."""
-    return memory.dtype.itemsize * prod(d for d, stride in zip(shape, memory.strides, strict=True) if stride)
+    return memory.dtype.itemsize * prod(d for d, stride in zip(shape, memory.strides, strict=True) if stride != 0)
 
 
-def _size(operand: object) -> int:
+def _size(operand: object) -> Size:
     return size_of(operand.type) if isinstance(operand, Array) and not operand.is_iota else 0
 
 

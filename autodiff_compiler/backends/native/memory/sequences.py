@@ -17,6 +17,7 @@ import numpy as np
 from ....dtypes import int64
 from ....errors import InternalCompilerError
 from ....ir.core import Value
+from ....ir.sizes import Size, largest, usual
 from ....ir.types import MOST_BYTES, Seq, TensorType, TupleType, Type, tensor
 from ..codegen.emit import Int, Reg, Text, i64
 from ..codegen.lanes import NotNativeError
@@ -40,13 +41,13 @@ class Room:
         text.needs["room"] = poisoned_room(_ROOM) if poisoned() else _ROOM
         text.declares |= _DECLARES
 
-    def take(self, count: Int, step: int) -> Reg:
+    def take(self, count: Int, step: Size) -> Reg:
         """Allocates `count` records; raises MemoryError."""
         base = self.text.make("ptr", f"call ptr @room({self.entry}, {self.bytes(count, step)})")
         self._leave_without(base)
         return base
 
-    def more(self, base: Reg, used: Int, capacity: Int, wanted: Int, step: int) -> Reg:
+    def more(self, base: Reg, used: Int, capacity: Int, wanted: Int, step: Size) -> Reg:
         """Reallocates `used` records from `capacity` to `wanted`; their new address."""
         text = self.text
         sizes = f"{text.whole(text.mul(used, step))}, {text.whole(text.mul(capacity, step))}"
@@ -54,7 +55,7 @@ class Room:
         self._leave_without(moved)
         return moved
 
-    def trim(self, base: Reg, used: Int, capacity: Int, step: int) -> None:
+    def trim(self, base: Reg, used: Int, capacity: Int, step: Size) -> None:
         """Frees the capacity behind the used records."""
         text = self.text
         sizes = f"{text.whole(text.mul(used, step))}, {text.whole(text.mul(capacity, step))}"
@@ -68,13 +69,13 @@ class Room:
         """Frees everything allocated since the mark."""
         self.text.do(f"call void @room.release({self.entry}, {mark})")
 
-    def bytes(self, count: Int, step: int) -> Reg:
+    def bytes(self, count: Int, step: Size) -> Reg:
         """The bytes of so many records, saturated where the product overflows."""
-        if isinstance(count, int):
+        if isinstance(count, int) and isinstance(step, int):
             return i64(min(max(count, 0) * step, MOST_BYTES))
         text = self.text
-        limit = MOST_BYTES // max(step, 1)
-        most = text.let("i64", f"call i64 @llvm.umin.i64({count}, i64 {limit})")
+        limit = text.whole(MOST_BYTES // largest(step, 1))
+        most = text.let("i64", f"call i64 @llvm.umin.i64({text.whole(count)}, {limit})")
         text.declares.add("declare i64 @llvm.umin.i64(i64, i64)")
         return text.whole(text.mul(most, step))
 
@@ -342,25 +343,26 @@ class Record:
     """The layout of what a loop collects in one trip: fields with their offsets."""
 
     def __init__(self) -> None:
-        self.nbytes, self._alignment = 0, 1
+        self.nbytes: Size = 0
+        self._alignment = 1
 
     @property
-    def step(self) -> int:
+    def step(self) -> Size:
         """Bytes from one record to the next."""
-        return -(-self.nbytes // self._alignment) * self._alignment
+        return (self.nbytes + self._alignment - 1) // self._alignment * self._alignment
 
-    def field(self, type: Type) -> int:
+    def field(self, type: Type) -> Size:
         """Adds a field for a tensor, or for the descriptor of a sequence; its offset."""
         nbytes, alignment = 8 + 16 * len(leaves(type.elem)) if isinstance(type, Seq) else size_of(type), 8
         if isinstance(type, TensorType):
             alignment = type.dtype.itemsize
-            while alignment < min(nbytes, _ALIGNMENT):
+            while alignment < min(usual(nbytes), _ALIGNMENT):
                 alignment *= 2
-        start = -(-self.nbytes // alignment) * alignment
+        start = (self.nbytes + alignment - 1) // alignment * alignment
         self.nbytes, self._alignment = start + nbytes, max(self._alignment, alignment)
         return start
 
-    def part(self, type: Type) -> list[tuple[Type, int]]:
+    def part(self, type: Type) -> list[tuple[Type, Size]]:
         """Fields for all leaves of an element."""
         return [(leaf, self.field(leaf)) for leaf in leaves(type)]
 
@@ -389,7 +391,7 @@ def of_leaves(type: Type, pairs: Iterator[tuple[Reg, Int]]) -> Part:
     if isinstance(type, Seq):
         return Runs(type.elem, base, step)
     assert isinstance(type, TensorType)
-    return Rows(type, base, step, row_major(type.shape, type.dtype.itemsize))  # type: ignore[arg-type]
+    return Rows(type, base, step, row_major(type.shape, type.dtype.itemsize))
 
 
 # ------------------------------------------------------------------------------------------------ elements
@@ -461,7 +463,7 @@ def is_ordered(part: Part) -> bool:
         return all(map(is_ordered, part))
     if isinstance(part, Spread):
         return False
-    return not isinstance(part, Rows) or part.strides == row_major(part.type.shape, part.type.dtype.itemsize)  # type: ignore[arg-type]
+    return not isinstance(part, Rows) or part.strides == row_major(part.type.shape, part.type.dtype.itemsize)
 
 
 # ------------------------------------------------------------------------------------------------ from outside

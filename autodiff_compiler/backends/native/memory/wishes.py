@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from ....ir.core import Value
+from ....ir.sizes import Size, usual
 from ..codegen.values import Array, Operand
 from ..jit.machine import Machine
 
@@ -15,9 +16,10 @@ _SMALL = 4096
 _SHARE = 8
 
 
-def too_dear(machine: Machine, nbytes: int, cost: int) -> bool:
+def too_dear(machine: Machine, nbytes: Size, cost: int) -> bool:
     """Whether copying an array takes too large a part of `cost`, estimated nanoseconds."""
-    return nbytes > _SMALL and 2 * nbytes // machine.vector_bytes * _SHARE > cost
+    most = usual(nbytes)
+    return most > _SMALL and 2 * most // machine.vector_bytes * _SHARE > cost
 
 
 @dataclass
