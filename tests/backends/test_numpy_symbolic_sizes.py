@@ -45,8 +45,8 @@ def resized(x: Any, size: int, n: int) -> Any:
     return drawn.astype(x.dtype) if x.dtype.kind == "f" else np.zeros(shape, x.dtype)
 
 
-def checked(name: str, make: Any) -> int:
-    """How many calls of programs for all sizes gave what the program for one size gives."""
+def checked(name: str, make: Any, compiled: Any = compiled, rtol: float = 0) -> int:
+    """How many calls of programs for all sizes gave what the program for one size gives; `rtol`: up to rounding."""
     defn, count = REGISTRY[name], 0
     for xs, attrs in samples_of(defn, float64):
         for size in sorted({d for x in xs for d in x.shape if d > 1}):
@@ -64,8 +64,8 @@ def checked(name: str, make: Any) -> int:
                     count += 1
                     for got, wanted in zip(found, expected, strict=True):
                         assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
-                        if name in ROUNDED:
-                            np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-12)
+                        if rtol or name in ROUNDED:
+                            np.testing.assert_allclose(got, wanted, rtol=rtol or 1e-9, atol=1e-12)
                         else:
                             np.testing.assert_array_equal(got, wanted)
     return count

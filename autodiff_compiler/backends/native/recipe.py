@@ -21,9 +21,9 @@ from ... import config
 from ...data_forms import OneOf, is_key, is_size
 from ...dtypes import BY_NAME
 from ...ir.core import Module
-from ...ir.sizes import Size, usual
+from ...ir.sizes import Dim, Size, parse, symbol, usual
 from ...ir.text import print_module
-from ...ir.types import TensorType, Type
+from ...ir.types import Shape, TensorType, Type
 from ...locks import importing
 from ...version import __version__
 from .callpath.choose import call_path
@@ -37,9 +37,10 @@ from .memory.sequences import descriptor_type
 #: The form of `Recipe.data`, which is checked when it is read.
 FORM = {
     "code": is_key,
-    "arguments": [(str, [is_size])],
-    "results": [(str, [is_size], OneOf(None, is_size))],
-    "numbers": (is_size, bool, bool),
+    "sizes": [(str, is_size, OneOf(None, is_size))],
+    "arguments": [(str, [OneOf(is_size, str)])],
+    "results": [(str, [OneOf(is_size, str)], OneOf(None, is_size))],
+    "numbers": (OneOf(is_size, str), bool, bool),
     "context": [str],
     "constants": [(str, [is_size], str)],
 }
@@ -104,6 +105,7 @@ class Recipe:
         """What the code relies on, as JSON."""
         s = self.signature
         return {
+            "sizes": [[x.name, x.low, x.high] for x in s.shapes.definitions],
             "arguments": [[a.dtype.name, _shape_data(a.shape)] for a in s.arguments],
             "results": [[r.dtype.name, _shape_data(r.shape), r.argument] for r in s.results],
             "numbers": [*_shape_data([s.frame_bytes]), s.calls_python, s.release_gil],
@@ -114,7 +116,9 @@ class Recipe:
         """The recipe and the key of its object code as JSON; None if it holds what cannot lie on disk."""
         s = self.signature
         large = sum(array.nbytes for array in self.constants) > _CONSTANTS
-        if s.poison or self.hosts or self.sequences is not None or s.shapes.definitions:
+        if s.poison or self.hosts or self.sequences is not None:
+            return None
+        if any(isinstance(symbol.high, Dim) for symbol in s.shapes.definitions):
             return None
         if large or any(x.dtype.hasobject for x in self.constants):
             return None
@@ -126,16 +130,21 @@ class Recipe:
         context = Context(data["context"])
         loaded = load_cached(data["code"], context_size=len(context))
         constants = [_array(x) for x in data["constants"]]
-        facts = {name: data[name] for name in ("arguments", "results", "numbers", "context")}
+        facts = {name: data[name] for name in ("sizes", "arguments", "results", "numbers", "context")}
         if loaded is None or not loaded.has(_MADE_WITH) or any(x is None for x in constants):
             return None
         if ctypes.string_at(loaded.address(_MADE_WITH), 32) != _digest([facts, _kinds(constants)]):
             return None
         frame_bytes, calls_python, release_gil = data["numbers"]
+        symbols = {name: symbol(name, low, high) for name, low, high in data["sizes"]}
+
+        def shape_of(sizes: Sequence[int | str]) -> Shape:
+            return tuple([d if isinstance(d, int) else parse(d, symbols.__getitem__)[0] for d in sizes])
+
         signature = Signature(
-            tuple(Argument(BY_NAME[name], tuple(shape)) for name, shape in data["arguments"]),
-            tuple(Result(BY_NAME[name], tuple(shape), argument) for name, shape, argument in data["results"]),
-            frame_bytes,
+            tuple(Argument(BY_NAME[name], shape_of(shape)) for name, shape in data["arguments"]),
+            tuple(Result(BY_NAME[name], shape_of(shape), argument) for name, shape, argument in data["results"]),
+            *shape_of([frame_bytes]),
             calls_python=calls_python,
             resumes=calls_python,  # without hosts only looks for signals call Python
             release_gil=release_gil,
@@ -149,6 +158,7 @@ def _argument(type: Type) -> Argument:
 
 
 def _shape_data(sizes: Sequence[Size]) -> list[int | str]:
+    """A shape as JSON: sizes that only a call knows are texts; the digest vouches that they can be read again."""
     return [size if isinstance(size, int) else str(size) for size in sizes]
 
 

@@ -28,7 +28,8 @@ def query(module: Module, in_place: Collection[str]) -> ProgramQuery | None:
     key = module_key(module, "program", context.optimize, sorted(in_place))
     if key is None or not all(isinstance(t, TensorType) for t in types):
         return None
-    arguments = [(t.dtype.name, t.shape) for t in types if isinstance(t, TensorType)]
+    tensors = [t for t in types if isinstance(t, TensorType)]
+    arguments = [(t.dtype.name, tuple([d if isinstance(d, int) else str(d) for d in t.shape])) for t in tensors]
     return ProgramQuery(key, arguments, len(module.entry.outs), module.states)
 
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from ... import logs
 from ...config import backends, context
-from ...ir.types import Shape
 
 
 class Interface(NamedTuple):
@@ -30,12 +29,13 @@ class Interface(NamedTuple):
 class ProgramQuery(NamedTuple):
     """A program to look for: its key, and what the caller knows of its interface.
 
-    `arguments`: the names of the dtypes and the shapes of its first arguments; `results`: how many there are;
+    `arguments`: the names of the dtypes and the shapes of its first arguments, sizes that only a call knows as texts;
+    `results`: how many there are;
     `states`: those that it may have besides.
     """
 
     key: str
-    arguments: Sequence[tuple[str, Shape]]
+    arguments: Sequence[tuple[str, tuple[int | str, ...]]]
     results: int
     states: Collection[str] = ()
 

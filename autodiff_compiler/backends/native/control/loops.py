@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ....ir.core import Op, Value
 from ....ir.loops import Carry as Values
-from ....ir.sizes import Size, is_at_most
+from ....ir.sizes import Size, is_at_most, usual
 from ....ir.types import Seq, TensorType
 from ...loop_plan import LoopPlan
 from ..codegen.emit import Int, Reg, i64, pointer
@@ -258,7 +258,7 @@ class _While(_Loop):
 
         def grow() -> list[Reg]:
             # Twice as many, of large ones a quarter more.
-            limit = _LARGE // max(g.step for g in groups) if any(g.step for g in groups) else _LARGE
+            limit = _LARGE // max(1, *(usual(g.step) for g in groups))
             large = text.let("i1", f"icmp ugt {self.capacity}, {max(1, limit)}")
             quarter = text.let("i64", f"lshr {self.capacity}, 2")
             more = text.let("i64", f"select {large}, {quarter}, {self.capacity}")

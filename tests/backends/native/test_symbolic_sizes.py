@@ -1,0 +1,133 @@
+"""One program of machine code for all sizes: every op and its derivative, at 0, 1, 2, 7 and 64, and how it is called."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, ops
+from autodiff_compiler.backends.native.backend import NativeBackend, NativeProgram
+from autodiff_compiler.backends.numpy import NumpyBackend
+from autodiff_compiler.compiler.pipeline import optimise
+from autodiff_compiler.ir.core import Module
+from autodiff_compiler.ir.primitive import REGISTRY
+from autodiff_compiler.ir.text import parse_module
+from tests.backends.test_numpy_symbolic_sizes import checked
+from tests.primitives.test_symbolic_sizes import OPS, WITHOUT, WITHOUT_DERIVATIVE, derivative, forward, has_sizes
+
+NATIVE = NativeBackend(NumpyBackend)
+#: Samples whose positions are distinct by assumption, which those of other sizes are not.
+DISTINCT = ("add_along_axis", "take_along_axis")
+
+
+def compiled(module: Module) -> Any:
+    """Machine code for symbolic sizes, which must not be refused, and NumPy for the others."""
+    module = optimise(module).opt
+    return NATIVE.native(module) if module.has_open_sizes else NumpyBackend().compile(module)
+
+
+def program(text: str) -> NativeProgram:
+    return NATIVE.native(optimise(parse_module(text)).opt)
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("name", [n for n in OPS if n not in (*WITHOUT, *DISTINCT) and has_sizes(REGISTRY[n])])
+def test_ops(name: str) -> None:
+    with np.errstate(all="ignore"):
+        assert checked(name, functools.partial(forward, name), compiled, rtol=1e-9)
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize(
+    "name", [n for n in OPS if REGISTRY[n].vjp is not None and n not in (*WITHOUT_DERIVATIVE, *DISTINCT)]
+)
+def test_derivatives(name: str) -> None:
+    with np.errstate(all="ignore"):
+        assert checked(name, functools.partial(derivative, name, tangents=False), compiled, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "f16", "bf16", "i32", "i64"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sums_of_any_number_of_rows_and_columns(dtype: str, axis: int) -> None:
+    """Blocks, unrolled vectors and the remainder, along rows and across them."""
+    both = program(
+        f"size @n {{low=0}} func @f(%x: {dtype}[n,3]) -> ({dtype}[{(3, 'n')[axis]}]) {{"
+        f" %s: {dtype}[{(3, 'n')[axis]}] = sum %x {{axes=[{axis}], keepdims=false}} return %s }}"
+    )
+    for n in (0, 1, 2, 15, 16, 17, 33, 64, 129, 5000, 9001):
+        x = Tensor(np.arange(3 * n).reshape(n, 3) % 5, dtype={"f32": ms.float32, "f64": ms.float64, "f16": ms.float16,
+                   "bf16": ms.bfloat16, "i32": ms.int32, "i64": ms.int64}[dtype])  # fmt: skip
+        (found,) = both(x.asnumpy() if dtype != "bf16" else x._data)
+        exact = (np.arange(3 * n).reshape(n, 3) % 5).sum(axis)
+        np.testing.assert_allclose(np.asarray(found, np.float64), exact, rtol=0.01 if "16" in dtype else 0)
+
+
+def test_a_sum_of_nothing_is_zero_and_keeps_the_sign_of_what_there_is() -> None:
+    total = program(
+        "size @n {low=0} func @f(%x: f64[n,2]) -> (f64[2], f64[]) {"
+        " %a: f64[2] = sum %x {axes=[0], keepdims=false} %b: f64[] = sum %x {axes=[0, 1], keepdims=false} return %a, %b }"
+    )
+    for n, sign in ((0, False), (1, True), (9, True)):
+        found = total(np.full((n, 2), -0.0))
+        assert all((np.signbit(x) == sign).all() for x in found)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((0, 3), (3, 4)), ((1, 3), (3, 1)), ((7, 2), (2, 5)), ((130, 90), (90, 101)), ((5, 0), (0, 6))]
+)
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
+def test_products_of_any_size(shapes: tuple[tuple[int, int], tuple[int, int]], turned: tuple[bool, bool]) -> None:
+    """By our own kernels and by the library, which the sizes of the call choose."""
+    a, b = ("[k,m]" if turned[0] else "[m,k]"), ("[n,k]" if turned[1] else "[k,n]")
+    lines = f"%a: f64[m,k] = {'transpose %x {axes=[-1, -2]}' if turned[0] else 'stop_gradient %x'}"
+    lines += f" %b: f64[k,n] = {'transpose %y {axes=[-1, -2]}' if turned[1] else 'stop_gradient %y'}"
+    product = program(
+        "size @k {low=0} size @m {low=0} size @n {low=0}"
+        f" func @f(%x: f64{a}, %y: f64{b}) -> (f64[m,n]) {{ {lines} %c: f64[m,n] = matmul %a, %b return %c }}"
+    )
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=s) for s in shapes)
+    given = [np.ascontiguousarray(z.T if t else z) for z, t in zip((x, y), turned, strict=True)]
+    np.testing.assert_allclose(product(*given)[0], x @ y, rtol=1e-12, atol=1e-12)
+
+
+def test_calls_of_other_sizes_are_refused_before_anything_is_read() -> None:
+    f = program(
+        "size @n {low=2, high=9} func @f(%x: f64[2*n+1], %y: f64[n]) -> (f64[n]) { %z: f64[n] = neg %y return %z }"
+    )
+    np.testing.assert_array_equal(f(np.zeros(7), np.ones(3))[0], -np.ones(3))
+    for x, y in ((6, 3), (7, 2), (3, 1), (21, 10), (7, 4)):
+        with pytest.raises(TypeError, match="not for arrays of the shapes"):
+            f(np.zeros(x), np.ones(y))
+    with pytest.raises(TypeError, match=r"expected f64\[n\]"):
+        f(np.zeros(7), np.ones((3, 1)))
+
+
+def test_a_frame_that_no_machine_has_is_a_memory_error() -> None:
+    """Products of sizes that overflow 64 bits do not become small frames."""
+    f = program(
+        "size @n {low=0} func @f(%x: f64[n,0]) -> (f64[n]) { %a: f64[n] = sum %x {axes=[1], keepdims=false}"
+        " %b: f64[n,1] = expand_dims %a {axes=[1]} %c: f64[n,n] = broadcast_to %b {shape=[n, n]} %d: f64[n,n] = sort %c {axis=-1}"
+        " %e: f64[n] = sum %d {axes=[1], keepdims=false} return %e }"
+    )
+    np.testing.assert_array_equal(f(np.zeros((5, 0)))[0], np.zeros(5))
+    with pytest.raises(MemoryError):
+        f(np.zeros((1 << 31, 0)))
+
+
+def test_many_sizes_take_one_program_and_no_more_memory() -> None:
+    step = ms.jit(ms.value_and_grad(lambda w, x: (ops.tanh(x @ w) ** 2).mean()))
+    w = Tensor(np.ones((8, 4), np.float32))
+    for n in (3, 4):
+        step(w, Tensor(np.ones((n, 8), np.float32)))
+    entries = len(step.cache_info()["keys"])
+    for n in range(1, 300):
+        value, gradient = step(w, Tensor(np.full((n, 8), 0.1, np.float32)))
+        np.testing.assert_allclose(value.asnumpy(), np.tanh(0.8) ** 2, rtol=1e-5)
+        assert gradient.shape == (8, 4)
+    assert step.cache_info()["compiles"] == 2
+    assert len(step.cache_info()["keys"]) == entries
