@@ -36,7 +36,10 @@ class Symbol:
 
 
 class Atom:
-    """A function of two sizes that is no polynomial: ``left // right``, or ``max`` or ``min`` of them."""
+    """A function of two sizes that is no polynomial: ``left // right``, or ``max`` or ``min`` of them.
+
+    Costs have one of a single size besides: ``bit_length`` of `left`, where `right` is 0.
+    """
 
     __slots__ = ("left", "op", "right")
     op: str
@@ -46,6 +49,8 @@ class Atom:
     def __repr__(self) -> str:
         if self.op == "//":
             return f"{_factor(self.left)}//{_factor(self.right)}"
+        if self.op == "bit_length":
+            return f"bit_length({self.left})"
         return f"{self.op}({self.left},{self.right})"
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
@@ -189,6 +194,8 @@ def _decider(op: str, *sizes: Any) -> Decider:
     return deciding.by
 
 
+#: What a size is taken to be where code for all sizes is chosen by what is fast.
+_USUAL = 64
 #: Sums of so many products are no sizes of arrays.
 _MOST_TERMS = 1000
 #: The least and the largest value; infinite where nothing is known.
@@ -208,6 +215,22 @@ def largest(a: Size, b: Size) -> Size:
 def smallest(a: Size, b: Size) -> Size:
     """The smaller of two sizes."""
     return a if is_at_most(a, b) else b if is_at_most(b, a) else _chosen("min", a, b)
+
+
+def largest_of(sizes: Iterable[Size]) -> Size:
+    """The largest of several sizes, 0 if there are none; those that another one is never below are left out."""
+    kept: list[Size] = []
+    for size in sizes:
+        if not any(is_at_most(size, other) for other in kept):
+            kept = [*(other for other in kept if not is_at_most(other, size)), size]
+    return functools.reduce(largest, kept, 0)
+
+
+def bit_length(size: Size) -> Size:
+    """How many binary digits a size has; one less than 0 has those of its distance from it."""
+    if isinstance(size, int):
+        return size.bit_length()
+    return _dim((((_atom("bit_length", size, 0),), 1),))
 
 
 def is_at_most(a: Size, b: Size) -> bool | None:
@@ -282,6 +305,8 @@ def substitute(size: Size, by: Mapping[Symbol, Size]) -> Size:
 
 def _within(atom: Atom, by: Mapping[Symbol, Size]) -> Size:
     left, right = substitute(atom.left, by), substitute(atom.right, by)
+    if atom.op == "bit_length":
+        return bit_length(left)
     return left // right if atom.op == "//" else largest(left, right) if atom.op == "max" else smallest(left, right)
 
 
@@ -296,7 +321,21 @@ def evaluate(size: Size, values: Mapping[str, int]) -> int:
 
 def _evaluate(atom: Atom, values: Mapping[str, int]) -> int:
     left, right = evaluate(atom.left, values), evaluate(atom.right, values)
+    if atom.op == "bit_length":
+        return left.bit_length()
     return left // right if atom.op == "//" else max(left, right) if atom.op == "max" else min(left, right)
+
+
+def usual(size: Size) -> int:
+    """What a size usually is, for choices that change how fast a program is, and not what it computes."""
+    if isinstance(size, int):
+        return size
+    symbols = dict.fromkeys(symbols_of(size))
+    return max(0, evaluate(size, {s.name: _usual_symbol(s) for s in symbols}))
+
+
+def _usual_symbol(s: Symbol) -> int:
+    return max(s.low, _USUAL if s.high is None else min(_USUAL, usual(s.high)))
 
 
 # ------------------------------------------------------------------------------------------------ the normal form
@@ -440,10 +479,10 @@ def _related(atom: Symbol | Atom, factor: int, rest: Size, depth: int) -> Iterat
     if isinstance(atom, Symbol):
         if isinstance(atom.high, Dim):
             yield _half(rest + factor * atom.high, factor > 0, depth)
-    elif atom.op != "//":
+    elif atom.op in ("max", "min"):
         for operand in (atom.left, atom.right):
             yield _half(rest + factor * operand, (factor > 0) == (atom.op == "min"), depth)
-    elif isinstance(atom.right, int):
+    elif atom.op == "//" and isinstance(atom.right, int):
         n = atom.right  # n * (left // n) = left - t, with t from 0 to n - 1
         low, high = bounds(n * rest + factor * atom.left, depth)
         slack = -factor * (n - 1)
@@ -464,6 +503,9 @@ def _interval(atom: Symbol | Atom, depth: int) -> Interval:
     if atom.op == "//":
         ends = [x // y if abs(x) != inf else x for x in (a, b) for y in (max(c, 1), d)]
         return min(ends), max(ends)
+    if atom.op == "bit_length":
+        most = max(abs(a), abs(b))
+        return 0, inf if most == inf else int(most).bit_length()
     choose = max if atom.op == "max" else min
     return choose(a, c), choose(b, d)
 
