@@ -255,7 +255,7 @@ def cost_of(
     """
     symbols, model, call, trip = symbols or {}, None, 0.0, 0.0
     if limits is not None and not symbols:
-        model, call, trip = model_of(limits, known(work.storage.arena))
+        model, call, trip = model_of(limits, usual(work.storage.arena))
     counter = _Counter(model, trip, trips)
     tally = counter.block(work.pieces)
     whole = _Row()

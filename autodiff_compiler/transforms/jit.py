@@ -13,8 +13,8 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from .. import escape
-from ..compiler.call_key import Key, call_text, signature, stand_ins
-from ..compiler.call_sizes import Sizes, general, shapes_of
+from ..compiler.call_key import Key, StandIns, call_text, signature
+from ..compiler.call_sizes import Sizes, check_still_open, described_as, general, shapes_of
 from ..compiler.described_sizes import DESCRIBED
 from ..compiler.fastcall.eligible import REFUSED, TAKEN, is_of_method, takes_fast_path
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
@@ -27,6 +27,7 @@ from ..errors import ArgumentError, CompileError, leave_user_frames
 from ..frontend.guards.objects import peek
 from ..frontend.lower import Options
 from ..ir.core import Module
+from ..ir.types import Shape
 from ..locks import Lock
 from ..passes.manager import dump
 from ..runtime import epoch
@@ -252,8 +253,8 @@ class JitFunction:
         self._compiles += 1
         self._looked_at = None
         self._to_front(key if entry.sizes is None else general(key), entry)
-        open_shapes = dict(zip(map(id, leaves), entry.sizes.shapes, strict=True)) if entry.sizes is not None else {}
-        entry.call, entry.number = f"{self._name}({call_text(args, kwargs, open_shapes)})", self._compiles
+        call = call_text(args, kwargs, _open_shapes(entry, leaves))
+        entry.call, entry.number = f"{self._name}({call})", self._compiles
         facets = facets_of(self._fn, args, kwargs)
         self._history.add(entry, facets, stale, calling_place(), len(self._entries))
         return entry
@@ -329,8 +330,8 @@ class JitFunction:
     def lower(self, *args: Any, **kwargs: Any) -> Artifact:
         """What compilation makes of a call with these arguments: IR at every stage, generated code, explanation.
 
-        A `TensorSpec` may stand for any Tensor.  Nothing is run, and no state or cache changes: what was compiled only
-        to be looked at is not what calls use.
+        A `TensorSpec` may stand for any Tensor, its symbolic sizes for any sizes.  Nothing is run, and no state or
+        cache changes: what was compiled only to be looked at is not what calls use.
 
         >>> from autodiff_compiler import TensorSpec
         >>> f = jit(lambda x: x * x)
@@ -339,18 +340,40 @@ class JitFunction:
         >>> f.cache_info()["entries"]
         0
         """
-        types_only: list[Tensor] = []
+        types = StandIns()
         try:
-            args, kwargs = stand_ins(args, types_only), stand_ins(kwargs, types_only)
+            args, kwargs = types.of(args), types.of(kwargs)
             key, leaves = signature(args, kwargs)
             with self._lock:
-                entry = self._known(key, leaves) or specialise(self._fn, args, kwargs, self._options, self._name)
+                entry = self._looked_up(key, leaves, args, kwargs, types)
         except BaseException as error:
             leave_user_frames(error)
             raise
-        call = call_text(args, kwargs)
-        self._looked_at = self._artifact(call, entry)  # which must not keep the arguments alive
-        return self._artifact(call, entry, leaves, types_only)
+        call = call_text(args, kwargs, _open_shapes(entry, leaves))
+        values = (entry.sizes.of(shapes_of(leaves)) or {}) if entry.sizes is not None else {}
+        self._looked_at = self._artifact(call, entry, values)  # which must not keep the arguments alive
+        return self._artifact(call, entry, values, leaves, types.made)
+
+    def _looked_up(
+        self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any], types: StandIns
+    ) -> Specialised:
+        """The entry that a call would use, or a new one that no call uses."""
+        shapes = types.shapes(leaves)
+        if shapes is not None:
+            sizes: Sizes | None = described_as(shapes, types.values)
+            made = specialise(self._fn, args, kwargs, self._options, self._name, sizes)
+            check_still_open(shapes, made.sizes)
+            return made
+        known = self._known(key, leaves)
+        if known is not None:
+            return known
+        sizes = self._seen.opened(key, leaves, (self, self._fn), args, kwargs, noted=False)
+        try:
+            return specialise(self._fn, args, kwargs, self._options, self._name, sizes)
+        except (CompileError, TypeError, ValueError, IndexError):
+            if sizes is None:
+                raise
+            return specialise(self._fn, args, kwargs, self._options, self._name)
 
     def _artifact(self, call: str, entry: Specialised, *leaves: Any) -> Artifact:
         from ..inspection.artifact import Artifact, CompiledCall  # inspection is loaded when somebody looks
@@ -459,6 +482,11 @@ class JitFunction:
 
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
+
+
+def _open_shapes(entry: Specialised, leaves: Sequence[Tensor]) -> dict[int, Shape]:
+    """The shapes that an entry is for where sizes are symbolic, by the ids of the Tensors of a call."""
+    return dict(zip(map(id, leaves), entry.sizes.shapes, strict=True)) if entry.sizes is not None else {}
 
 
 class _Bound:
