@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import BY_SHORT, DType
-from ..ir.sizes import Dim, Size, parse, symbol
+from ..ir.sizes import Size, parse, symbol
 from ..ir.types import Shape
 from ..no_memory import made
 from ..runtime.host import TensorSpec
@@ -103,10 +103,11 @@ def random_values(text: str, seed: int = 0, limits: tuple[float, float] | None =
         return Tensor(np.asarray(values).astype(dtype.numpy), dtype)
 
     def drawn(shape: Shape, dtype: DType) -> Any:
-        if any(isinstance(n, Dim) for n in shape):
+        known = [n for n in shape if isinstance(n, int)]
+        if len(known) < len(shape):
             written = f"{dtype.short}[{','.join(map(str, shape))}]"
             raise _Refused(f"{written} in --args has a size with a name, but the function is run: choose a number")
-        return made(shape, lambda: tensor(shape, dtype), dtype.numpy)
+        return made(known, lambda: tensor(known, dtype), dtype.numpy)
 
     return _read(text, drawn)
 

@@ -311,7 +311,7 @@ def check_still_open(shapes: Sequence[Shape], sizes: Sizes | None) -> None:
     for i, shape in enumerate(shapes):
         for axis, size in enumerate(shape):
             if isinstance(size, Dim) and (sizes is None or not isinstance(sizes.shapes[i][axis], Dim)):
-                raise ValueError(f"the size {size} must be known while compiling: write a number for it")
+                raise ValueError(f"{size} had to be a number")
 
 
 def _shown(shape: Shape) -> str:

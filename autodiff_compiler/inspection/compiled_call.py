@@ -135,7 +135,9 @@ class CompiledCall:
         symbols = {s.name: s for s in self.compiled.sizes.symbols} if self.compiled.sizes is not None else {}
         for name, value in given.items():
             if name not in symbols:
-                known = f"those of this program are {', '.join(symbols)}" if symbols else "all of this program are known"
+                known = (
+                    f"those of this program are {', '.join(symbols)}" if symbols else "all of this program are known"
+                )
                 raise TypeError(f"{name!r} is no symbolic size: {known}")
             if type(value) is not int:
                 raise TypeError(f"the size {name} is an int, not of type {type(value).__name__}")

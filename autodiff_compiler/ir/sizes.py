@@ -223,7 +223,7 @@ def largest_of(sizes: Iterable[Size]) -> Size:
     for size in sizes:
         if not any(is_at_most(size, other) for other in kept):
             kept = [*(other for other in kept if not is_at_most(other, size)), size]
-    return functools.reduce(largest, kept, 0)
+    return functools.reduce(largest, kept) if kept else 0
 
 
 def bit_length(size: Size) -> Size:

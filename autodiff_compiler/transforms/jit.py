@@ -360,10 +360,7 @@ class JitFunction:
         """The entry that a call would use, or a new one that no call uses."""
         shapes = types.shapes(leaves)
         if shapes is not None:
-            sizes: Sizes | None = described_as(shapes, types.values)
-            made = specialise(self._fn, args, kwargs, self._options, self._name, sizes)
-            check_still_open(shapes, made.sizes)
-            return made
+            return self._for_symbols(described_as(shapes, types.values), args, kwargs)
         known = self._known(key, leaves)
         if known is not None:
             return known
@@ -374,6 +371,20 @@ class JitFunction:
             if sizes is None:
                 raise
             return specialise(self._fn, args, kwargs, self._options, self._name)
+
+    def _for_symbols(self, sizes: Sizes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialised:
+        """A new entry for types with these symbols; ValueError where it can be for numbers only."""
+        try:
+            made = specialise(self._fn, args, kwargs, self._options, self._name, sizes)
+            check_still_open(sizes.shapes, made.sizes)
+            return made
+        except (CompileError, TypeError, ValueError, IndexError) as error:
+            try:
+                specialise(self._fn, args, kwargs, self._options, self._name)
+            except (CompileError, TypeError, ValueError, IndexError):
+                raise error from None  # sizes don't matter
+            why = str(error).partition("\n")[0]
+            raise ValueError(f"sizes must be known, write numbers for {', '.join(sizes.values)}: {why}") from None
 
     def _artifact(self, call: str, entry: Specialised, *leaves: Any) -> Artifact:
         from ..inspection.artifact import Artifact, CompiledCall  # inspection is loaded when somebody looks
@@ -484,7 +495,7 @@ class JitFunction:
         return f"<jit of {self._name}>"
 
 
-def _open_shapes(entry: Specialised, leaves: Sequence[Tensor]) -> dict[int, Shape]:
+def _open_shapes(entry: Specialised, leaves: list[Tensor]) -> dict[int, Shape]:
     """The shapes that an entry is for where sizes are symbolic, by the ids of the Tensors of a call."""
     return dict(zip(map(id, leaves), entry.sizes.shapes, strict=True)) if entry.sizes is not None else {}
 

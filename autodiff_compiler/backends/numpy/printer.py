@@ -11,7 +11,7 @@ from ... import escape
 from ...blas import SINGLE
 from ...ir.core import Module, Op
 from ...ir.sizes import Dim, symbols_of
-from ...ir.types import TensorType, dim_product
+from ...ir.types import TensorType
 from ...primitives.flops import flops_of
 from ...source import Loc, line_of
 from .module_code import ModuleCode

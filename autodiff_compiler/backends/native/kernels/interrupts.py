@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ....ir.core import Block, Op
 from ....ir.loops import known_trips
+from ....ir.sizes import usual
 from ....ir.types import TensorType
 from ....primitives.flops import flops_of
 from ..codegen.emit import Reg, Text, i64
@@ -82,7 +83,7 @@ def cost_of(block: Block, vector_bytes: int) -> int:
 
 def _cost_of(op: Op, vector_bytes: int) -> int:
     types = [x.type for x in (*op.operands, *op.results) if isinstance(x.type, TensorType)]
-    flops = flops_of(op)
+    flops = usual(flops_of(op))
     if op.defn.name not in OPS and not has_formula(op):  # a call of Python
         return 5000 + flops // 8
     if all(type.shape == () for type in types):  # a dependency chain: latency counts

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ....ir.core import Block, Module, Op, Value
+from ....ir.sizes import usual
 from ...base import Move, Piece
 from ...stacks import Bytes, Stacks
 from ..codegen.emit import Text
@@ -170,7 +171,7 @@ class KernelTrace:
             return
         entry.calls += by_python
         copied = [m for m in entry.moves if m.op is None]  # the op's own copies are counted already
-        read, written = read - sum(m.read for m in copied), written - sum(m.written for m in copied)
+        read, written = read - sum(usual(m.read) for m in copied), written - sum(usual(m.written) for m in copied)
         if read > 0 or written > 0:
             entry.moves.append(Move(op, max(0, read), max(0, written)))
 
