@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import BY_SHORT, DType
-from ..ir.sizes import Size, parse, symbol
+from ..ir.size_text import parse
+from ..ir.sizes import Size, symbol
 from ..ir.types import Shape
 from ..no_memory import made
 from ..runtime.host import TensorSpec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
 from types import FunctionType, MethodType
@@ -16,14 +16,11 @@ from ..frontend.guards.objects import class_attribute, type_of
 from ..frontend.lower import NumberArgument, TensorArgument
 from ..frontend.variables.structure import rebuild
 from ..ir.build import scalar_key
-from ..ir.sizes import evaluate, symbols_of
 from ..ir.types import Shape, tensor
-from ..runtime.host import TensorSpec
 from ..runtime.mutable import Mutable, kind_of, number_given
 from ..runtime.parameter import Parameter
 from ..runtime.records import held_besides, is_named_tuple, record_fields, with_fields
-from ..runtime.tensor import Tensor, wrap
-from ..runtime.trees import parts, with_parts
+from ..runtime.tensor import Tensor
 
 Key = tuple[Any, ...]
 
@@ -279,47 +276,6 @@ def _check_container(kind: type) -> None:
             f"an argument is a {kind.__name__}, which has a `{name}` of its own",
             hint="pass a plain list, tuple or dict with the elements",
         )
-
-
-#: What symbolic sizes are in a call that is only looked at: different from each other, and divided by few numbers.
-_EXAMPLES = (37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
-
-
-class StandIns:
-    """Tensors of the same types, without memory, in the place of TensorSpecs: `made`, those of one call.
-
-    Symbolic sizes are numbers there: `values`, by the names of the symbols.
-    """
-
-    def __init__(self) -> None:
-        self.made: list[Tensor] = []
-        self.values: dict[str, int] = {}
-        #: the shapes as they were written, by the ids of the Tensors
-        self._shapes: dict[int, Shape] = {}
-
-    def of(self, tree: Any, _inside: tuple[int, ...] = ()) -> Any:
-        """A structure of arguments with Tensors for its TensorSpecs."""
-        if isinstance(tree, TensorSpec):
-            return self._tensor(tree)
-        items = None if id(tree) in _inside else parts(tree)
-        if items is None:
-            return tree
-        found = [self.of(x, (*_inside, id(tree))) for x in items]
-        return tree if all(x is y for x, y in zip(items, found, strict=True)) else with_parts(tree, found)
-
-    def shapes(self, leaves: Iterable[Tensor]) -> list[Shape] | None:
-        """The shapes of Tensors, as they were written where they stand for a type; None if none has a symbol."""
-        return [self._shapes.get(id(x), x.shape) for x in leaves] if self.values else None
-
-    def _tensor(self, spec: TensorSpec) -> Tensor:
-        for s in (s for size in spec.shape for s in symbols_of(size)):
-            if s.name not in self.values:
-                number = len(self.values)
-                self.values[s.name] = _EXAMPLES[number] if number < len(_EXAMPLES) else 100 + number
-        shape = [evaluate(size, self.values) for size in spec.shape]
-        self.made.append(wrap(np.broadcast_to(np.zeros((), spec.dtype.numpy), shape)))
-        self._shapes[id(self.made[-1])] = spec.shape
-        return self.made[-1]
 
 
 _NO_SHAPES: Mapping[int, Shape] = {}

@@ -293,31 +293,6 @@ def opened(
     return Sizes(shapes, values)
 
 
-def described_as(shapes: Sequence[Shape], values: Mapping[str, int]) -> Sizes:
-    """The sizes for calls of shapes that have symbols, compiled for a call in which they are `values`.
-
-    ValueError where a symbol is nowhere alone, so that no call would say what it is.
-    """
-    found = Sizes(shapes, values)
-    alone = {s.name for s in found.symbols}
-    for name in values:
-        if name not in alone:
-            raise ValueError(f"what the size {name} is cannot be told from {', '.join(_shown(s) for s in shapes)}")
-    return found
-
-
-def check_still_open(shapes: Sequence[Shape], sizes: Sizes | None) -> None:
-    """ValueError where a size that was to be symbolic had to be known: the form is of no use for other sizes."""
-    for i, shape in enumerate(shapes):
-        for axis, size in enumerate(shape):
-            if isinstance(size, Dim) and (sizes is None or not isinstance(sizes.shapes[i][axis], Dim)):
-                raise ValueError(f"{size} had to be a number")
-
-
-def _shown(shape: Shape) -> str:
-    return f"[{','.join(map(str, shape))}]"
-
-
 def _symbol(name: str, described: Any) -> Size:
     """The size of this name, as it is described."""
     if described is None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..dtypes import BY_SHORT, DType, dtype_of, float64, int64
 from ..dtypes import bool_ as bool_dtype
-from ..ir.sizes import Dim, parse, symbol
+from ..ir.size_text import parse
+from ..ir.sizes import Dim, symbol
 from ..ir.types import Shape, Size
 from .records import is_named_tuple
 from .tensor import Array, Tensor

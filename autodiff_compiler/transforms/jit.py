@@ -13,8 +13,8 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from .. import escape
-from ..compiler.call_key import Key, StandIns, call_text, signature
-from ..compiler.call_sizes import Sizes, check_still_open, described_as, general, shapes_of
+from ..compiler.call_key import Key, call_text, signature
+from ..compiler.call_sizes import Sizes, general, shapes_of
 from ..compiler.described_sizes import DESCRIBED
 from ..compiler.fastcall.eligible import REFUSED, TAKEN, is_of_method, takes_fast_path
 from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
@@ -22,12 +22,12 @@ from ..compiler.recorder import called, inside, recording, waited
 from ..compiler.save_graphs import pictures
 from ..compiler.seen_sizes import SeenSizes
 from ..compiler.specialised import Specialised, specialise
+from ..compiler.written_types import StandIns, with_open_sizes, with_symbols
 from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
 from ..errors import ArgumentError, CompileError, leave_user_frames
 from ..frontend.guards.objects import peek
 from ..frontend.lower import Options
 from ..ir.core import Module
-from ..ir.types import Shape
 from ..locks import Lock
 from ..passes.manager import dump
 from ..runtime import epoch
@@ -149,7 +149,8 @@ class JitFunction:
                     entry = self._for_one_size(key, leaves, args, kwargs)
                 entry.hits += 1
                 if entry.sizes is not None:
-                    return self._timed(entry, entry.sizes, leaves, args, kwargs)
+                    entry.check_aliases((args, kwargs))
+                    return entry.timed(entry.sizes, leaves)
                 if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
                     self._to_front(key if entry.sizes is None else general(key), entry)
                 if entry.universal and len(leaves) == len(args) and not kwargs and all(type(x) in TAKEN for x in args):
@@ -253,8 +254,8 @@ class JitFunction:
         self._compiles += 1
         self._looked_at = None
         self._to_front(key if entry.sizes is None else general(key), entry)
-        call = call_text(args, kwargs, _open_shapes(entry, leaves))
-        entry.call, entry.number = f"{self._name}({call})", self._compiles
+        entry.call = f"{self._name}({call_text(args, kwargs, entry.open_shapes(leaves))})"
+        entry.number = self._compiles
         facets = facets_of(self._fn, args, kwargs)
         self._history.add(entry, facets, stale, calling_place(), len(self._entries))
         return entry
@@ -270,16 +271,6 @@ class JitFunction:
                 return made
         with self._seen.compiling_known():
             return specialise(self._fn, args, kwargs, self._options, self._name)
-
-    def _timed(
-        self, entry: Specialised, sizes: Sizes, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        """A call of a program for several sizes, whose time says whether one for these sizes alone pays."""
-        entry.check_aliases((args, kwargs))
-        began = perf_counter_ns()
-        found = entry(leaves)
-        sizes.took(shapes_of(leaves), perf_counter_ns() - began)
-        return found
 
     def _for_one_size(
         self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -345,46 +336,23 @@ class JitFunction:
             args, kwargs = types.of(args), types.of(kwargs)
             key, leaves = signature(args, kwargs)
             with self._lock:
-                entry = self._looked_up(key, leaves, args, kwargs, types)
+                entry = self._looked_up(types, key, leaves, args, kwargs)
         except BaseException as error:
             leave_user_frames(error)
             raise
-        call = call_text(args, kwargs, _open_shapes(entry, leaves))
-        values = (entry.sizes.of(shapes_of(leaves)) or {}) if entry.sizes is not None else {}
+        call = call_text(args, kwargs, entry.open_shapes(leaves))
+        values = entry.values_of_sizes(leaves)
         self._looked_at = self._artifact(call, entry, values)  # which must not keep the arguments alive
         return self._artifact(call, entry, values, leaves, types.made)
 
-    def _looked_up(
-        self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any], types: StandIns
-    ) -> Specialised:
+    def _looked_up(self, types: StandIns, key: Key, leaves: list[Tensor], args: Any, kwargs: Any) -> Specialised:
         """The entry that a call would use, or a new one that no call uses."""
-        shapes = types.shapes(leaves)
-        if shapes is not None:
-            return self._for_symbols(described_as(shapes, types.values), args, kwargs)
-        known = self._known(key, leaves)
-        if known is not None:
-            return known
-        sizes = self._seen.opened(key, leaves, (self, self._fn), args, kwargs, noted=False)
-        try:
-            return specialise(self._fn, args, kwargs, self._options, self._name, sizes)
-        except (CompileError, TypeError, ValueError, IndexError):
-            if sizes is None:
-                raise
-            return specialise(self._fn, args, kwargs, self._options, self._name)
-
-    def _for_symbols(self, sizes: Sizes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialised:
-        """A new entry for types with these symbols; ValueError where it can be for numbers only."""
-        try:
-            made = specialise(self._fn, args, kwargs, self._options, self._name, sizes)
-            check_still_open(sizes.shapes, made.sizes)
-            return made
-        except (CompileError, TypeError, ValueError, IndexError) as error:
-            try:
-                specialise(self._fn, args, kwargs, self._options, self._name)
-            except (CompileError, TypeError, ValueError, IndexError):
-                raise error from None  # sizes don't matter
-            why = str(error).partition("\n")[0]
-            raise ValueError(f"sizes must be known, write numbers for {', '.join(sizes.values)}: {why}") from None
+        how = self._fn, args, kwargs, self._options, self._name
+        if types.values:
+            return with_symbols(*how, types.sizes(leaves))
+        return self._known(key, leaves) or with_open_sizes(
+            *how, self._seen.opened(key, leaves, (self, self._fn), args, kwargs, noted=False)
+        )
 
     def _artifact(self, call: str, entry: Specialised, *leaves: Any) -> Artifact:
         from ..inspection.artifact import Artifact, CompiledCall  # inspection is loaded when somebody looks
@@ -493,11 +461,6 @@ class JitFunction:
 
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
-
-
-def _open_shapes(entry: Specialised, leaves: list[Tensor]) -> dict[int, Shape]:
-    """The shapes that an entry is for where sizes are symbolic, by the ids of the Tensors of a call."""
-    return dict(zip(map(id, leaves), entry.sizes.shapes, strict=True)) if entry.sizes is not None else {}
 
 
 class _Bound:

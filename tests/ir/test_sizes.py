@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autodiff_compiler.dtypes import float32
+from autodiff_compiler.ir.size_text import parse
 from autodiff_compiler.ir.sizes import (
     Dim,
     bit_length,
@@ -18,7 +19,6 @@ from autodiff_compiler.ir.sizes import (
     is_at_most,
     largest,
     largest_of,
-    parse,
     smallest,
     substitute,
     symbol,
