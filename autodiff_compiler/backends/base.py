@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from ..ir.core import Module, Op
+from ..ir.sizes import Size
 from .stacks import Bytes
 
 
@@ -63,8 +64,8 @@ class Move:
     """Bytes that an op reads from memory and writes there; each element counts once."""
 
     op: Op | None
-    read: int
-    written: int
+    read: Size
+    written: Size
 
 
 @dataclass(frozen=True)
@@ -91,14 +92,17 @@ class Storage:
     """
 
     constants: int
-    arena: int
+    arena: Size
     stacks: Bytes
-    alive: int | None = None
+    alive: Size | None = None
 
 
 @dataclass(frozen=True)
 class Work:
-    """The work of one call of a program, as far as it is known before; `backend`: the name of the one that runs it."""
+    """The work of one call of a program, as far as it is known before; `backend`: the name of the one that runs it.
+
+    Where sizes of the module are symbolic, figures are formulas of the symbols.
+    """
 
     backend: str
     pieces: tuple[Piece, ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ir.core import Block, Module, Op, Value
+from ..ir.sizes import Size, is_at_most, largest, largest_of, smallest, usual
 from ..ir.types import TensorType
 from ..ir.walk import callee_of
 from ..primitives.flops import bytes_of_type, functions_of
@@ -35,16 +36,23 @@ def _piece(module: Module, op: Op, around: tuple[str, ...]) -> Piece:
     functions = max(1, len(functions_of(op)))
     if op.defn.view is not None:
         return Piece((op,), calls=functions)
-    read, written = sum(map(nbytes, dict.fromkeys(map(_before_broadcast, op.operands)))), sum(map(nbytes, op.results))
+    read = sum(map(nbytes, dict.fromkeys(map(_before_broadcast, op.operands))), 0)
+    written = sum(map(nbytes, op.results), 0)
     if op.defn.picks is not None:
         picked = _before_broadcast(op.operands[op.defn.operand_names.index(op.defn.picks)])
-        read -= max(0, nbytes(picked) - written)
+        read = read - largest(0, nbytes(picked) - written)
     scalar = all(x.type.shape == () for x in (*op.operands, *op.results) if isinstance(x.type, TensorType))
     if scalar:
         return Piece((op,), calls=functions, scalar=True)
-    if op.results and written >= max(map(nbytes, op.operands), default=0):  # intermediate arrays have that size, too
+    if op.results and all(_usually_at_most(nbytes(x), written) for x in op.operands):
+        # intermediate arrays have that size, too
         read, written = read + (functions - 1) * written, functions * written
     return Piece((op,), (Move(op, read, written),), calls=functions)
+
+
+def _usually_at_most(a: Size, b: Size) -> bool:
+    known = is_at_most(a, b)
+    return usual(a) <= usual(b) if known is None else known
 
 
 def _before_broadcast(x: Value) -> Value:
@@ -54,12 +62,12 @@ def _before_broadcast(x: Value) -> Value:
     return x
 
 
-def nbytes(x: Value) -> int:
-    """The bytes of a tensor; 0 for splats, for unknown sizes and for what is no tensor."""
+def nbytes(x: Value) -> Size:
+    """The bytes of a tensor; 0 for splats and for what is no tensor."""
     return bytes_of_type(x.type) if isinstance(x.type, TensorType) and x.constant is None else 0
 
 
-def peak(block: Block, leaving: bool = True) -> int:
+def peak(block: Block, leaving: bool = True) -> Size:
     """The most bytes of a block's values that are live at once, without its outs if `leaving`.
 
     One dying operand per op is reused for a result.
@@ -72,17 +80,18 @@ def peak(block: Block, leaving: bool = True) -> int:
         if op.defn.view is not None or op.defn.name in ("tuple_get", "stop_gradient"):
             bases[op.results[0]] = bases.get(op.operands[0], op.operands[0])
     outs = {bases.get(x, x) for x in block.outs} if leaving else set()
-    alive = most = 0
-    sizes: dict[Value, int] = {}
+    alive: Size = 0
+    found: list[Size] = []
+    sizes: dict[Value, Size] = {}
     for i, op in enumerate(block.ops):
         mine = {x: nbytes(x) for x in op.results if x not in bases and x not in outs}
         dying = [x for x in {bases.get(y, y): None for y in _mentioned(op)} if x in sizes and last[x] == i]
-        reused = sum(min(sizes[x], max(mine.values(), default=0)) for x in dying[:1]) if not op.blocks else 0
+        reused = smallest(sizes[dying[0]], largest_of(mine.values())) if dying and not op.blocks else 0
         sizes |= mine
-        alive += sum(mine.values())
-        most = max(most, alive - reused + max((peak(b, leaving=False) for b in op.blocks), default=0))
-        alive -= sum(sizes.pop(x) for x in dying) + sum(sizes.pop(x) for x in mine if x not in last)
-    return most
+        alive = alive + sum(mine.values(), 0)
+        found.append(alive - reused + largest_of([peak(b, leaving=False) for b in op.blocks]))
+        alive = alive - sum([sizes.pop(x) for x in [*dying, *(x for x in mine if x not in last)]], 0)
+    return largest_of(found)
 
 
 def _mentioned(op: Op) -> list[Value]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..ir.core import Block, Module, Op, Value
-from ..ir.loops import Loop, known_trips
+from ..ir.loops import Loop, trips_of
+from ..ir.sizes import Size, largest_of
 from ..ir.types import Seq
 from ..ir.walk import callee_of
 from ..primitives.flops import bytes_of_type
@@ -16,13 +17,13 @@ from ..primitives.flops import bytes_of_type
 class Bytes:
     """`known` bytes, and `per_trip` more in each trip of loops whose length is known only at run time."""
 
-    known: int = 0
-    per_trip: int = 0
+    known: Size = 0
+    per_trip: Size = 0
 
     def __add__(self, other: Bytes) -> Bytes:
         return Bytes(self.known + other.known, self.per_trip + other.per_trip)
 
-    def in_trips(self, trips: int | None) -> Bytes:
+    def in_trips(self, trips: Size | None) -> Bytes:
         """The bytes of all trips of a loop.
 
         Trips of unknown number are those of all runs of the loop, whatever loops are around it.
@@ -31,7 +32,7 @@ class Bytes:
             return Bytes(0, self.known + self.per_trip)
         return Bytes(self.known * trips, self.per_trip if trips else 0)
 
-    def told(self, size: Callable[[int], str]) -> str:
+    def told(self, size: Callable[[Size], str]) -> str:
         """The text for messages, with numbers as `size` writes them; empty for 0 bytes."""
         grows = f"{size(self.per_trip)} for each trip" if self.per_trip else ""
         return " and ".join(part for part in (size(self.known) if self.known else "", grows) if part)
@@ -44,7 +45,7 @@ def _sum(found: Iterable[Bytes]) -> Bytes:
 def _either(found: Iterable[Bytes]) -> Bytes:
     """The largest of alternatives."""
     sizes = [Bytes(), *found]
-    return Bytes(max(s.known for s in sizes), max(s.per_trip for s in sizes))
+    return Bytes(largest_of(s.known for s in sizes), largest_of(s.per_trip for s in sizes))
 
 
 class Stacks:
@@ -55,7 +56,7 @@ class Stacks:
     """
 
     def __init__(
-        self, module: Module, element: Callable[[Value], int] | None = None, *, one_room: bool = False
+        self, module: Module, element: Callable[[Value], Size] | None = None, *, one_room: bool = False
     ) -> None:
         self.module, self._element, self._one_room = module, element or _element, one_room
         self._calls = [module.entry.name]
@@ -84,7 +85,7 @@ class Stacks:
         made = next((out for out, result in loop.collected if result is x), None)
         if made is None:  # a carry: the next version replaces the last one
             return Bytes()
-        return (Bytes(self._element(x)) + self._made_in(loop.body, made)).in_trips(loop.trips)
+        return (Bytes(self._element(x)) + self._made_in(loop.body, made)).in_trips(trips_of(op))
 
     def whole(self) -> Bytes:
         """The most bytes at a time, if each loop runs once in each trip of those around it."""
@@ -107,7 +108,7 @@ class Stacks:
             else:
                 inside = _sum(map(self._block, op.blocks))
                 kept = self._one_room and any(isinstance(x.type, Seq) for x in op.blocks[-1].outs)
-                found += inside.in_trips(known_trips(op)) if kept else inside
+                found += inside.in_trips(trips_of(op)) if kept else inside
         return found
 
     def _made_in(self, block: Block, x: Value) -> Bytes:
@@ -120,6 +121,6 @@ class Stacks:
         return None if name in self._calls else name
 
 
-def _element(x: Value) -> int:
+def _element(x: Value) -> Size:
     assert isinstance(x.type, Seq)
     return bytes_of_type(x.type.elem)

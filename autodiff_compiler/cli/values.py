@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import BY_SHORT, DType
+from ..ir.size_text import parse
+from ..ir.sizes import Size, symbol
+from ..ir.types import Shape
 from ..no_memory import made
 from ..runtime.host import TensorSpec
 from ..runtime.tensor import Tensor
@@ -64,7 +67,8 @@ class _Range(argparse.Action):
 ARGS = Argument(
     "--args",
     metavar="VALUES",
-    help='the arguments, with spaces between: types of Tensors, .npy files, and literals; "f32[32,784] x.npy 3 True"',
+    help='the arguments, with spaces between: types of Tensors, .npy files, and literals; "f32[32,784] x.npy 3 True"; '
+    "commands that run nothing take names for sizes: f32[n,784]",
 )
 #: Of commands that run the function.
 RANDOM = (
@@ -93,14 +97,18 @@ def random_values(text: str, seed: int = 0, limits: tuple[float, float] | None =
     """Arguments for running: Tensors of random numbers for types, the same for the same seed."""
     source = np.random.default_rng(seed)
 
-    def tensor(shape: tuple[int, ...], dtype: DType) -> Any:
+    def tensor(shape: Any, dtype: DType) -> Any:
         if not dtype.is_float:
             return Tensor(source.integers(0, 2, shape).astype(dtype.numpy), dtype)
         values = source.standard_normal(shape) if limits is None else source.uniform(*limits, shape)
         return Tensor(np.asarray(values).astype(dtype.numpy), dtype)
 
-    def drawn(shape: tuple[int, ...], dtype: DType) -> Any:
-        return made(shape, lambda: tensor(shape, dtype), dtype.numpy)
+    def drawn(shape: Shape, dtype: DType) -> Any:
+        known = [n for n in shape if isinstance(n, int)]
+        if len(known) < len(shape):
+            written = f"{dtype.short}[{','.join(map(str, shape))}]"
+            raise _Refused(f"{written} in --args has a size with a name, but the function is run: choose a number")
+        return made(known, lambda: tensor(known, dtype), dtype.numpy)
 
     return _read(text, drawn)
 
@@ -110,7 +118,7 @@ def array_files(text: str) -> list[str]:
     return [path for word in _words(text) if (path := _array_file(word))]
 
 
-def _read(text: str, fill: Callable[[tuple[int, ...], DType], Any]) -> list[Any]:
+def _read(text: str, fill: Callable[[Shape, DType], Any]) -> list[Any]:
     return [_value(word, fill) for word in _words(text)]
 
 
@@ -134,7 +142,7 @@ def _words(text: str) -> list[str]:
     return [w for w in [*words, word] if w]
 
 
-def _value(word: str, fill: Callable[[tuple[int, ...], DType], Any]) -> Any:
+def _value(word: str, fill: Callable[[Shape, DType], Any]) -> Any:
     if path := _array_file(word):
         return _array(path)
     try:
@@ -158,7 +166,7 @@ class _Refused(ValueError):
     """A part of an argument that can be named."""
 
 
-def _evaluated(node: ast.expr, fill: Callable[[tuple[int, ...], DType], Any]) -> Any:
+def _evaluated(node: ast.expr, fill: Callable[[Shape, DType], Any]) -> Any:
     if isinstance(node, ast.Subscript):
         return _tensor(node, fill)
     if isinstance(node, ast.Tuple | ast.List):
@@ -170,21 +178,28 @@ def _evaluated(node: ast.expr, fill: Callable[[tuple[int, ...], DType], Any]) ->
     return float(node.id) if isinstance(node, ast.Name) and node.id in ("inf", "nan") else ast.literal_eval(node)
 
 
-def _tensor(node: ast.Subscript, fill: Callable[[tuple[int, ...], DType], Any]) -> Any:
+def _tensor(node: ast.Subscript, fill: Callable[[Shape, DType], Any]) -> Any:
     name = ast.unparse(node.value)
     dtype = BY_SHORT.get(name) or _BY_NAME.get(name)
     if dtype is None:
         hint = advice(name, [*BY_SHORT, *_BY_NAME], f"dtypes are {', '.join(BY_SHORT)}")
         raise _Refused(f"{name!r} in --args is no dtype{hint}")
-    if any(isinstance(part, ast.Name) for part in ast.walk(node.slice)):
-        raise _Refused(f"{ast.unparse(node)} in --args has a size with a name: choose a number")
-    sizes = ast.literal_eval(node.slice)
-    shape = sizes if isinstance(sizes, tuple) else (sizes,)
-    if not all(type(n) is int and n >= 0 for n in shape):
-        raise _Refused(f"{ast.unparse(node)} in --args is no type: sizes are whole numbers")
-    if math.prod(shape) >= 1 << 63:
+    sizes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    shape = tuple([_size(size, node) for size in sizes])
+    if math.prod([n for n in shape if isinstance(n, int)]) >= 1 << 63:
         raise _Refused(f"{ast.unparse(node)} in --args has more elements than can be counted")
     return fill(shape, dtype)
+
+
+def _size(node: ast.expr, of: ast.Subscript) -> Size:
+    """A size of a type: a number, or a formula of names."""
+    try:
+        (size,) = parse(ast.unparse(node), symbol)
+    except ValueError:
+        size = -1
+    if isinstance(size, int) and size < 0:
+        raise _Refused(f"{ast.unparse(of)} in --args is no type: sizes are whole numbers, names or formulas of these")
+    return size
 
 
 def _array(path: str) -> Any:

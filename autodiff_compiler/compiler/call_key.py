@@ -17,12 +17,10 @@ from ..frontend.lower import NumberArgument, TensorArgument
 from ..frontend.variables.structure import rebuild
 from ..ir.build import scalar_key
 from ..ir.types import Shape, tensor
-from ..runtime.host import TensorSpec
 from ..runtime.mutable import Mutable, kind_of, number_given
 from ..runtime.parameter import Parameter
 from ..runtime.records import held_besides, is_named_tuple, record_fields, with_fields
-from ..runtime.tensor import Tensor, wrap
-from ..runtime.trees import parts, with_parts
+from ..runtime.tensor import Tensor
 
 Key = tuple[Any, ...]
 
@@ -278,21 +276,6 @@ def _check_container(kind: type) -> None:
             f"an argument is a {kind.__name__}, which has a `{name}` of its own",
             hint="pass a plain list, tuple or dict with the elements",
         )
-
-
-def stand_ins(tree: Any, made: list[Tensor], _inside: tuple[int, ...] = ()) -> Any:
-    """A structure of arguments with Tensors of the same types, without memory, in the place of its TensorSpecs.
-
-    These Tensors are added to `made`.
-    """
-    if isinstance(tree, TensorSpec):
-        made.append(wrap(np.broadcast_to(np.zeros((), tree.dtype.numpy), tree.shape)))
-        return made[-1]
-    items = None if id(tree) in _inside else parts(tree)
-    if items is None:
-        return tree
-    found = [stand_ins(x, made, (*_inside, id(tree))) for x in items]
-    return tree if all(x is y for x, y in zip(items, found, strict=True)) else with_parts(tree, found)
 
 
 _NO_SHAPES: Mapping[int, Shape] = {}

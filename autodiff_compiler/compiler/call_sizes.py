@@ -103,13 +103,28 @@ class Sizes:
         """Notes how long a call took, in nanoseconds."""
         self._times[tuple(shapes)] += time
 
+    @property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """The symbols, in the order in which `described` begins with them."""
+        return tuple(self._found)
+
+    def refused(self, values: Mapping[str, int]) -> str:
+        """Which condition the values of some symbols do not meet, in words; empty if there is none."""
+        for s in self._found:
+            value = values.get(s.name)
+            if value is not None and (value < s.low or _exceeds(value, s.high, values)):
+                return f"{s}: {_range(s)}"
+        for relation in self.relations:
+            if _have_values(relation.left - relation.right, values) and not relation.is_so(values):
+                return str(relation)
+        return ""
+
     def described(self, names: Sequence[str]) -> Iterator[tuple[str, Loc | None]]:
         """What calls must have in common, in words; `names` are those of the Tensors for the user."""
         for s, (i, axis, _, _) in self._found.items():
-            most = "" if s.high is None else f" and <= {s.high}"
             size = self.shapes[i][axis]
             whole = "" if size is size_of(s) else f", of which {size} is the size"
-            yield f"{s}: any size >= {s.low}{most}, from {names[i]}, axis {axis}{whole}", None
+            yield f"{s}: {_range(s)}, from {names[i]}, axis {axis}{whole}", None
         for relation, loc in self.relations.items():
             yield str(relation), loc
 
@@ -162,6 +177,18 @@ class Sizes:
         made.values = made.of(shapes) or {}
         made.narrowed = self.narrowed
         return made
+
+
+def _have_values(size: Size, values: Mapping[str, int]) -> bool:
+    return all(s.name in values for s in symbols_of(size))
+
+
+def _exceeds(value: int, high: Size | None, values: Mapping[str, int]) -> bool:
+    return high is not None and _have_values(high, values) and value > evaluate(high, values)
+
+
+def _range(s: Symbol) -> str:
+    return f"any size >= {s.low}" + ("" if s.high is None else f" and <= {s.high}")
 
 
 def _narrower(relation: Relation) -> dict[Symbol, Size] | None:

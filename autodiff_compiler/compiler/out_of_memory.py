@@ -41,7 +41,8 @@ def explained(error: BaseException, module: Module, run: object) -> CompileError
     signature: Any = getattr(run, "signature", None)
     whole = 0
     if shape is None and signature is not None:
-        whole = signature.frame_bytes + Stacks(module).whole().known
+        stacks = Stacks(module).whole().known
+        whole = signature.frame_bytes + (stacks if isinstance(stacks, int) else 0)
     if shape is not None:
         whole = math.prod(shape) * dtype.itemsize
     what, most = repr(type), _bytes(type)
@@ -62,13 +63,13 @@ def _made(module: Module) -> Iterator[tuple[Op, TensorType]]:
 
 
 def _collected(module: Module) -> Iterator[tuple[Op, int]]:
-    """Loops, each with the bytes of a sequence that it collects, where its trips are known."""
+    """Loops, each with the bytes of a sequence that it collects, where its trips and sizes are known."""
     stacks = Stacks(module)
     for function in module:
         for op in ops_of(function.body):
             for x in op.results if op.blocks else ():
-                if isinstance(x.type, Seq):
-                    yield op, stacks.of(x).known
+                if isinstance(x.type, Seq) and isinstance(known := stacks.of(x).known, int):
+                    yield op, known
 
 
 def _bytes(type: TensorType) -> int:

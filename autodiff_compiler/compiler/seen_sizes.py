@@ -35,21 +35,31 @@ class SeenSizes:
         self._by_key = {}
 
     def opened(
-        self, key: Key, leaves: Sequence[Any], owners: tuple[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        key: Key,
+        leaves: Sequence[Any],
+        owners: tuple[Any, Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        noted: bool = True,
     ) -> Sizes | None:
         """Which sizes of a call that is to be compiled are symbolic; None if none is.
 
-        `owners`: the compiled function and the user's, which may describe their arguments.
+        `owners`: the compiled function and the user's, which may describe their arguments.  `noted`: whether the call
+        counts as one that was compiled for.
         """
         dynamic, described = self._options.dynamic, descriptions(*owners, args, kwargs)
         dynamic = context.dynamic_shapes if dynamic is None else dynamic
         if not opens_sizes(dynamic):
             return None
-        seen = self._by_key.setdefault(general(key), [])
-        if isinstance(seen, str):
+        known = self._by_key.get(general(key), [])
+        if isinstance(known, str):
             return None
-        seen.append(shapes_of(leaves))
+        seen = [*known, shapes_of(leaves)]
         del seen[1 : 1 - _MOST]
+        if noted:
+            self._by_key[general(key)] = seen
         sizes = opened(seen, dynamic is True, described)
         return sizes if sizes.is_open else None
 

@@ -20,10 +20,11 @@ from ..frontend.variables.structure import flatten, map_leaves
 from ..ir.primitive import trace
 from ..ir.types import Shape, tensor
 from ..locks import Lock, importing
+from ..runtime.tensor import Tensor
 from ..source import Loc
 from .cache.query import in_use
 from .call_key import specification
-from .call_sizes import Sizes, Unified, answering
+from .call_sizes import Sizes, Unified, answering, shapes_of
 from .entry import CompiledEntry
 from .fastcall.eligible import REFUSED, obstacle, unusual_arguments
 from .program import Program
@@ -80,6 +81,21 @@ class Specialised(CompiledEntry):
             return [(self.must_be_known, None)] if self.must_be_known else []
         named = [f"argument `{self.names[i]}`" + "".join(f"[{key!r}]" for key in keys) for i, *keys in self.paths]
         return list(self.sizes.described(named or ["an argument"] * len(self.sizes.shapes)))
+
+    def open_shapes(self, leaves: Sequence[Tensor]) -> dict[int, Shape]:
+        """The shapes that it is for where sizes are symbolic, by the ids of the Tensors of a call."""
+        return {} if self.sizes is None else dict(zip(map(id, leaves), self.sizes.shapes, strict=True))
+
+    def values_of_sizes(self, leaves: Sequence[Tensor]) -> dict[str, int]:
+        """What its symbolic sizes are in a call, by their names."""
+        return {} if self.sizes is None else self.sizes.of(shapes_of(leaves)) or {}
+
+    def timed(self, sizes: Sizes, leaves: Sequence[Tensor]) -> Any:
+        """A call of a program for several sizes, whose time says whether one for these sizes alone pays."""
+        began = perf_counter_ns()
+        found = self(leaves)
+        sizes.took(shapes_of(leaves), perf_counter_ns() - began)
+        return found
 
     def tried(self, args: Sequence[Any]) -> Any:
         """What a call gives that takes the fast path, or REFUSED; the guards need not have been checked."""

@@ -87,14 +87,22 @@ class Artifact:
 
         return picture(self._call, stage, fmt, by)
 
-    def cost(self, *, trips: int = 1) -> Cost:
+    def cost(self, *, trips: int = 1, **sizes: int) -> Cost:
         """Operations, bytes moved, and an estimate of time, in total and for each line; see `Cost`.
 
         `trips`: how many trips of loops are counted whose length is not known before the call.  The limits of the
         machine are measured when they are first asked for, which takes a second at most; ValueError if `trips` is
         negative.
+
+        Where sizes are symbolic, counts are formulas; `sizes` gives symbols values.  TypeError for a symbol that there
+        is not, ValueError for a size that the program does not take.
+
+        >>> from autodiff_compiler import TensorSpec, jit
+        >>> artifact = jit(lambda x, w: x @ w).lower(TensorSpec("f32[n,8]"), TensorSpec("f32[8,m]"))
+        >>> artifact.cost().flops, artifact.cost(n=10, m=4).flops
+        (16*m*n, 640)
         """
-        return self._call.cost(trips)
+        return self._call.cost(trips, self._call.symbols_of(sizes))
 
     def timing(self, n: int = 20) -> Timing:
         """Runs the program `n` times: seconds of a run, and what each line and kernel takes of them; see `Timing`.
@@ -112,9 +120,17 @@ class Artifact:
 
         return timing(self._call, n)
 
-    def memory(self) -> MemoryUse:
-        """The bytes of arguments, results and constants, of the arena and of stacks, and of code; see `MemoryUse`."""
-        return self._call.memory()
+    def memory(self, **sizes: int) -> MemoryUse:
+        """The bytes of arguments, results and constants, of the arena and of stacks, and of code; see `MemoryUse`.
+
+        Where sizes are symbolic, they are formulas; `sizes` gives symbols values, see `cost`.
+
+        >>> from autodiff_compiler import TensorSpec, jit
+        >>> memory = jit(lambda x: x * 2).lower(TensorSpec("f32[n,8]")).memory
+        >>> memory().arguments, memory(n=3).arguments
+        (32*n, 96)
+        """
+        return self._call.memory(self._call.symbols_of(sizes))
 
     def save(self, path: str) -> None:
         """Writes the generated program to a file.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,8 @@ from ..compiler.pipeline import planned, work
 from ..compiler.specialised import Specialised
 from ..frontend.guards.objects import is_ours
 from ..ir.core import Module
+from ..ir.known_sizes import with_known_sizes
+from ..ir.sizes import Symbol
 from ..locks import remembered
 from ..primitives.flops import bytes_of_type
 from ..runtime.tensor import Tensor
@@ -37,6 +40,7 @@ class CompiledCall:
         fn: Any,
         arguments: str,
         compiled: Specialised,
+        values: Mapping[str, int] | None = None,
         leaves: Sequence[Tensor] = (),
         types_only: Sequence[Tensor] = (),
     ) -> None:
@@ -45,6 +49,8 @@ class CompiledCall:
         self.leaves = tuple(leaves)
         #: the positions of those that stand for a type and have no elements
         self.types_only = frozenset(i for i, x in enumerate(leaves) if any(x is t for t in types_only))
+        #: the symbols of its sizes, each with what it is in this call
+        self.sizes = self.symbols_of(values or {})
         compiled.program.front  # noqa: B018  (a program found on disk has none yet, and names the line that asks for it)
 
     @property
@@ -65,7 +71,7 @@ class CompiledCall:
         if stage == "code":
             return IRText(self.code(), stage, self.of, self._bound(stages.opt, code=True))
         module = self.module(stage)
-        text = stage_text(stage, module, stages, self.of, self.compiled.lowered)
+        text = stage_text(stage, module, stages, self.of, self.compiled.lowered, self.said_of_symbols().values())
         return IRText(text, stage, self.of, self._bound(module))
 
     def module(self, stage: str) -> Module:
@@ -99,28 +105,70 @@ class CompiledCall:
 
     @remembered
     def work(self) -> Work:
-        """The work of one run; computing it takes as long as compilation."""
+        """The work of one run, with formulas where sizes are symbolic; computing it takes as long as compilation."""
         program = self.compiled.program
         return work(program.stages.opt, program.in_place)
 
-    def cost(self, trips: int = 1) -> Cost:
+    def opt_at(self, sizes: Mapping[Symbol, int]) -> Module:
+        """The module after all passes with numbers in the place of some symbols, for the backend that runs this one."""
+        opt = self.compiled.program.stages.opt
+        return replace(with_known_sizes(opt, sizes), backend=self.work.backend) if sizes else opt
+
+    def _work_at(self, sizes: Mapping[Symbol, int]) -> Work:
+        return work(self.opt_at(sizes), self.compiled.program.in_place) if sizes else self.work
+
+    def said_of_symbols(self, without: Collection[Symbol] = ()) -> dict[str, str]:
+        """What is known of each symbol, by its name; `without` those that have a value."""
+        sizes = self.compiled.sizes
+        if sizes is None:
+            return {}
+        said = [text for text, _ in self.compiled.said_of_sizes()]
+        return {s.name: text for s, text in zip(sizes.symbols, said, strict=False) if s not in without}
+
+    @property
+    def said_sizes(self) -> str:
+        """The symbols with what they are in this call, as ``n = 32, m = 4``."""
+        return ", ".join(f"{s} = {value}" for s, value in self.sizes.items())
+
+    def symbols_of(self, given: Mapping[str, int]) -> dict[Symbol, int]:
+        """The symbols of these names with their values; TypeError for other names, ValueError for values of no call."""
+        symbols = {s.name: s for s in self.compiled.sizes.symbols} if self.compiled.sizes is not None else {}
+        for name, value in given.items():
+            if name not in symbols:
+                known = (
+                    f"those of this program are {', '.join(symbols)}" if symbols else "all of this program are known"
+                )
+                raise TypeError(f"{name!r} is no symbolic size: {known}")
+            if type(value) is not int:
+                raise TypeError(f"the size {name} is an int, not of type {type(value).__name__}")
+        found = {symbols[name]: value for name, value in given.items()}
+        if self.compiled.sizes is not None and (wrong := self.compiled.sizes.refused(given)):
+            raise ValueError(f"{', '.join(f'{n} = {v}' for n, v in given.items())} is no call of this program: {wrong}")
+        return found
+
+    def cost(self, trips: int = 1, sizes: Mapping[Symbol, int] | None = None) -> Cost:
         """See `Artifact.cost`."""
         if trips < 0:
             raise ValueError(f"trips must not be negative, but is {trips}")
-        backend = self.work.backend
+        backend, sizes = self.work.backend, sizes or {}
         limits = machine_limits(backend) if backend in ("native", "numpy") else None
-        return cost_of(self.name, self.work, limits, trips)
+        return cost_of(self.name, self._work_at(sizes), limits, trips, self.said_of_symbols(sizes))
 
-    def memory(self) -> MemoryUse:
+    def cost_here(self) -> Cost:
+        """The cost of a call of the sizes of this one."""
+        return self.cost(sizes=self.sizes)
+
+    def memory(self, sizes: Mapping[Symbol, int] | None = None) -> MemoryUse:
         """See `Artifact.memory`."""
-        program = self.compiled.program
-        opt, executable = program.stages.opt, program.executable
+        sizes = sizes or {}
+        opt, executable, found = self.opt_at(sizes), self.compiled.program.executable, self._work_at(sizes)
         arguments, results = ([bytes_of_type(x.type) for x in side] for side in (opt.entry.args, opt.entry.outs))
-        storage = self.work.storage
+        storage = found.storage
         return MemoryUse(
-            self.name, self.work.backend, sum(arguments), sum(results),
-            sum(arguments[i] for i in executable.overwrites), storage.constants, storage.arena,
+            self.name, found.backend, sum(arguments, 0), sum(results, 0),
+            sum([arguments[i] for i in executable.overwrites], 0), storage.constants, storage.arena,
             storage.stacks.known, storage.stacks.per_trip, getattr(executable, "code_bytes", None), storage.alive,
+            self.said_of_symbols(sizes),
         )  # fmt: skip
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..backends.base import Piece, Work
 from ..ir.core import Op
-from ..ir.loops import known_trips
+from ..ir.loops import trips_of
+from ..ir.sizes import Dim, Size, usual
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
 from .estimate import Model, Seconds, model_of
@@ -38,15 +39,15 @@ class Line:
     part: str
     text: str
     ops: tuple[str, ...]
-    flops: int
-    read: int
-    written: int
+    flops: Size
+    read: Size
+    written: Size
     seconds: float | None
     share: float
     bound: str
 
     @property
-    def bytes(self) -> int:
+    def bytes(self) -> Size:
         return self.read + self.written
 
     @property
@@ -67,13 +68,17 @@ class Cost(Tables):
     `trips` is how many trips of loops of unknown length were counted, whose places are `per_trip`: 1, unless asked for.
     Of the arms of an `if` the slower one counts.  `at_least` names ops that Python runs and of whose speed nothing is
     known: there the estimate is a lower bound.
+
+    Where sizes are symbolic, counts are formulas, and there are no times: of the arms of an `if` that with more
+    operations at usual sizes counts.  `symbols` says what is known of each symbol; given values for all of them, `cost`
+    has numbers and times.
     """
 
     name: str
     backend: str
-    flops: int
-    read: int
-    written: int
+    flops: Size
+    read: Size
+    written: Size
     seconds: float | None
     bound: str
     lines: tuple[Line, ...]
@@ -81,16 +86,19 @@ class Cost(Tables):
     per_trip: tuple[str, ...]
     limits: MachineLimits | None = None
     at_least: tuple[str, ...] = ()
+    symbols: Mapping[str, str] = field(default_factory=dict)
 
     _left = _LEFT
 
     @property
-    def bytes(self) -> int:
+    def bytes(self) -> Size:
         return self.read + self.written
 
     @property
     def intensity(self) -> float:
-        """Operations per byte moved."""
+        """Operations per byte moved; TypeError where sizes are symbolic."""
+        if isinstance(self.flops, Dim) or isinstance(self.bytes, Dim):
+            raise TypeError(f"operations per byte depend on {', '.join(self.symbols)}: {told_for(self.symbols)}")
         return self.flops / self.bytes if self.bytes else float("inf") if self.flops else 0.0
 
     def _headline(self) -> str:
@@ -118,28 +126,43 @@ class Cost(Tables):
         if self.at_least:
             ops = ", ".join(self.at_least)
             notes.append(f"a lower bound for what Python runs at a speed that is not known: {ops}")
-        if self.limits is None:
+        if self.symbols:
+            notes.append("\n".join(self.symbols.values()))
+            notes.append(f"no time: it depends on {', '.join(self.symbols)}; {told_for(self.symbols)}")
+        elif self.limits is None:
             notes.append(f"no time: the limits of {self.backend} are not known here")
         return notes
+
+
+def told_for(symbols: Iterable[str]) -> str:
+    """How figures are asked for where sizes are symbolic."""
+    return f"cost({', '.join(f'{name}=...' for name in symbols)}) has it for given sizes"
 
 
 # ------------------------------------------------------------------------------------------------ counting
 @dataclass
 class _Row:
-    flops: int = 0
-    read: int = 0
-    written: int = 0
+    flops: Size = 0
+    read: Size = 0
+    written: Size = 0
     time: Seconds = field(default_factory=Seconds)
     seconds: float = 0.0
     ops: list[str] = field(default_factory=list)
 
-    def add(self, other: _Row, times: int) -> None:
-        self.flops += other.flops * times
-        self.read += other.read * times
-        self.written += other.written * times
-        self.seconds += other.seconds * times
-        self.time.add(other.time, times)
+    def add(self, other: _Row, times: Size) -> None:
+        self.flops = self.flops + other.flops * times
+        self.read = self.read + other.read * times
+        self.written = self.written + other.written * times
+        if isinstance(times, int):  # else there are no times
+            self.seconds += other.seconds * times
+            self.time.add(other.time, times)
         self.ops += other.ops
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it counts nothing."""
+        counts = (self.flops, self.read, self.written)
+        return not self.seconds and not any(isinstance(n, Dim) or n for n in counts)
 
 
 _Tally = dict[UserLine, _Row]
@@ -163,9 +186,9 @@ class _Counter:
         (op,) = piece.ops
         blocks = [self.block(pieces) for pieces in piece.blocks]
         found: _Tally = self._plain(Piece(piece.ops, piece.moves, piece.calls))
-        name, trips = op.defn.name, known_trips(op)
+        name, trips = op.defn.name, trips_of(op)
         if name == "if":
-            _merge(found, max(blocks, key=lambda b: (_seconds(b), sum(row.flops for row in b.values()))))
+            _merge(found, max(blocks, key=lambda b: (_seconds(b), usual(_flops(b)))))
         elif name == "while":
             unknown = self._unknown(op)
             _merge(found, blocks[0], unknown + 1)
@@ -176,7 +199,7 @@ class _Counter:
             for block in blocks:
                 _merge(found, block)
         if name in ("while", "scan") and self.model is not None:
-            time = self.trip * (self.trips if trips is None else trips)
+            time = self.trip * (trips if isinstance(trips, int) else self.trips)
             _merge(found, {user_line(op.loc): _Row(time=Seconds(calls=time), seconds=time)})
         return found
 
@@ -199,7 +222,7 @@ class _Counter:
                     row.time, row.seconds = time, time.within(whole)
         tally: _Tally = {}
         for x, row in found.items():
-            if not (row.flops or row.read or row.written or row.seconds or (x is not None and x.blocks)):
+            if row.is_none and not (x is not None and x.blocks):
                 row.ops = []  # no code: constants, views
             place = user_line(x.loc if x is not None else _first(piece.ops)) if piece.ops else LEAVING
             _merge(tally, {place: row})
@@ -210,7 +233,7 @@ def _first(ops: Iterable[Op]) -> Loc | None:
     return next((op.loc for op in ops if op.loc is not None), None)
 
 
-def _merge(into: _Tally, other: _Tally, times: int = 1) -> None:
+def _merge(into: _Tally, other: _Tally, times: Size = 1) -> None:
     for place, row in other.items():
         into.setdefault(place, _Row()).add(row, times)
 
@@ -219,9 +242,20 @@ def _seconds(tally: _Tally) -> float:
     return sum(row.seconds for row in tally.values())
 
 
-def cost_of(name: str, work: Work, limits: MachineLimits | None, trips: int = 1) -> Cost:
-    """The cost of a program; a loop of unknown length counts `trips` trips."""
-    model, call, trip = model_of(limits, work.storage.arena) if limits is not None else (None, 0.0, 0.0)
+def _flops(tally: _Tally) -> Size:
+    return sum([row.flops for row in tally.values()], 0)
+
+
+def cost_of(
+    name: str, work: Work, limits: MachineLimits | None, trips: int = 1, symbols: Mapping[str, str] | None = None
+) -> Cost:
+    """The cost of a program; a loop of unknown length counts `trips` trips.
+
+    `symbols`: what is known of the symbols that sizes have, by name; where there are any, no time is estimated.
+    """
+    symbols, model, call, trip = symbols or {}, None, 0.0, 0.0
+    if limits is not None and not symbols:
+        model, call, trip = model_of(limits, usual(work.storage.arena))
     counter = _Counter(model, trip, trips)
     tally = counter.block(work.pieces)
     whole = _Row()
@@ -230,19 +264,19 @@ def cost_of(name: str, work: Work, limits: MachineLimits | None, trips: int = 1)
     whole.seconds, whole.time.calls = whole.seconds + call, whole.time.calls + call
     lines: list[Line] = []
     for (file, line, part), row in tally.items():
-        if not (row.flops or row.read or row.written or row.seconds):
+        if row.is_none:
             continue
         seconds = row.seconds if model is not None else None
         text, part = (line_of(file, line).strip(), part) if file else (part or ELSEWHERE, "")
         figures = (row.flops, row.read, row.written, seconds, row.seconds / (whole.seconds or 1), row.time.bound)
         lines.append(Line(file, line, part, text, tuple(row.ops), *figures))
-    lines.sort(key=lambda x: (-(x.seconds or 0.0), -x.flops, -x.bytes, x.file, x.line, x.part))
+    lines.sort(key=lambda x: (-(x.seconds or 0.0), -usual(x.flops), -usual(x.bytes), x.file, x.line, x.part))
     seconds = whole.seconds if model is not None else None
     if seconds is not None:  # so that shares are of something that is listed
         lines.append(Line("", 0, "", CALL_ITSELF, (), 0, 0, 0, call, call / (seconds or 1), "calls"))
     return Cost(
         name, work.backend, whole.flops, whole.read, whole.written, seconds, whole.time.bound, tuple(lines), trips,
-        tuple(counter.per_trip), limits, tuple(counter.at_least) if work.backend == "native" else (),
+        tuple(counter.per_trip), limits, tuple(counter.at_least) if work.backend == "native" else (), symbols,
     )  # fmt: skip
 
 

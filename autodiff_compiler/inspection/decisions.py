@@ -55,6 +55,9 @@ def explained(call: CompiledCall) -> str:
         ("Passes", _passes(call)),
     ]  # fmt: skip
     parts = [f"{call.of}\n{_in_short(opt, backend)}"]
+    if call.sizes:
+        names = ", ".join(map(str, call.sizes))
+        parts.append(f"Symbolic sizes: {names}; the guards say what they may be. In this call {call.said_sizes}")
     for title, found in sections:
         lines = list(found)
         if lines:

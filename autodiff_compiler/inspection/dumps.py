@@ -16,10 +16,12 @@ from ..ir.core import Function, Module, Op, Value
 from ..ir.naming import definitions
 from ..ir.printer import FunctionPrinter
 from ..ir.remarks import declarations, line_of_place
+from ..ir.sizes import Dim, Size
 from ..ir.walk import count_ops, ops_of
 from ..passes.fuse import fusion_plan
 from ..passes.manager import PassReport, dump_function
 from ..primitives.autodiff import EXPANDED
+from .figures import formula
 from .kernel_groups import shared_kernels, wrapped
 from .residuals import residuals_of
 from .results import purposes, returned
@@ -41,13 +43,19 @@ _NAMED = 8
 _DECISIONS = 20
 
 
-def stage_text(stage: str, module: Module, stages: Stages, of: str, lowered: Lowered) -> str:
-    """The text of a module, which is that of a stage of the program `of` (its call)."""
+def stage_text(
+    stage: str, module: Module, stages: Stages, of: str, lowered: Lowered, symbols: Iterable[str] = ()
+) -> str:
+    """The text of a module, which is that of a stage of the program `of` (its call).
+
+    `symbols`: what is known of each symbolic size.
+    """
     names: dict[Value, str] = {}
     parts = ["\n".join(declarations(module))] if module.states or module.constants or module.callables else []
     for function in module:
         parts.append(dump_function(function, module, ["fuse", "plan_memory"] if stage == "plan" else [], names))
-    header = [f"stage {stage} of {of}", *_header(stage, stages, of), *_results(module.entry, lowered, names)]
+    header = [f"stage {stage} of {of}", *_header(stage, stages, of), *(f"size {text}" for text in symbols)]
+    header += _results(module.entry, lowered, names)
     head = "\n".join(_comments(header))
     footer = [*_footer(stage, module, stages, names)]
     if stage == "front":
@@ -135,11 +143,15 @@ def _kept(module: Module, names: Mapping[Value, str]) -> Iterator[str]:
     for function in module:
         residuals = residuals_of(function)
         if residuals.readers:
-            amount = sum(map(stacks.of, residuals.readers), Bytes()).told("{} bytes".format) or "0 bytes"
+            amount = sum(map(stacks.of, residuals.readers), Bytes()).told(_bytes) or "0 bytes"
             # A residual within one kernel has no bytes, but only the backend knows kernels.
             yield f"kept for the adjoint: {_named([*residuals.readers], names)} (up to {amount})"
         if residuals.recomputed:
             yield f"computed again for the adjoint: {_named(residuals.recomputed, names)}"
+
+
+def _bytes(n: Size) -> str:
+    return f"{formula(n) if isinstance(n, Dim) else n} bytes"
 
 
 def _named(values: Sequence[Value], names: Mapping[Value, str]) -> str:

@@ -1,4 +1,7 @@
-"""The cost model: a piece takes the slower of arithmetic and memory traffic, and its calls."""
+"""The cost model: a piece takes the slower of arithmetic and memory traffic, and its calls.
+
+Symbolic sizes are taken to be what they usually are: for shares of a program's time, whatever the sizes of its calls.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import TypeAlias
 from ..backends.base import Move, Piece
 from ..backends.native.kernels.blas import SMALL_PRODUCT
 from ..ir.core import Op, Value
+from ..ir.sizes import usual
 from ..ir.types import TensorType
 from ..primitives.flops import flops_of, functions_of, size_of_type
 from .kernel_speeds import kernel_seconds
@@ -84,11 +88,11 @@ class _Native:
 
     def __call__(self, piece: Piece) -> dict[Op | None, Seconds]:
         limits, found = self.limits, {op: Seconds() for op in (*piece.ops, None)}
-        speed = limits.bandwidth_of(sum(m.read + m.written for m in piece.moves))
+        speed = limits.bandwidth_of(sum(usual(m.read + m.written) for m in piece.moves))
         for op in piece.ops:
             found[op].compute = self._arithmetic(op, piece)
         for move in piece.moves:
-            found[move.op].memory += (move.read + move.written) / speed
+            found[move.op].memory += usual(move.read + move.written) / speed
         if any(op.defn.name == "host_call" for op in piece.ops):
             found[piece.ops[0]].calls += _HOST
         elif piece.calls:
@@ -98,7 +102,7 @@ class _Native:
         return found
 
     def _arithmetic(self, op: Op, piece: Piece) -> float:
-        limits, flops = self.limits, flops_of(op)
+        limits, flops = self.limits, usual(flops_of(op))
         if piece.scalar:
             return flops * limits.latency * _WAITING
         dtype = _dtype_of(op)
@@ -108,7 +112,7 @@ class _Native:
             if flops > 2 * SMALL_PRODUCT:
                 return flops / limits.product[dtype]
             return flops / (limits.operations[dtype] * _SMALL_PRODUCT)
-        elements = max((size_of_type(x.type) for x in _tensors(op)), default=0)
+        elements = _elements(op)
         slow = sum(_SLOW.get(f, 1) - 1 for f in functions_of(op))
         return (flops + slow * elements) / (limits.operations[dtype] * _PLAIN)
 
@@ -131,11 +135,11 @@ class _Numpy:
         return found
 
     def _arithmetic(self, op: Op) -> float:
-        dtype, flops = _dtype_of(op), flops_of(op)
+        dtype, flops = _dtype_of(op), usual(flops_of(op))
         if op.defn.name in _PRODUCTS:
             return flops / self.limits.product[dtype]
         rates, known = self.limits.functions[dtype], kernel_seconds(op, self.limits.kernels.get(dtype, {}))
-        elements = max((size_of_type(x.type) for x in _tensors(op)), default=0)
+        elements = _elements(op)
         functions = functions_of(op)
         if op.defn.name in rates:
             return elements * rates[op.defn.name]
@@ -146,10 +150,15 @@ class _Numpy:
         return elements * sum(rates.get(f, rates["add"]) for f in functions)
 
     def _memory(self, move: Move, calls: int) -> float:
-        limits, moved = self.limits, move.read + move.written
-        each = move.written // calls
+        limits, moved = self.limits, usual(move.read + move.written)
+        each = usual(move.written) // calls
         fresh = _NEW * each * limits.fresh if each >= _FRESH and self.arena > _ROOM * each else 0.0
         return moved / limits.bandwidth_of(moved // calls) + fresh
+
+
+def _elements(op: Op) -> int:
+    """The elements of the largest operand or result."""
+    return max((usual(size_of_type(x.type)) for x in _tensors(op)), default=0)
 
 
 def _tensors(op: Op) -> list[Value]:

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
 
+from ..ir.sizes import Dim, Size
 
-def amount(n: int) -> str:
-    """A count with three digits.
+
+def amount(n: Size) -> str:
+    """A count with three digits, or a formula.
 
     >>> amount(999), amount(1536), amount(2_400_000)
     ('999', '1.54 k', '2.40 M')
     """
+    if isinstance(n, Dim):
+        return formula(n)
     return _scaled(float(n), 1000.0, ("", "k", "M", "G", "T", "P"))
 
 
-def size(nbytes: int) -> str:
-    """Bytes with three digits.
+def size(nbytes: Size) -> str:
+    """Bytes with three digits, or as a formula.
 
     >>> size(640), size(6144), size(3 << 20)
     ('640 B', '6.00 KiB', '3.00 MiB')
     """
+    if isinstance(nbytes, Dim):
+        return f"{formula(nbytes)} B" if len(nbytes.terms) == 1 else f"({formula(nbytes)}) B"
     return _scaled(float(nbytes), 1024.0, ("B", "KiB", "MiB", "GiB", "TiB"))
+
+
+def formula(n: Dim) -> str:
+    """A formula of symbolic sizes, its summands apart.
+
+    >>> from autodiff_compiler.ir.sizes import symbol
+    >>> formula(2 * symbol("n") * symbol("m") - 1)
+    '2*m*n - 1'
+    """
+    return re.sub(r"(?<=[^(,])[+-]", lambda sign: f" {sign[0]} ", str(n))
 
 
 def duration(seconds: float) -> str:

@@ -17,6 +17,7 @@ from ..dtypes import float32
 from ..ir.build import Builder
 from ..ir.core import Block, Op
 from ..ir.primitive import REGISTRY, kernel_of
+from ..ir.sizes import usual
 from ..ir.types import TensorType, tensor
 from ..primitives.flops import flops_of, size_of_type
 
@@ -58,7 +59,7 @@ def _per_cube(name: str) -> float:
     """Operations divided by the cube of the matrix size."""
     with Builder(Block([tensor(float32, (96, 96))])) as builder:
         builder.emit(REGISTRY[name], tuple(builder.block.args), REGISTRY[name].attrs_of({}))
-    return flops_of(builder.block.ops[-1]) / 96**3
+    return usual(flops_of(builder.block.ops[-1])) / 96**3
 
 
 def kernel_seconds(op: Op, speeds: Mapping[str, float]) -> float | None:
@@ -67,9 +68,9 @@ def kernel_seconds(op: Op, speeds: Mapping[str, float]) -> float | None:
     if measured is None or measured not in speeds:
         return None
     if measured in _BY_ELEMENT:
-        sizes = [size_of_type(x.type) for x in op.results if isinstance(x.type, TensorType)]
+        sizes = [usual(size_of_type(x.type)) for x in op.results if isinstance(x.type, TensorType)]
         return max(sizes, default=0) * speeds[measured]
-    return flops_of(op) * speeds[measured]
+    return usual(flops_of(op)) * speeds[measured]
 
 
 def times_unknown(piece: Piece) -> list[str]:

@@ -12,6 +12,7 @@ from ..backends.base import Piece
 from ..backends.timed import Span, Table, Times, alone, may_leave, runs_python
 from ..blas import LARGE_PRODUCT, threads
 from ..ir.core import Op
+from ..ir.sizes import Dim, Size
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
 from .distinctions import distinctions
@@ -37,6 +38,8 @@ class Row:
     `calls` of an op, and of a kernel, says how often it began, also where an exception ended it.  That of a line is the
     count of its op that ran most, added up over programs and over the places that call the function that the line is
     in.  The copies that a loop was unrolled into count as one: that of the one that ran most.
+
+    Of programs for many sizes `flops`, `bytes` and `limit` are not known.
     """
 
     name: str
@@ -300,15 +303,18 @@ def _parts(piece: Piece, model: Model, runs: int) -> Iterator[_Part]:
         return
     estimates = model(alone(piece))
     whole = Seconds.of(estimates.values())
-    moved: dict[Op | None, int] = {}
+    moved: dict[Op | None, Size] = {}
     for move in piece.moves:
         moved[move.op] = moved.get(move.op, 0) + move.read + move.written
     first = piece.ops[0] if piece.ops else None
     for op in piece.ops or (None,):
         mine = dict.fromkeys((op, None) if op is first else (op,))
         one, time = Seconds.of(estimates[x] for x in mine if x in estimates), Seconds()
-        time.add(one, runs)
-        flops, nbytes = flops_of(op) if op is not None else 0, sum(moved.get(x, 0) for x in mine)
+        flops, nbytes = flops_of(op) if op is not None else 0, sum([moved.get(x, 0) for x in mine], 0)
+        if isinstance(flops, Dim) or isinstance(nbytes, Dim):  # which sizes the calls had is not known
+            flops = nbytes = 0
+        else:
+            time.add(one, runs)
         yield _Part(op, runs, one.within(whole) * runs, flops * runs, nbytes * runs, time)
     for block in piece.blocks:
         for inner in block:

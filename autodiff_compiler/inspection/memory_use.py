@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from .. import escape
+from ..ir.sizes import Size
 from .figures import size
 
 
@@ -24,22 +26,25 @@ class MemoryUse:
     is none.  Of the arms of an `if` one runs, and what comes out is one array.  To a loop all that it reads from before
     is alive; of what goes from trip to trip each version is, from where it is made to where it is read last.  Sizes are
     rounded up to 64 bytes, and the arena's header counts.
+
+    Where sizes are symbolic, bytes are formulas; `symbols` says what is known of each symbol.
     """
 
     name: str
     backend: str
-    arguments: int
-    results: int
-    overwritten: int
+    arguments: Size
+    results: Size
+    overwritten: Size
     constants: int
-    arena: int
-    stacks: int
-    per_trip: int
+    arena: Size
+    stacks: Size
+    per_trip: Size
     code: int | None
-    alive: int | None = None
+    alive: Size | None = None
+    symbols: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def total(self) -> int:
+    def total(self) -> Size:
         """The bytes of a call, with those of the caller; stacks that grow are counted as empty."""
         mine = self.constants + self.arena + self.stacks + (self.code or 0)
         return self.arguments + self.results - self.overwritten + mine
@@ -48,20 +53,23 @@ class MemoryUse:
         rows = self._rows()
         wide, long = max(len(name) for name, _, _ in rows), max(len(size(n)) for _, n, _ in rows)
         lines = [f"{name:<{wide}}  {size(n):>{long}}  {what}".rstrip() for name, n, what in rows]
-        return "\n".join([self._headline(), "", *lines]) + "\n"
+        known = ["", *self.symbols.values()] if self.symbols else []
+        return "\n".join([self._headline(), "", *lines, *known]) + "\n"
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = [(name, size(n), what) for name, n, what in self._rows()]
         cells = ["".join(f"<td>{escape.markup(cell)}</td>" for cell in row) for row in rows]
-        return f"<p>{escape.markup(self._headline())}</p><table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+        table = f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+        known = "".join(f"<p>{escape.markup(text)}</p>" for text in self.symbols.values())
+        return f"<p>{escape.markup(self._headline())}</p>{table}{known}"
 
     def _headline(self) -> str:
         grows = f", and {size(self.per_trip)} for each trip of a loop" if self.per_trip else ""
         return f"{self.name} on {self.backend}: {size(self.total)}{grows}"
 
-    def _rows(self) -> list[tuple[str, int, str]]:
+    def _rows(self) -> list[tuple[str, Size, str]]:
         rows = [("arguments", self.arguments, "of the caller"), ("results", self.results, "new at each call")]
         if self.overwritten:
             rows[1] = ("results", self.results, f"of which {size(self.overwritten)} are written over states")

@@ -32,7 +32,8 @@ class Timing(Tables):
 
     `runs`: of each run of the program that calls use.  `lines`, `kernels` and `ops`: what these take in one run, the
     slowest first, by another program which reads the clock between them (see `Row`): the mean of the faster half of
-    its runs.  Ops of one kernel share its time as the model of cost estimates.  The last row of each is the call
+    its runs.  Where sizes are symbolic, that program is for the sizes of the call.  Ops of one kernel share its time as
+    the model of cost estimates.  The last row of each is the call
     itself, `outside` in seconds: what is left of the median of the runs for entering, leaving and memory for results.
     """
 
@@ -89,7 +90,7 @@ def timing(call: CompiledCall, n: int) -> Timing:
         raise RuntimeError(f"programs are timed on the CPU only, not on {context.device_target}")
     compiled = call.compiled
     program = compiled.program
-    measuring = timed(program.stages.opt, program.in_place)
+    measuring = timed(call.opt_at(call.sizes), program.in_place)
     times = measuring.times
     assert times is not None
     given = [_drawn(x._data, i) if i in call.types_only else x._data for i, x in enumerate(call.leaves)]

@@ -111,7 +111,7 @@ def where(call: CompiledCall, line: str | int) -> Where:
     own = {s: tuple(_as_of(ops, lambda places: place in places[:1])) for s, ops in links.ops.items()}
     called = {s: tuple(_as_of(ops, lambda places: place in places[1:])) for s, ops in links.ops.items()}
     inside = {op.places[0] for ops in (*own.values(), *called.values()) for op in ops}
-    cost = call.cost()
+    cost = call.cost_here()
     return Where(place, own, called, tuple(_code(links, inside)), estimates(cost, place), cost.seconds, links)
 
 

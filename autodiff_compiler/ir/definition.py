@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from ..dtypes import DType, dtype_of
-from .types import Dim, Type
+from .types import Dim, Size, Type
 from .unknown import Unknown
 
 __all__ = [
@@ -136,7 +136,7 @@ class Definition:
     #: How many operations on numbers it is, for estimates: so many per element of its first result, or a rule over the
     #: operands' types and the attributes.  Where a class says nothing, its formula tells: each function in it counts
     #: what the op says that is this function, or one (`primitives.flops`).
-    flops: ClassVar[int | Callable[..., int] | None] = None
+    flops: ClassVar[int | Callable[..., Size] | None] = None
     #: Whether the rule computes the cotangent of an integer in floats, so that it is cut.
     cuts: ClassVar[bool] = False
     #: Whether its kernel is BLAS's and LAPACK's work: it is told how many threads `flops` are worth.

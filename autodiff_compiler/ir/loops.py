@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .core import Block, Op, Value
+from .sizes import Size
 
 
 class Carry(NamedTuple):
@@ -61,3 +62,12 @@ def known_trips(op: Op) -> int | None:
     """How many trips a loop has, where that is known before it runs; None of other ops, too."""
     count = op.operands[0].constant if op.defn.name == "scan" else None
     return None if count is None else max(0, int(count))
+
+
+def trips_of(op: Op) -> Size | None:
+    """How many trips a loop has, where the sizes of arguments tell it; None of other ops, too."""
+    count = op.operands[0].owner if op.defn.name == "scan" else None
+    if isinstance(count, Op) and count.defn.name == "size_value":
+        size: Size = count.attr("size")
+        return size
+    return known_trips(op)

@@ -21,7 +21,8 @@ from ..source import Loc, in_library
 from .core import Attrs, Block, Function, Module, Op, StateInfo, Value
 from .primitive import REGISTRY
 from .printer import RESERVED, SIZE_NAME, WORDS, Unbound, implied_type
-from .sizes import Dim, Size, parse, symbol
+from .size_text import parse
+from .sizes import Dim, Size, symbol
 from .types import Seq, TensorType, Type, link, scan_types, seq, tensor, tuple_of
 
 __all__ = ["ParseError", "parse_function", "parse_module"]

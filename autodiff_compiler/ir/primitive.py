@@ -200,7 +200,7 @@ def kernel_of(defn: type[Definition]) -> Callable[..., Any]:
 _FEW = 256
 
 
-def _with_threads(kernel: Callable[..., Any], flops: Callable[..., int]) -> Callable[..., Any]:
+def _with_threads(kernel: Callable[..., Any], flops: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel, with as many threads of BLAS as it is worth."""
 
     def counted(*xs: Any, **attrs: Any) -> Any:

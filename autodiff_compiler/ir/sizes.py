@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import functools
 import operator
-import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import gcd, inf, prod
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
@@ -37,7 +36,10 @@ class Symbol:
 
 
 class Atom:
-    """A function of two sizes that is no polynomial: ``left // right``, or ``max`` or ``min`` of them."""
+    """A function of two sizes that is no polynomial: ``left // right``, or ``max`` or ``min`` of them.
+
+    Costs have one of a single size besides: ``bit_length`` of `left`, where `right` is 0.
+    """
 
     __slots__ = ("left", "op", "right")
     op: str
@@ -47,6 +49,8 @@ class Atom:
     def __repr__(self) -> str:
         if self.op == "//":
             return f"{_factor(self.left)}//{_factor(self.right)}"
+        if self.op == "bit_length":
+            return f"bit_length({self.left})"
         return f"{self.op}({self.left},{self.right})"
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
@@ -227,6 +231,22 @@ def smallest(a: Size, b: Size) -> Size:
     return a if is_at_most(a, b) else b if is_at_most(b, a) else _chosen("min", a, b)
 
 
+def largest_of(sizes: Iterable[Size]) -> Size:
+    """The largest of several sizes, 0 if there are none; those that another one is never below are left out."""
+    kept: list[Size] = []
+    for size in sizes:
+        if not any(is_at_most(size, other) for other in kept):
+            kept = [*(other for other in kept if not is_at_most(other, size)), size]
+    return functools.reduce(largest, kept) if kept else 0
+
+
+def bit_length(size: Size) -> Size:
+    """How many binary digits a size has; one less than 0 has those of its distance from it."""
+    if isinstance(size, int):
+        return size.bit_length()
+    return _dim((((_atom("bit_length", size, 0),), 1),))
+
+
 def is_at_most(a: Size, b: Size) -> bool | None:
     """Whether a <= b for all values of the symbols; None where that differs or is not seen."""
     low, high = bounds(b - a)
@@ -372,6 +392,8 @@ def substitute(size: Size, by: Mapping[Symbol, Size]) -> Size:
 
 def _within(atom: Atom, by: Mapping[Symbol, Size]) -> Size:
     left, right = substitute(atom.left, by), substitute(atom.right, by)
+    if atom.op == "bit_length":
+        return bit_length(left)
     return left // right if atom.op == "//" else largest(left, right) if atom.op == "max" else smallest(left, right)
 
 
@@ -386,6 +408,8 @@ def evaluate(size: Size, values: Mapping[str, int]) -> int:
 
 def _evaluate(atom: Atom, values: Mapping[str, int]) -> int:
     left, right = evaluate(atom.left, values), evaluate(atom.right, values)
+    if atom.op == "bit_length":
+        return left.bit_length()
     return left // right if atom.op == "//" else max(left, right) if atom.op == "max" else min(left, right)
 
 
@@ -542,10 +566,10 @@ def _related(atom: Symbol | Atom, factor: int, rest: Size, depth: int) -> Iterat
     if isinstance(atom, Symbol):
         if isinstance(atom.high, Dim):
             yield _half(rest + factor * atom.high, factor > 0, depth)
-    elif atom.op != "//":
+    elif atom.op in ("max", "min"):
         for operand in (atom.left, atom.right):
             yield _half(rest + factor * operand, (factor > 0) == (atom.op == "min"), depth)
-    elif isinstance(atom.right, int):
+    elif atom.op == "//" and isinstance(atom.right, int):
         n = atom.right  # n * (left // n) = left - t, with t from 0 to n - 1
         low, high = bounds(n * rest + factor * atom.left, depth)
         slack = -factor * (n - 1)
@@ -566,6 +590,9 @@ def _interval(atom: Symbol | Atom, depth: int) -> Interval:
     if atom.op == "//":
         ends = [x // y if abs(x) != inf else x for x in (a, b) for y in (max(c, 1), d)]
         return min(ends), max(ends)
+    if atom.op == "bit_length":
+        most = max(abs(a), abs(b))
+        return 0, inf if most == inf else int(most).bit_length()
     choose = max if atom.op == "max" else min
     return choose(a, c), choose(b, d)
 
@@ -586,84 +613,3 @@ def _factor(size: Size) -> str:
 def _in_product(atom: Symbol | Atom) -> str:
     text = repr(atom)
     return f"({text})" if isinstance(atom, Atom) and atom.op == "//" else text
-
-
-def parse(text: str, named: Callable[[str], Size]) -> list[Size]:
-    """The sizes of a text, as `repr` writes them, with commas between; `named` gives those of names.
-
-    ValueError for other texts.
-    """
-    reader = _Reader(_TOKEN.findall(text), named)
-    sizes = [reader.sum()]
-    while reader.next(","):
-        sizes.append(reader.sum())
-    if reader.i != len(reader.tokens):
-        raise ValueError(f"a size cannot go on with {reader.tokens[reader.i]!r}")
-    return sizes
-
-
-_TOKEN = re.compile(r"\d+|[A-Za-z_]\w*|//|\S", re.ASCII)
-#: How deep brackets may stand in each other.
-_MOST_BRACKETS = 50
-
-
-class _Reader:
-    """Reads the sums, products, quotients and brackets of a size."""
-
-    def __init__(self, tokens: list[str], named: Callable[[str], Size]) -> None:
-        self.tokens, self.named = tokens, named
-        self.i = self.depth = 0
-
-    def next(self, *among: str) -> str:
-        """The next token, which is taken if it is one of these."""
-        token = self.tokens[self.i] if self.i < len(self.tokens) else ""
-        self.i += token in among
-        return token if token in among else ""
-
-    def sum(self) -> Size:
-        sign = self.next("-")
-        size = -self.product() if sign else self.product()
-        while sign := self.next("+", "-"):
-            size = size + self.product() if sign == "+" else size - self.product()
-        return size
-
-    def product(self) -> Size:
-        size = self.factor()
-        while op := self.next("*", "//"):
-            right = self.factor()
-            if op == "//" and right == 0:
-                raise ValueError("a size is divided by 0")
-            size = size * right if op == "*" else size // right
-        return size
-
-    def factor(self) -> Size:
-        token = self.tokens[self.i] if self.i < len(self.tokens) else ""
-        self.i += 1
-        if token.isdecimal():
-            try:
-                return int(token)
-            except ValueError:  # Python reads no more digits than `sys.set_int_max_str_digits` allows
-                raise ValueError(f"a number of {len(token)} digits is too long") from None
-        if token == "(":
-            return self.inside(self.sum)
-        if token in ("max", "min") and self.next("("):
-            return self.inside(lambda: self.pair(largest if token == "max" else smallest))
-        if token.isidentifier():
-            return self.named(token)
-        raise ValueError(f"a size cannot go on with {token!r}" if token else "a size ends too early")
-
-    def inside(self, read: Callable[[], Size]) -> Size:
-        self.depth += 1
-        if self.depth > _MOST_BRACKETS:
-            raise ValueError(f"a size has more than {_MOST_BRACKETS} brackets in each other")
-        size = read()
-        if not self.next(")"):
-            raise ValueError("a bracket of a size is not closed")
-        self.depth -= 1
-        return size
-
-    def pair(self, choose: Callable[[Size, Size], Size]) -> Size:
-        left = self.sum()
-        if not self.next(","):
-            raise ValueError("max and min are of two sizes")
-        return choose(left, self.sum())

@@ -107,12 +107,12 @@ def fill_columns(columns, x, taps):
 
 
 def _conv_flops(x, w, *, stride, padding, dilation, groups):
-    counts = [max(1, n) for n in counts_of(x.shape[2:], w.shape[2:], stride, padding, dilation)]
+    counts = counts_of(x.shape[2:], w.shape[2:], stride, padding, dilation)
     return 2 * x.shape[0] * math.prod(counts) * math.prod(w.shape)
 
 
 def _filter_flops(x, g, *, kernel, groups, **_):
-    return 2 * size_of_type(g) * x.shape[1] // groups * math.prod(kernel)
+    return 2 * size_of_type(g) * (x.shape[1] // groups) * math.prod(kernel)
 
 
 class Conv(Primitive):

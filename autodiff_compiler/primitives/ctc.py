@@ -18,6 +18,7 @@ from ..ir.sizes import smallest
 from ..ir.types import TensorType, tensor
 from .data_sized import known_elements
 from .family import as_tensor, broadcast_to, cast, constant, float_unary, require, require_dtype, static_int
+from .flops import flops_of_functions, size_of_type
 from .index import checked
 from .losses import reduced
 from .normalization import wide
@@ -53,6 +54,7 @@ class AlignmentScores(Primitive):
             out[..., t, :] += total
         return out
 
+    flops = lambda x, skip: size_of_type(x) * (2 * flops_of_functions()["logaddexp"] + 2)
     widen = True
 
     def decomposed(c, x, skip):
@@ -117,6 +119,7 @@ class BandedRecurrence(Primitive):
                     out[..., t, k:] += w[..., k, t, k:] * out[..., t - 1, : states - k]
         return out
 
+    flops = lambda x, w, *, transposed: 2 * size_of_type(w)
     widen = True
 
     def decomposed(c, x, w):

@@ -167,7 +167,7 @@ class Cholesky(SquareMatrices):
         square_type(x, "cholesky")
         return x
 
-    flops = cubes(1 / 3)
+    flops = cubes(1, 3)
 
     def numpy(x):
         return attempted(np.linalg.cholesky, symmetric_part(x))
@@ -242,7 +242,7 @@ class Eigvalsh(SquareMatrices):
         square_type(x, "eigvalsh")
         return tensor(x.dtype, x.shape[:-1])
 
-    flops = cubes(4 / 3)
+    flops = cubes(4, 3)
 
     def numpy(x):
         return attempted(np.linalg.eigvalsh, symmetric_part(x))
@@ -344,7 +344,7 @@ class Svdvals(Lapack):
         batch, _, _, k = _matrix_type(x, "svdvals")
         return tensor(x.dtype, (*batch, k))
 
-    flops = cubes(8 / 3)
+    flops = cubes(8, 3)
 
     def numpy(x):
         return attempted(np.linalg.svd, x, compute_uv=False)
@@ -376,7 +376,7 @@ class Qr(Lapack):
         inner = m if complete else k
         return tensor(x.dtype, (*batch, m, inner)), tensor(x.dtype, (*batch, inner, n))
 
-    flops = cubes(8 / 3)
+    flops = cubes(8, 3)
 
     def numpy(x, *, complete):
         return np.linalg.qr(x, "complete" if complete else "reduced")

@@ -23,7 +23,7 @@ class Det(SquareMatrices):
         square_type(x, "det")
         return tensor(x.dtype, x.shape[:-2])
 
-    flops = cubes(2 / 3)
+    flops = cubes(2, 3)
 
     def numpy(x):
         return np.linalg.det(x)
@@ -163,7 +163,7 @@ class Slogdet(SquareMatrices):
         number = tensor(x.dtype, x.shape[:-2])
         return number, number
 
-    flops = cubes(2 / 3)
+    flops = cubes(2, 3)
 
     def numpy(x):
         return np.linalg.slogdet(x)

@@ -4,13 +4,12 @@
 casts as none; a product of matrices and a convolution count two per multiplication, with those of padding.  A function
 such as exp counts what its class says: additions and multiplications of a polynomial in float32 and what leads to it,
 in round numbers, so that figures of different programs compare.  Division and square root count one, however long they
-take.
+take.  Where sizes are symbolic, counts are formulas of the symbols.
 """
 
 from __future__ import annotations
 
 import dis
-import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -20,73 +19,68 @@ import numpy as np
 from ..ir.build import Builder
 from ..ir.core import Attrs, Block, Op
 from ..ir.primitive import REGISTRY, UFUNCS, Context, Primitive
-from ..ir.types import TensorType, TupleType, Type, tensor
+from ..ir.sizes import Size, bit_length, smallest
+from ..ir.types import TensorType, TupleType, Type, dim_product
 
 
 # ------------------------------------------------------------------------------------------------ rules of classes
-def size_of_type(x: Type) -> int:
-    """How many elements a tensor has; a size that is not known counts as one."""
+def size_of_type(x: Type) -> Size:
+    """How many elements a tensor has."""
     assert isinstance(x, TensorType)
-    return math.prod(d for d in x.shape if isinstance(d, int))
+    return dim_product(x.shape)
 
 
-def bytes_of_type(x: Type) -> int:
+def bytes_of_type(x: Type) -> Size:
     """The bytes of tensors, those in tuples too; of sequences, whose length only a call knows, none."""
     if isinstance(x, TupleType):
-        return sum(map(bytes_of_type, x.elems))
+        return sum(map(bytes_of_type, x.elems), 0)
     return size_of_type(x) * x.dtype.itemsize if isinstance(x, TensorType) else 0
 
 
-def per_operand(x: TensorType, *_: TensorType, **__: Any) -> int:
+def per_operand(x: TensorType, *_: TensorType, **__: Any) -> Size:
     """One for each element of the first operand: a reduction."""
     return size_of_type(x)
 
 
-def per_update(x: TensorType, index: TensorType, updates: TensorType, **_: Any) -> int:
+def per_update(x: TensorType, index: TensorType, updates: TensorType, **_: Any) -> Size:
     """One for each element that is put at a position."""
     return size_of_type(updates)
 
 
-def sorted_by_comparing(x: TensorType, *, axis: int, **_: Any) -> int:
-    """n log2 n for each row."""
-    n = x.shape[axis]
-    return size_of_type(x) * max(1, math.ceil(math.log2(n))) if isinstance(n, int) and n > 1 else 0
+def sorted_by_comparing(x: TensorType, *, axis: int, **_: Any) -> Size:
+    """n log2 n for each row, the logarithm rounded up."""
+    return size_of_type(x) * bit_length(x.shape[axis] - 1)
 
 
-def cubes(factor: float) -> Callable[..., int]:
-    """`factor` times m n min(m, n) for each matrix, m by n: factorisations."""
+def cubes(factor: int, divisor: int = 1) -> Callable[..., Size]:
+    """``factor / divisor`` times m n min(m, n) for each matrix, m by n, rounded down: factorisations."""
 
-    def rule(x: TensorType, *_: TensorType, **__: Any) -> int:
-        return int(factor * size_of_type(x) * min(d for d in x.shape[-2:] if isinstance(d, int)))
+    def rule(x: TensorType, *_: TensorType, **__: Any) -> Size:
+        return size_of_type(x) * smallest(*x.shape[-2:]) * factor // divisor
 
     return rule
 
 
 # ------------------------------------------------------------------------------------------------ ops
-def flops_of(op: Op) -> int:
+def flops_of(op: Op) -> Size:
     """The operations of one op; of control flow only those of the op itself, which are none."""
     if op.blocks or not op.results or not all(isinstance(x.type, TensorType) for x in (*op.operands, *op.results)):
         return 0
-    return _counted(op.defn.name, tuple([_known(x.type) for x in op.operands]), op.attrs, _known(op.results[0].type))
-
-
-def _known(type: Type) -> Type:
-    """The type with one element along each dimension whose size is not known."""
-    assert isinstance(type, TensorType)
-    return tensor(type.dtype, tuple([d if isinstance(d, int) else 1 for d in type.shape]))
+    return _counted(op.defn.name, tuple([x.type for x in op.operands]), op.attrs, op.results[0].type)
 
 
 @lru_cache(4096)
-def _counted(name: str, types: tuple[Type, ...], attrs: Attrs, result: Type) -> int:
+def _counted(name: str, types: tuple[Type, ...], attrs: Attrs, result: Type) -> Size:
     defn = REGISTRY[name]
     if callable(defn.flops):
-        return int(defn.flops(*types, **dict(zip(defn.schema, attrs, strict=True))))
+        found: Size = defn.flops(*types, **dict(zip(defn.schema, attrs, strict=True)))
+        return found
     if defn.flops is not None:
         return defn.flops * size_of_type(result)
     if defn.scalar is not None:
         count = flops_of_functions()
         return sum(count.get(f, 1) for f in _of_formula(name, len(types), attrs)) * size_of_type(result)
-    return sum(map(flops_of, _parts(defn, types, attrs))) if defn.decomposed is not None else 0
+    return sum(map(flops_of, _parts(defn, types, attrs)), 0) if defn.decomposed is not None else 0
 
 
 def _parts(defn: type[Primitive], types: tuple[Type, ...], attrs: Attrs) -> list[Op]:

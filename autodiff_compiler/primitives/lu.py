@@ -121,7 +121,7 @@ class Geqrf(Lapack):
         require_dtype(x.dtype.is_float, f"not defined for {x.dtype.name}: {x}", hint="cast it to a float first")
         return x, tensor(x.dtype, (*x.shape[:-2], smallest(*x.shape[-2:])))
 
-    flops = cubes(4 / 3)
+    flops = cubes(4, 3)
 
     def numpy(x):
         packed, factors = np.linalg.qr(x, "raw")

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..dtypes import int64
 from ..ir.primitive import F, Primitive, call, composite
-from ..ir.types import TensorType, tensor
+from ..ir.types import TensorType, dim_product, tensor
 from .family import (
     as_tensor,
     broadcast_to,
@@ -74,7 +74,8 @@ class Softmax(Primitive):
 
 
 def _log_softmax_flops(x, *, axis):
-    return _softmax_flops(x) + size_of_type(x) // x.shape[axis] * flops_of_functions()["log"]
+    rows = dim_product(x.shape[:axis] + x.shape[axis + x.ndim + 1 :])
+    return _softmax_flops(x) + rows * flops_of_functions()["log"]
 
 
 class LogSoftmax(Primitive):

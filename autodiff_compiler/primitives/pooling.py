@@ -68,7 +68,6 @@ def _pool_type(x, kernel, stride, padding, dilation):
 
 def _window_flops(x, *, kernel, stride, padding, dilation=None):
     counts = counts_of(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation or (1,) * len(kernel))
-    counts = [max(1, n) for n in counts]  # what is not known counts as one
     return math.prod(x.shape[: x.ndim - len(kernel)]) * math.prod(counts) * math.prod(kernel)
 
 

@@ -22,6 +22,7 @@ from .family import (
     static_int,
     zeros_like,
 )
+from .flops import flops_of_functions, size_of_type
 from .reduce import exp_ratio
 from .samples import B2, F2, I2
 
@@ -242,6 +243,8 @@ class Logcumsumexp(Primitive):
 
     def numpy(x, *, axis):
         return np.logaddexp.accumulate(x, axis=axis)
+
+    flops = lambda x, *, axis: size_of_type(x) * flops_of_functions()["logaddexp"]
 
     widen = True
     call = _logcumsumexp

@@ -100,7 +100,7 @@ class Solve(Lapack):
         _system_type(a, b, "solve")
         return b
 
-    flops = lambda a, b: cubes(2 / 3)(a) + 2 * size_of_type(a) * b.shape[-1]
+    flops = lambda a, b: cubes(2, 3)(a) + 2 * size_of_type(a) * b.shape[-1]
 
     def numpy(a, b):
         return attempted(np.linalg.solve, a, b)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dtypes import int32, int64, uint8
 from ..ir.primitive import F, Primitive, composite
-from ..ir.sizes import may_be_at_most
+from ..ir.sizes import bit_length, may_be_at_most
 from ..ir.types import TensorType, tensor
 from .family import (
     as_tensor,
@@ -376,7 +376,7 @@ def _require_rows(sequence, values):
 
 
 def _search_flops(sequence, values, *, right):
-    return size_of_type(values) * max(1, sequence.shape[-1].bit_length())
+    return size_of_type(values) * bit_length(sequence.shape[-1])
 
 
 class Searchsorted(Primitive):

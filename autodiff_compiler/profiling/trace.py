@@ -11,6 +11,7 @@ from ..backends.timed import Span, Table, Times
 from ..compiler.recorder import Event, Ran
 from ..inspection.measured import Row, seconds_of
 from ..inspection.user_lines import user_line
+from ..ir.sizes import Size
 from ..primitives.flops import flops_of
 from ..source import Loc, line_of
 from ..whole_files import write_text
@@ -82,19 +83,21 @@ def _whole(block: Sequence[Span], times: Times, table: Table) -> float:
 
 
 def _described(span: Span, table: Table, kernel: Row) -> dict[str, Any]:
-    moved, flops = 0, 0
+    moved: Size = 0
+    flops: Size = 0
     for piece, row in span.pieces:
         runs, (one, other) = int(table[row, 0]), _amounts(piece)
         moved, flops = moved + runs * one, flops + runs * other
+    amounts = {name: n for name, n in (("bytes", moved), ("flops", flops)) if isinstance(n, int)}
     line = _line(kernel.file, kernel.line, kernel.part)
     others = {"also": list(kernel.others)} if kernel.others else {}
-    return {**line, **others, "ops": [op.defn.name for op in span.ops], "bytes": moved, "flops": flops}
+    return {**line, **others, "ops": [op.defn.name for op in span.ops], **amounts}
 
 
-def _amounts(piece: Piece) -> tuple[int, int]:
+def _amounts(piece: Piece) -> tuple[Size, Size]:
     """Bytes moved and operations; blocks count once."""
-    moved = sum(move.read + move.written for move in piece.moves)
-    flops = sum(map(flops_of, piece.ops))
+    moved = sum([move.read + move.written for move in piece.moves], 0)
+    flops = sum(map(flops_of, piece.ops), 0)
     for block in piece.blocks:
         for inner in block:
             one, other = _amounts(inner)

@@ -11,6 +11,9 @@ import numpy as np
 
 from ..dtypes import BY_SHORT, DType, dtype_of, float64, int64
 from ..dtypes import bool_ as bool_dtype
+from ..ir.size_text import parse
+from ..ir.sizes import Dim, symbol
+from ..ir.types import Shape, Size
 from .records import is_named_tuple
 from .tensor import Array, Tensor
 
@@ -29,30 +32,34 @@ __all__ = [
 _NUMBER: dict[type, DType] = {bool: bool_dtype, int: int64, float: float64}
 
 
-_SPEC = re.compile(r"\s*(\w+)\s*\[([\d\s,]*)\]\s*", re.ASCII)
+_SPEC = re.compile(r"\s*(\w+)\s*\[([^\[\]]*)\]\s*", re.ASCII)
 
 
 class TensorSpec:
     """The shape and dtype of a Tensor that does not exist yet; also as a text, as dumps write types.
 
-    ValueError for a text of another form, TypeError for a dtype that does not exist.
+    A size may be symbolic where a type is only looked at: a name, which stands for the same size wherever it is used,
+    or a formula of names.  ValueError for a text of another form, TypeError for a dtype that does not exist.
 
     >>> TensorSpec((2, 3), "float32")
     TensorSpec((2, 3), Float32)
     >>> TensorSpec("f32[2,3]") == TensorSpec((2, 3), "float32")
     True
+    >>> TensorSpec("f32[2*n,3]").shape
+    (2*n, 3)
     """
 
     __slots__ = ("dtype", "shape")
 
-    def __init__(self, shape: str | int | Sequence[int], dtype: Any = None) -> None:
+    def __init__(self, shape: str | int | Sequence[Size], dtype: Any = None) -> None:
         if isinstance(shape, str):
             if dtype is not None:
                 raise TypeError(f"the text of a TensorSpec says the dtype, too: {shape!r}")
             shape, dtype = _spec_of(shape)
         elif dtype is None:
             raise TypeError("a TensorSpec needs a dtype: TensorSpec((2, 3), 'float32') or TensorSpec('f32[2,3]')")
-        self.shape: tuple[int, ...] = (shape,) if isinstance(shape, int) else tuple(map(int, shape))
+        sizes = (shape,) if isinstance(shape, int) else shape
+        self.shape: Shape = tuple([d if isinstance(d, Dim) else int(d) for d in sizes])
         self.dtype = dtype_of(dtype)
 
     def __eq__(self, other: object) -> bool:
@@ -65,13 +72,20 @@ class TensorSpec:
         return f"TensorSpec({self.shape}, {self.dtype})"
 
 
-def _spec_of(text: str) -> tuple[tuple[int, ...], Any]:
+def _spec_of(text: str) -> tuple[Shape, Any]:
     """The shape and the dtype that a text like ``f32[2,3]`` (or ``float32[2,3]``) says."""
     found = _SPEC.fullmatch(text)
-    sizes = found[2].split(",") if found is not None and found[2].strip() else []
-    if found is None or not all(size.strip().isdecimal() for size in sizes):
-        raise ValueError(f"the text of a TensorSpec is like 'f32[2,3]', or 'f32[]' for one number, not {text!r}")
-    return tuple(map(int, sizes)), BY_SHORT.get(found[1], found[1])
+    try:
+        if found is None:
+            raise ValueError("it is no type")
+        sizes = parse(found[2], symbol) if found[2].strip() else []
+        if any(isinstance(d, int) and d < 0 for d in sizes):
+            raise ValueError("a size is not negative")
+    except ValueError as error:
+        raise ValueError(
+            f"the text of a TensorSpec is like 'f32[2,3]', or 'f32[]' for one number, not {text!r}: {error}"
+        ) from None
+    return tuple(sizes), BY_SHORT.get(found[1], found[1])
 
 
 # ------------------------------------------------------------------------------------------- once per forward pass
@@ -144,10 +158,10 @@ def spec_leaves(out: Any) -> Iterator[TensorSpec | type]:
     if parts is not None:
         for part in parts:
             yield from spec_leaves(part)
-    elif isinstance(out, TensorSpec) or out in _NUMBER:
+    elif isinstance(out, TensorSpec) or (hasattr(out, "shape") and isinstance(getattr(out, "dtype", None), DType)):
+        yield TensorSpec(tuple(map(int, out.shape)), out.dtype)  # of known sizes
+    elif out in _NUMBER:
         yield out
-    elif hasattr(out, "shape") and isinstance(getattr(out, "dtype", None), DType):  # like another Tensor
-        yield TensorSpec(out.shape, out.dtype)
     elif out is not None:
         raise TypeError(
             f"`out` of py_call is made of TensorSpecs, Tensors to be like, bool, int and float, not of {out!r}"

@@ -13,7 +13,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from .. import escape
-from ..compiler.call_key import Key, call_text, signature, stand_ins
+from ..compiler.call_key import Key, call_text, signature
 from ..compiler.call_sizes import Sizes, general, shapes_of
 from ..compiler.described_sizes import DESCRIBED
 from ..compiler.fastcall.eligible import REFUSED, TAKEN, is_of_method, takes_fast_path
@@ -22,6 +22,7 @@ from ..compiler.recorder import called, inside, recording, waited
 from ..compiler.save_graphs import pictures
 from ..compiler.seen_sizes import SeenSizes
 from ..compiler.specialised import Specialised, specialise
+from ..compiler.written_types import StandIns, with_open_sizes, with_symbols
 from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
 from ..errors import ArgumentError, CompileError, leave_user_frames
 from ..frontend.guards.objects import peek
@@ -148,8 +149,9 @@ class JitFunction:
                 if timed is not None and self._seen.pays_for_one(timed, leaves):
                     entry = self._for_one_size(key, leaves, args, kwargs)
                 entry.hits += 1
-                if entry.sizes is not None and entry.sizes is timed:
-                    return self._timed(entry, timed, leaves, args, kwargs)
+                if timed is not None and entry.sizes is timed:
+                    entry.check_aliases((args, kwargs))
+                    return entry.timed(timed, leaves)
                 if place or (entry is not self._recent and len(self._entries) > _MAX_ENTRIES // 2):
                     self._to_front(key if entry.sizes is None else general(key), entry)
                 if entry.universal and len(leaves) == len(args) and not kwargs and all(type(x) in TAKEN for x in args):
@@ -253,8 +255,8 @@ class JitFunction:
         self._compiles += 1
         self._looked_at = None
         self._to_front(key if entry.sizes is None else general(key), entry)
-        open_shapes = dict(zip(map(id, leaves), entry.sizes.shapes, strict=True)) if entry.sizes is not None else {}
-        entry.call, entry.number = f"{self._name}({call_text(args, kwargs, open_shapes)})", self._compiles
+        entry.call = f"{self._name}({call_text(args, kwargs, entry.open_shapes(leaves))})"
+        entry.number = self._compiles
         facets = facets_of(self._fn, args, kwargs)
         self._history.add(entry, facets, stale, calling_place(), len(self._entries))
         return entry
@@ -270,16 +272,6 @@ class JitFunction:
                 return made
         with self._seen.compiling_known():
             return specialise(self._fn, args, kwargs, self._options, self._name)
-
-    def _timed(
-        self, entry: Specialised, sizes: Sizes, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        """A call of a program for several sizes, whose time says whether one for these sizes alone pays."""
-        entry.check_aliases((args, kwargs))
-        began = perf_counter_ns()
-        found = entry(leaves)
-        sizes.took(shapes_of(leaves), perf_counter_ns() - began)
-        return found
 
     def _for_one_size(
         self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -330,8 +322,8 @@ class JitFunction:
     def lower(self, *args: Any, **kwargs: Any) -> Artifact:
         """What compilation makes of a call with these arguments: IR at every stage, generated code, explanation.
 
-        A `TensorSpec` may stand for any Tensor.  Nothing is run, and no state or cache changes: what was compiled only
-        to be looked at is not what calls use.
+        A `TensorSpec` may stand for any Tensor, its symbolic sizes for any sizes.  Nothing is run, and no state or
+        cache changes: what was compiled only to be looked at is not what calls use.
 
         >>> from autodiff_compiler import TensorSpec
         >>> f = jit(lambda x: x * x)
@@ -340,18 +332,28 @@ class JitFunction:
         >>> f.cache_info()["entries"]
         0
         """
-        types_only: list[Tensor] = []
+        types = StandIns()
         try:
-            args, kwargs = stand_ins(args, types_only), stand_ins(kwargs, types_only)
+            args, kwargs = types.of(args), types.of(kwargs)
             key, leaves = signature(args, kwargs)
             with self._lock:
-                entry = self._known(key, leaves) or specialise(self._fn, args, kwargs, self._options, self._name)
+                entry = self._looked_up(types, key, leaves, args, kwargs)
         except BaseException as error:
             leave_user_frames(error)
             raise
-        call = call_text(args, kwargs)
-        self._looked_at = self._artifact(call, entry)  # which must not keep the arguments alive
-        return self._artifact(call, entry, leaves, types_only)
+        call = call_text(args, kwargs, entry.open_shapes(leaves))
+        values = entry.values_of_sizes(leaves)
+        self._looked_at = self._artifact(call, entry, values)  # which must not keep the arguments alive
+        return self._artifact(call, entry, values, leaves, types.made)
+
+    def _looked_up(self, types: StandIns, key: Key, leaves: list[Tensor], args: Any, kwargs: Any) -> Specialised:
+        """The entry that a call would use, or a new one that no call uses."""
+        how = self._fn, args, kwargs, self._options, self._name
+        if types.values:
+            return with_symbols(*how, types.sizes(leaves))
+        return self._known(key, leaves) or with_open_sizes(
+            *how, self._seen.opened(key, leaves, (self, self._fn), args, kwargs, noted=False)
+        )
 
     def _artifact(self, call: str, entry: Specialised, *leaves: Any) -> Artifact:
         from ..inspection.artifact import Artifact, CompiledCall  # inspection is loaded when somebody looks

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
+from autodiff_compiler import TensorSpec
 from autodiff_compiler.cli.command import Usage
 from autodiff_compiler.cli.targets import Files
 from autodiff_compiler.cli.values import random_values, read_values
+from autodiff_compiler.ir.sizes import symbol
 
 
 # ------------------------------------------------------------------------------------------------ targets
@@ -225,7 +227,8 @@ def test_arrays_from_files(tmp_path, monkeypatch):
         ("q9[2]", "'q9' in --args is no dtype; dtypes are "),
         ("flot32[2]", "'flot32' in --args is no dtype; did you mean float32"),
         ("f32[-1]", "sizes are whole numbers"),
-        ("f32[n]", "f32[n] in --args has a size with a name: choose a number"),
+        ("f32[n-]", "cannot read the argument 'f32[n-]'"),
+        ("f32[n/2]", "f32[n / 2] in --args is no type: sizes are whole numbers, names or formulas of these"),
         ("f32(2)", "cannot read the argument 'f32(2)'; write a type such as f32[2,3]"),
         ("print", "cannot read the argument 'print'"),
         ("__import__('os')", "cannot read the argument"),
@@ -238,6 +241,13 @@ def test_what_is_no_argument(text, says):
     with pytest.raises(Usage) as caught:
         read_values(text)
     assert says in str(caught.value)
+
+
+def test_names_of_sizes_are_for_commands_that_run_nothing():
+    n = symbol("n")
+    assert read_values("f32[n,3] f64[2*n+1]") == [TensorSpec((n, 3), "float32"), TensorSpec((2 * n + 1,), "float64")]
+    with pytest.raises(Usage, match=r"f32\[n,3\] in --args has a size with a name, but the function is run"):
+        random_values("f32[n,3]")
 
 
 # ------------------------------------------------------------------------------------------------ arguments

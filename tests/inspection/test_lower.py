@@ -9,6 +9,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, TensorSpec, nn, ops
+from autodiff_compiler.ir.sizes import symbol
 from tests.inspection.lowered_programs import PROGRAMS
 
 
@@ -55,6 +56,7 @@ def test_a_large_type_takes_no_memory():
         (" bf16 [ 2 , 3 ] ", (2, 3), ms.bfloat16),
         ("bool[4]", (4,), ms.bool_),
         ("int64[0]", (0,), ms.int64),
+        ("f32[n, 2*n+m]", (symbol("n"), 2 * symbol("n") + symbol("m")), ms.float32),
     ],
 )
 def test_the_text_of_a_type(text, shape, dtype):
@@ -64,7 +66,8 @@ def test_the_text_of_a_type(text, shape, dtype):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (("f32",), ValueError), (("f32[2",), ValueError), (("f32[a]",), ValueError), (("f32[2,]",), ValueError),
+        (("f32",), ValueError), (("f32[2",), ValueError), (("f32[-1]",), ValueError), (("f32[2,]",), ValueError),
+        (("f32[a b]",), ValueError), (("f32[n/2]",), ValueError),
         (("f33[2]",), TypeError), (("f32[2]", "float32"), TypeError), (((2, 3),), TypeError),
     ],
 )  # fmt: skip

@@ -10,7 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autodiff_compiler.dtypes import float32
-from autodiff_compiler.ir.sizes import Dim, bounds, evaluate, is_at_most, largest, parse, smallest, symbol, symbols_of
+from autodiff_compiler.ir.size_text import parse
+from autodiff_compiler.ir.sizes import (
+    Dim,
+    bit_length,
+    bounds,
+    evaluate,
+    is_at_most,
+    largest,
+    largest_of,
+    smallest,
+    substitute,
+    symbol,
+    symbols_of,
+    usual,
+)
 from autodiff_compiler.ir.text import ParseError, parse_module, print_module
 from autodiff_compiler.ir.types import tensor
 from tests.selection import part
@@ -177,3 +191,31 @@ def test_what_is_no_size_is_refused_where_it_stands(size, told):
 def test_what_is_no_declaration_of_a_size_is_refused(line, told):
     with pytest.raises(ParseError, match=told):
         parse_module(line + "\nfunc @f() -> () { return }")
+
+
+def test_binary_digits():
+    """A function that costs have: evaluated, bounded, put in and pickled like others."""
+    digits = 3 * bit_length(2 * N - 1) * N + bit_length(40)
+    assert str(digits) == "3*bit_length(2*n-1)*n+6"
+    for n in (0, 1, 2, 7, 64, 1000):
+        expected = 3 * (2 * n - 1).bit_length() * n + 6
+        assert evaluate(digits, {"n": n}) == substitute(digits, {next(symbols_of(N)): n}) == expected
+    assert bounds(bit_length(symbol("k", 0, 9))) == (0, 4)
+    assert bounds(bit_length(N))[0] == 0
+    assert pickle.loads(pickle.dumps(digits)) is digits
+    assert [s.name for s in symbols_of(digits)] == ["n", "n"]
+
+
+def test_the_largest_of_several():
+    assert largest_of([]) == 0
+    assert str(largest_of([N, 3, 2 * N, N + 1, 2])) == "max(max(2*n,3),n+1)"
+    assert largest_of([4 * N, 2 * N, N]) is 4 * N
+    for n in (0, 1, 2, 7):
+        assert evaluate(largest_of([N, 3, 2 * N, N + 1, 2]), {"n": n}) == max(n, 3, 2 * n, n + 1, 2)
+
+
+def test_what_sizes_usually_are():
+    assert usual(5) == 5
+    assert usual(2 * N + 1) == 2 * usual(N) + 1
+    assert usual(symbol("k", 100)) == 100
+    assert usual(symbol("k", 0, 8)) == 8

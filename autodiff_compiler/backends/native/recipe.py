@@ -21,7 +21,8 @@ from ... import config
 from ...data_forms import OneOf, is_key, is_size
 from ...dtypes import BY_NAME
 from ...ir.core import Module
-from ...ir.sizes import Dim, Size, parse, symbol, usual
+from ...ir.size_text import parse
+from ...ir.sizes import Dim, Size, symbol, usual
 from ...ir.text import print_module
 from ...ir.types import Shape, TensorType, Type
 from ...locks import importing
@@ -144,7 +145,7 @@ class Recipe:
         signature = Signature(
             tuple(Argument(BY_NAME[name], shape_of(shape)) for name, shape in data["arguments"]),
             tuple(Result(BY_NAME[name], shape_of(shape), argument) for name, shape, argument in data["results"]),
-            *shape_of([frame_bytes]),
+            shape_of([frame_bytes])[0],
             calls_python=calls_python,
             resumes=calls_python,  # without hosts only looks for signals call Python
             release_gil=release_gil,

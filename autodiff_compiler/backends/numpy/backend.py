@@ -17,7 +17,7 @@ from ... import escape
 from ...blas import products
 from ...errors import InternalCompilerError
 from ...ir.core import Function, Module, Op, Value
-from ...ir.sizes import symbols_of
+from ...ir.sizes import symbols_of, usual
 from ...ir.types import TensorType
 from ...ir.undefined import undefined_values
 from ...ir.walk import ops_of, reachable
@@ -157,7 +157,7 @@ class NumpyBackend:
         if timed:
             code.timer = Timer(module)
             code.timer.write(written)
-            times = code.timer.times(peak(module.entry.body))
+            times = code.timer.times(usual(peak(module.entry.body)))
         source = module_text(code, module)
         name = names[module.entry.name]
         return NumpyProgram(source, name, code.arrays, module.callables, arguments, timer=code.timer, times=times)

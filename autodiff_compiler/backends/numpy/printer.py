@@ -11,7 +11,7 @@ from ... import escape
 from ...blas import SINGLE
 from ...ir.core import Module, Op
 from ...ir.sizes import Dim, symbols_of
-from ...ir.types import TensorType, dim_product
+from ...ir.types import TensorType
 from ...primitives.flops import flops_of
 from ...source import Loc, line_of
 from .module_code import ModuleCode
@@ -264,18 +264,12 @@ class _Writer:
 def blas_operations(op: Op) -> str:
     """The floating-point operations of an op in BLAS, if they may be worth more than one thread; else empty.
 
-    Where sizes are symbolic it is a formula: exact for products of matrices, about so for decompositions.
+    Where sizes are symbolic it is a formula.
     """
     if not op.defn.blas:
         return ""
-    shapes = [x.shape for x in op.operands if isinstance(x.type, TensorType)]
-    unknown = [d for d in shapes[0] if isinstance(d, Dim)]
     found = flops_of(op)
-    if not any(isinstance(d, Dim) for shape in shapes for d in shape):
-        return str(found) if found > SINGLE else ""
-    if op.defn.name == "matmul":
-        return printed(size(2 * dim_product(op.results[0].shape) * shapes[0][-1]))
-    return printed(size(found * dim_product((*unknown, *unknown[-1:]))))
+    return printed(size(found)) if isinstance(found, Dim) or found > SINGLE else ""
 
 
 def _is_empty(node: Node) -> bool:

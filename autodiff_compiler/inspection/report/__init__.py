@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from ... import escape
+from ...ir.sizes import evaluate
 from ...ir.text import FunctionPrinter
 from ...source import line_of
 from ..compiled_call import CompiledCall
@@ -57,9 +58,10 @@ def report_data(call: CompiledCall, timing: Timing | None = None) -> dict[str, A
     links = links_of(call)
     places = sorted(links.places)
     number = {place: i for i, place in enumerate(places)}
-    cost = call.cost()
+    cost = call.cost_here()
     return {
         "backend": cost.backend,
+        "sizes": call.said_sizes,  # for which times and live ranges are
         "files": [_source(links, file) for file in links.files],
         "places": [[links.files.index(place.file), place.line] for place in places],
         "stages": {stage: _stage(links, stage, number) for stage in STAGES_OF_OPS},
@@ -145,7 +147,10 @@ def _memory(call: CompiledCall, links: Links) -> dict[str, Any]:
     module = call.module("plan")
     printer = FunctionPrinter(places=False)
     printer.function(module.entry)
+    here = {s.name: value for s, value in call.sizes.items()}
     lives = [
-        [printer.names[x.value], KINDS.index(x.kind), x.nbytes, x.first, x.last] for x in lives_of(module) if x.nbytes
+        [printer.names[x.value], KINDS.index(x.kind), nbytes, x.first, x.last]
+        for x in lives_of(module)
+        if (nbytes := evaluate(x.nbytes, here))
     ]
     return {"kinds": KINDS, "lives": lives, "needs": str(call.memory())}

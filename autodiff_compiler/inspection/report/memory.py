@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...backends.op_by_op import nbytes
 from ...backends.stacks import Stacks
 from ...ir.core import Block, Function, Module, Op, Value
+from ...ir.sizes import Dim, Size
 from ...ir.types import Seq
 from ...ir.walk import ops_of
 from ...passes.memory import memory_plan
@@ -23,7 +24,7 @@ class Life:
 
     value: Value
     kind: str
-    nbytes: int
+    nbytes: Size
     first: int
     last: int
 
@@ -80,7 +81,7 @@ def lives_of(module: Module) -> Iterator[Life]:
     for op, first in reach.number.items():
         for x in op.results:
             size = stacks.of(x).known if isinstance(x.type, Seq) and op.blocks else nbytes(x)
-            if plan.root(x) is not x or not size:
+            if plan.root(x) is not x or not (isinstance(size, Dim) or size):
                 continue
             last = reach.last.get(x, first)
             if x in taken:

@@ -553,7 +553,8 @@ function start() {
   setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   const { measured: real, estimated: guess } = data.seconds;
   const took = [real ? `, ${duration(real)} measured` : "", guess ? `, about ${duration(guess)}${real ? " estimated" : ""}` : ""];
-  $("summary").textContent = `${data.backend}, ${data.stages.opt.ops.length} ops${took.join("")}`;
+  const sizes = data.sizes ? `, for ${data.sizes}` : "";
+  $("summary").textContent = `${data.backend}, ${data.stages.opt.ops.length} ops${took.join("")}${sizes}`;
   data.files.forEach((file, i) => $("file").append(Object.assign(element("option", "", file.name), { value: i })));
   for (const stage of STAGES) {
     const button = element("button", "", stage);

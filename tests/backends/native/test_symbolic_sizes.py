@@ -1,4 +1,4 @@
-"""One program of machine code for all sizes: every op and its derivative, at 0, 1, 2, 7 and 64, and how it is called."""
+"""One program of machine code for all sizes: every op and its derivative, at 0, 1, 2, 7 and 64, and its calls."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def test_derivatives(name: str) -> None:
         assert checked(name, functools.partial(derivative, name, tangents=False), compiled, rtol=1e-9)
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f64", "f16", "bf16", "i32", "i64"])
+@pytest.mark.parametrize("dtype", ["f32", "f64", "f16", "bf16", "i64"])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_sums_of_any_number_of_rows_and_columns(dtype: str, axis: int) -> None:
     """Blocks, unrolled vectors and the remainder, along rows and across them."""
     both = program(
         f"size @n {{low=0}} func @f(%x: {dtype}[n,3]) -> ({dtype}[{(3, 'n')[axis]}]) {{"
-        f" %s: {dtype}[{(3, 'n')[axis]}] = sum %x {{axes=[{axis}], keepdims=false}} return %s }}"
+        f" %s: {dtype}[{(3, 'n')[axis]}] = sum %x {{axes=[{axis - 2}], keepdims=False}} return %s }}"
     )
     for n in (0, 1, 2, 15, 16, 17, 33, 64, 129, 5000, 9001):
         x = Tensor(np.arange(3 * n).reshape(n, 3) % 5, dtype={"f32": ms.float32, "f64": ms.float64, "f16": ms.float16,
@@ -69,7 +69,8 @@ def test_sums_of_any_number_of_rows_and_columns(dtype: str, axis: int) -> None:
 def test_a_sum_of_nothing_is_zero_and_keeps_the_sign_of_what_there_is() -> None:
     total = program(
         "size @n {low=0} func @f(%x: f64[n,2]) -> (f64[2], f64[]) {"
-        " %a: f64[2] = sum %x {axes=[0], keepdims=false} %b: f64[] = sum %x {axes=[0, 1], keepdims=false} return %a, %b }"
+        " %a: f64[2] = sum %x {axes=[-2], keepdims=False}"
+        " %b: f64[] = sum %x {axes=[-2, -1], keepdims=False} return %a, %b }"
     )
     for n, sign in ((0, False), (1, True), (9, True)):
         found = total(np.full((n, 2), -0.0))
@@ -110,9 +111,9 @@ def test_calls_of_other_sizes_are_refused_before_anything_is_read() -> None:
 def test_a_frame_that_no_machine_has_is_a_memory_error() -> None:
     """Products of sizes that overflow 64 bits do not become small frames."""
     f = program(
-        "size @n {low=0} func @f(%x: f64[n,0]) -> (f64[n]) { %a: f64[n] = sum %x {axes=[1], keepdims=false}"
-        " %b: f64[n,1] = expand_dims %a {axes=[1]} %c: f64[n,n] = broadcast_to %b {shape=[n, n]} %d: f64[n,n] = sort %c {axis=-1}"
-        " %e: f64[n] = sum %d {axes=[1], keepdims=false} return %e }"
+        "size @n {low=0} func @f(%x: f64[n,0]) -> (f64[n]) { %a: f64[n] = sum %x {axes=[-1], keepdims=False}"
+        " %b: f64[n,1] = expand_dims %a {axes=[-1]} %c: f64[n,n] = broadcast_to %b {shape=[n, n]}"
+        " %d: f64[n,n] = cumsum %c {axis=-1} %e: f64[n] = sum %d {axes=[-1], keepdims=False} return %e }"
     )
     np.testing.assert_array_equal(f(np.zeros((5, 0)))[0], np.zeros(5))
     with pytest.raises(MemoryError):

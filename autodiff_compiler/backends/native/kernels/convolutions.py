@@ -147,9 +147,9 @@ class _Correlation:
         self.groups, self.lines, self.channels, self.all_taps = known
         self.dtype, self.size = target.dtype, target.dtype.itemsize
         self.width = low.machine.vector_bytes // self.size
-        self.step = prod(image.pitches[1:])
+        self.step = usual(prod(image.pitches[1:]))
         self.rows = max(1, min(self.counts[0], _POSITIONS // self.step))
-        positions = image.span((self.rows, *self.counts[1:]))
+        positions = image.span((self.rows, *map(usual, self.counts[1:])))
         self.block, self.vectors = _tile(_registers(low), self.lines, -(-positions // self.width))
         one = self.vectors * self.width
         self.positions = -(-positions // one) * one

@@ -57,7 +57,7 @@ class KernelTrace:
         self.records = records
         self.pieces: tuple[Piece, ...] = ()
         #: sequences that loops collect in the call's room, and the bytes of an element
-        self._elements: dict[Value, int] = {}
+        self._elements: dict[Value, Size] = {}
         self._open: list[_Entry] = []
         self._last: list[Move] = []
 
@@ -100,7 +100,7 @@ class KernelTrace:
         if not self.records:
             return
         entry = self._open[-1] if self._open else None
-        ops, found = entry.ops if entry else (), dict[Op | None, list[int]]()
+        ops, found = entry.ops if entry else (), dict[Op | None, list[Size]]()
         for x, source in sources.items():
             if isinstance(source, Memory) and not source.is_iota:
                 reader = next((op for op in ops if x in op.operands), None)

@@ -1,0 +1,63 @@
+"""A module for known sizes: the same ops with numbers in the place of symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .core import Block, Function, Module, Op, Value
+from .sizes import Dim, Size, Symbol, substitute
+from .types import Link, Seq, TensorType, TupleType, Type, link, seq, tensor, tuple_of
+
+
+def with_known_sizes(module: Module, by: Mapping[Symbol, Size]) -> Module:
+    """A copy of a module with sizes in the place of symbols; ops stay as they are, none is folded.
+
+    ShapeError where a type would have a negative size.
+    """
+    known = _Known(by)
+    functions = {f.name: Function(f.name, known.block(f.body), f.loc) for f in module}
+    states = {name: replace(state, type=known.type(state.type)) for name, state in module.states.items()}
+    return replace(module, functions=functions, states=states)
+
+
+class _Known:
+    def __init__(self, by: Mapping[Symbol, Size]) -> None:
+        self.by = by
+        self.values: dict[Value, Value] = {}
+
+    def block(self, old: Block) -> Block:
+        new = Block([self.type(x.type) for x in old.args])
+        self._stand_for(old.args, new.args)
+        for op in old.ops:
+            blocks = tuple(map(self.block, op.blocks))
+            operands = tuple([self.values[x] for x in op.operands])
+            types = [self.type(x.type) for x in op.results]
+            made = Op(op.defn, operands, types, self.attribute(op.attrs), blocks, op.loc, new)
+            self._stand_for(op.results, made.results)
+            new.ops.append(made)
+        new.outs = [self.values[x] for x in old.outs]
+        return new
+
+    def _stand_for(self, old: list[Value], new: list[Value]) -> None:
+        for x, y in zip(old, new, strict=True):
+            y.name, y.number = x.name, x.number
+            self.values[x] = y
+
+    def type(self, old: Type) -> Any:
+        match old:
+            case TensorType():
+                return tensor(old.dtype, self.attribute(old.shape))
+            case TupleType():
+                return tuple_of(tuple(map(self.type, old.elems)))
+            case Seq():
+                return seq(self.type(old.elem))
+            case Link():
+                return link(tuple(map(self.type, old.ins)), tuple(map(self.type, old.outs)))
+        return old
+
+    def attribute(self, old: Any) -> Any:
+        if isinstance(old, tuple):
+            return tuple(map(self.attribute, old))
+        return substitute(old, self.by) if isinstance(old, Dim) else old
