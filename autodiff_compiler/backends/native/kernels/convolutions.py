@@ -148,7 +148,7 @@ class _Correlation:
         self.dtype, self.size = target.dtype, target.dtype.itemsize
         self.width = low.machine.vector_bytes // self.size
         self.step = usual(prod(image.pitches[1:]))
-        self.rows = max(1, min(self.counts[0], _POSITIONS // self.step))
+        self.rows = max(1, min(usual(self.counts[0]), _POSITIONS // self.step))
         positions = image.span((self.rows, *map(usual, self.counts[1:])))
         self.block, self.vectors = _tile(_registers(low), self.lines, -(-positions // self.width))
         one = self.vectors * self.width
