@@ -200,6 +200,13 @@ ops.unique(x)[0].shape
 x.max(), x.argmax(0)
 ops.randperm(x.shape[0]).shape
 ops.multinomial(ops.ones((x.shape[0],)), 1).shape
+{3: 2.0}.get(x.shape[0], 1.0)
+{(3, 2): 2.0}.get(x.shape, 1.0)
+{'3': 2.0}.get(str(x.shape[0]), 1.0)
+{3: 2.0}.setdefault(x.shape[0], 4.0)
+{3: 2.0}.pop(x.shape[0], 4.0)
+dict([(x.shape[0], 1), (3, 2)])
+dict(zip(x.shape, 'ab'))
 """.strip().splitlines()
 
 
