@@ -11,6 +11,7 @@ import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import gcd
 from typing import Any, NamedTuple
 
 from ..config import context
@@ -28,8 +29,6 @@ _HOT_CALLS, _MOST_HOT, _REMEMBERED = 16, 8, 256
 #: What a compilation takes at least, in nanoseconds (one that comes from disk is faster), and how much of it pays for
 #: each call that has come.
 _LEAST_TIME, _TIME_PER_CALL = 50_000_000, 15_000_000
-#: A size that a number below this divides is so many times another one.
-_MOST_PARTS = 257
 #: How many relations become narrower bounds of their symbols; what follows is a guard of its own.
 _MOST_NARROWED = 8
 
@@ -177,15 +176,25 @@ class Sizes:
             for alone in (size_of(s) - zero, size_of(s) + zero):
                 if s not in symbols_of(alone):
                     return {s: alone}
-        for s in symbols:
-            n = size_of(s)
-            for k in range(2, _MOST_PARTS):
-                rest = n - k * (n // k)
-                if zero is rest or -zero is rest:  # k divides n
-                    return {s: k * symbol(f"{s.name}_{k}", -(-s.low // k))}
+        remainder = self._remainder(zero) or self._remainder(-zero)
+        if remainder is not None:
+            return remainder
         known: dict[Symbol, Size] = {s: self.values[s.name] for s in symbols}
         enough = [s for s in symbols if not isinstance(substitute(zero, {s: known[s]}), Dim)]
         return {enough[0]: known[enough[0]]} if enough else known
+
+    def _remainder(self, zero: Size) -> dict[Symbol, Size] | None:
+        """What a symbol is if ``zero`` says that something linear in it leaves a certain remainder."""
+        for atom in (atoms[0] for atoms, _ in getattr(zero, "terms", ()) if len(atoms) == 1):
+            if not (isinstance(atom, Atom) and atom.op == "//" and isinstance(atom.right, int)):
+                continue
+            left, k = atom.left, atom.right
+            one = linear_in(left)
+            if one is not None and isinstance(zero - left % k, int) and gcd(one[1], k) == 1:
+                s, rest = one[0], self.values[one[0].name] % k
+                high = (s.high - rest) // k if isinstance(s.high, int) else None
+                return {s: k * symbol(f"{s.name}_{k}", -((rest - s.low) // k), high) + rest}
+        return None
 
     def replaced(self, by: Mapping[Symbol, Size], shapes: Sequence[Shape]) -> Sizes:
         """The same with other sizes in the place of some symbols; `shapes` are those of the call."""
