@@ -56,16 +56,18 @@ def _said(size: Size) -> str:
     for atoms, factor in terms:
         atom = atoms[0] if len(atoms) == 1 else None
         if isinstance(atom, Atom) and atom.op == "//" and atom.right == -factor and size is atom.left % atom.right:
-            return f"{atom.left} % {atom.right}"
+            sums = isinstance(atom.left, Dim) and len(atom.left.terms) > 1
+            return f"({atom.left}) % {atom.right}" if sums else f"{atom.left} % {atom.right}"
     return str(size)
 
 
 class Unified(BaseException):
-    """Begins a compilation again: a size is another one, or a number."""
+    """Begins a compilation again: a size is another one, or a number; `why` says what had to be known."""
 
-    def __init__(self, replaced: Mapping[Symbol, Size], *, narrows: bool = False) -> None:
+    def __init__(self, replaced: Mapping[Symbol, Size], *, narrows: bool = False, why: str = "") -> None:
         super().__init__()
-        self.replaced, self.narrows = replaced, narrows
+        self.replaced, self.narrows, self.why = replaced, narrows, why
+        self.loc = None if trace.builder is None else trace.builder.loc
 
 
 class Sizes:
@@ -78,6 +80,8 @@ class Sizes:
     def __init__(self, shapes: Sequence[Shape], values: Mapping[str, int]) -> None:
         self.shapes, self.values = tuple(shapes), dict(values)
         self.relations: dict[Relation, Loc | None] = {}
+        #: the sizes that had to be known, in words, each with the place in the source that needs it
+        self.settled: dict[str, Loc | None] = {}
         #: how often a relation has become a narrower bound, for each of which the compilation began again
         self.narrowed = 0
         places = [(i, axis, size) for i, shape in enumerate(self.shapes) for axis, size in enumerate(shape)]
@@ -143,6 +147,7 @@ class Sizes:
             yield f"{s}: any size >= {s.low}{most}, from {names[i]}, axis {axis}{whole}", None
         for relation, loc in self.relations.items():
             yield str(relation), loc
+        yield from self.settled.items()
 
     # ------------------------------------------------------------------------------------------- as a Decider
     def are_equal(self, a: Size, b: Size) -> bool:
@@ -154,7 +159,8 @@ class Sizes:
         return self._answer(a, "<=", b)
 
     def number(self, size: Dim) -> int:
-        raise Unified(self._solved(size - evaluate(size, self.values)))
+        value = evaluate(size, self.values)
+        raise Unified(self._solved(size - value), why=f"{_said(size)} = {value}, which must be known")
 
     def settle(self) -> None:
         if self._found:
@@ -196,12 +202,13 @@ class Sizes:
                 return {s: k * symbol(f"{s.name}_{k}", -((rest - s.low) // k), high) + rest}
         return None
 
-    def replaced(self, by: Mapping[Symbol, Size], shapes: Sequence[Shape]) -> Sizes:
+    def replaced(self, found: Unified, shapes: Sequence[Shape]) -> Sizes:
         """The same with other sizes in the place of some symbols; `shapes` are those of the call."""
-        new = [tuple([substitute(d, by) for d in shape]) for shape in self.shapes]
+        new = [tuple([substitute(d, found.replaced) for d in shape]) for shape in self.shapes]
         made = Sizes(new, {})
         made.values = made.of(shapes) or {}
-        made.narrowed = self.narrowed
+        made.narrowed = self.narrowed + found.narrows
+        made.settled = self.settled | ({found.why: found.loc} if found.why else {})
         return made
 
 

@@ -265,11 +265,12 @@ class History:
         self, entry: Specialised, facets: dict[str, Facet], stale: Sequence[Change], loc: Loc | None, keys: int
     ) -> None:
         """Notes a compilation; `stale` says why the forms of the same key could not be used; `keys`: now in use."""
-        sizes = tuple([what for what, _ in entry.said_of_sizes()])
+        needed = [(what, loc and loc.of_user()) for what, loc in entry.said_of_sizes()]
+        sizes = tuple([f"{what} (read at {_at(place)})" if place else what for what, place in needed])
         # From the latest on: with equal differences the call before is the one to compare with.
         before = [(c, _differences(c.facets, facets)) for c in islice(reversed(self._compiles), _COMPARED)]
         changes = tuple(stale) or _changes(facets, before)
-        if sizes:  # it is for all of them
+        if entry.sizes is not None:  # it is for all of them
             changes = tuple([replace(c, advice="") if c.kind in ("dimension", "shape") else c for c in changes])
         self._compiles.append(Compile(entry.number, entry.call, loc, changes, facets, sizes))
         told = logs.listener("recompiles")

@@ -55,8 +55,13 @@ class SeenSizes:
 
     def must_be_known(self, key: Key, error: Exception) -> str:
         """Notes that there is no form for symbolic sizes, and why, in words."""
-        self._by_key[general(key)] = why = str(error).partition("\n")[0]
-        return f"sizes that must be known: {why}"
+        self._by_key[general(key)] = str(error).partition("\n")[0]
+        return self.why_known(key)
+
+    def why_known(self, key: Key) -> str:
+        """Why there is no form for symbolic sizes, in words; empty if nothing is noted."""
+        why = self._by_key.get(general(key))
+        return f"sizes that must be known: {why}" if isinstance(why, str) else ""
 
     @contextmanager
     def compiling_known(self) -> Iterator[None]:

@@ -17,7 +17,7 @@ import numpy as np
 from ..dtypes import float32, float64
 from ..ir.primitive import F, Ints, Primitive, composite
 from ..ir.sizes import largest, may_be_at_most
-from ..ir.types import Shape, TensorType, same_dim, tensor
+from ..ir.types import Shape, TensorType, same_dim, same_shape, tensor
 from .family import as_tensor, broadcast_to, known_size, promoted_dtype, require, require_dtype
 from .flops import size_of_type
 from .index import to_front
@@ -50,7 +50,8 @@ def _input_type(g, w, size, stride, padding, dilation, groups):
     require(g.ndim == w.ndim == len(size) + 2, f"{g} and {w} do not fit a result of {len(size)} spatial dimensions")
     x = tensor(g.dtype, (g.shape[0], w.shape[1] * groups, *size))
     made = _conv_type(x, w, stride, padding, dilation, groups)
-    require(made is g, f"{g} is no convolution of {x} with {w}, which is {made}")
+    same = made.dtype is g.dtype and same_shape(made.shape, g.shape)
+    require(same, f"{g} is no convolution of {x} with {w}, which is {made}")
     return x
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..dtypes import bool_, int32, int64
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.sizes import may_be_at_most
-from ..ir.types import Shape, TensorType, dim_product, known_same, tensor
+from ..ir.types import Shape, TensorType, dim_product, known_same, same_shape, tensor
 from .convolution import resolved_padding
 from .family import (
     as_tensor,
@@ -292,7 +292,8 @@ class WindowSpread(Primitive):
         require(g.ndim >= n, f"{g} has no {n} dimensions to spread")
         x = tensor(float_unary(g).dtype, (*g.shape[: g.ndim - n], *size))
         made = _sum_type(x, kernel, stride, padding)
-        require(made is g, f"the sums over the windows of {x} are {made}, not {g}")
+        same = made.dtype is g.dtype and same_shape(made.shape, g.shape)
+        require(same, f"the sums over the windows of {x} are {made}, not {g}")
         return x
 
     flops = lambda g, *, kernel, **_: size_of_type(g) * math.prod(kernel)

@@ -23,7 +23,7 @@ from ..compiler.save_graphs import pictures
 from ..compiler.seen_sizes import SeenSizes
 from ..compiler.specialised import Specialised, specialise
 from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
-from ..errors import ArgumentError, CompileError, leave_user_frames
+from ..errors import ArgumentError, leave_user_frames
 from ..frontend.guards.objects import peek
 from ..frontend.lower import Options
 from ..ir.core import Module
@@ -263,12 +263,14 @@ class JitFunction:
         if sizes is not None:
             try:
                 return specialise(self._fn, args, kwargs, self._options, self._name, sizes)
-            except (CompileError, TypeError, ValueError, IndexError) as error:
+            except Exception as error:  # whatever code that knows no symbolic sizes raises
                 made = specialise(self._fn, args, kwargs, self._options, self._name)  # raises it if sizes don't matter
                 made.must_be_known = self._seen.must_be_known(key, error)
                 return made
         with self._seen.compiling_known():
-            return specialise(self._fn, args, kwargs, self._options, self._name)
+            made = specialise(self._fn, args, kwargs, self._options, self._name)
+        made.must_be_known = self._seen.why_known(key)
+        return made
 
     def _timed(
         self, entry: Specialised, sizes: Sizes, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -89,7 +89,7 @@ def test_a_replaced_symbol_is_found_again_in_calls() -> None:
     (n, _m) = found.shapes[0]
     with answering(found), pytest.raises(Unified) as raised:
         bool(n % 2)
-    again = found.replaced(raised.value.replaced, [(6, 5)])
+    again = found.replaced(raised.value, [(6, 5)])
     assert again.values == {"n_2": 3, "m": 5}
     assert again.of([(8, 3)]) == {"n_2": 4, "m": 3}
     assert again.of([(7, 3)]) is None

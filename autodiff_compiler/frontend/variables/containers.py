@@ -32,6 +32,7 @@ from .requirements import (
     refuse_outside,
     require_static,
     special,
+    with_known_sizes,
 )
 from .rules import INTRINSICS
 from .structure import is_static
@@ -271,7 +272,7 @@ class SequenceVariable(_WithItems):
     precedence = 2.5
 
     def item(self, ctx: ValueContext, index: Any) -> Any:
-        owner, index = self.value, element_index(ctx, index)
+        owner, index = self.value, with_known_sizes(element_index(ctx, index))
         if not is_static(index):
             raise StaticValueError(
                 f"an index into a Python {type(owner).__name__} must be known at compile time, it is a "
