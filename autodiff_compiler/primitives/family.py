@@ -169,6 +169,13 @@ def known_size(size: Size, otherwise: str) -> int:
     return operator.index(size)
 
 
+def number(size: Size, type: TensorType) -> Value:
+    """A tensor all of whose elements are a size."""
+    if size.__class__ is int:
+        return constant(size, type)
+    return broadcast_to(cast(F.size_value(size=size), type.dtype), type.shape)
+
+
 def known_sizes(sizes: Iterable[Size], otherwise: str) -> tuple[int, ...]:
     """Sizes each of which must be known; see `known_size`."""
     return tuple([known_size(size, otherwise) for size in sizes])
