@@ -70,6 +70,11 @@ class Unified(BaseException):
         self.loc = None if trace.builder is None else trace.builder.loc
 
 
+def known_because(error: Exception) -> str:
+    """That sizes must be known, as an error of their symbols says, in words."""
+    return "sizes that must be known: " + str(error).partition("\n")[0]
+
+
 class Sizes:
     """The sizes of the Tensors that calls give: numbers, and formulas of symbols where calls differ.
 
@@ -162,9 +167,9 @@ class Sizes:
         value = evaluate(size, self.values)
         raise Unified(self._solved(size - value), why=f"{_said(size)} = {value}, which must be known")
 
-    def settle(self) -> None:
+    def settle(self, error: Exception) -> None:
         if self._found:
-            raise Unified({s: self.values[s.name] for s in self._found})
+            raise Unified({s: self.values[s.name] for s in self._found}, why=known_because(error))
 
     def _answer(self, a: Size, op: str, b: Size) -> bool:
         relation = Relation(a, op, b, holds=True)

@@ -157,8 +157,8 @@ class Decider(Protocol):
     def number(self, size: Dim) -> int:
         """What a size is, which must be known."""
 
-    def settle(self) -> None:
-        """Makes all sizes known: a message that has them is for the user."""
+    def settle(self, error: Exception) -> None:
+        """Makes all sizes known: the message of an error has them, or there is none where they are known."""
 
 
 class _Deciding(threading.local):

@@ -162,7 +162,7 @@ def arange(start, end=None, step=1, dtype=None):
     size = count_of(start, end, step)
     if start.__class__ is Dim:
         numbers = F.iota(start=0, step=step, size=size, dtype=int64)
-        return cast(numbers + number(start, numbers.type), dtype)
+        return cast(numbers + number(start, tensor(int64, (size,))), dtype)
     return F.iota(start=start, step=step, size=size, dtype=dtype)
 
 

@@ -131,7 +131,8 @@ def _flat_positions(index, shape, axis):
     at = len(shape) + axis
     lead, size, after = dim_product(shape[:at]), shape[at], dim_product(shape[at + 1 :])
     index = F.reshape(index, shape=(lead, index.shape[axis], after))
-    rows = F.iota(start=0, step=size * after, size=lead, dtype=int64)
+    rows = F.iota(start=0, step=1, size=lead, dtype=int64)
+    rows = rows * number(size * after, tensor(int64, (lead,)))
     columns = F.iota(start=0, step=1, size=after, dtype=int64)
     index = index * after + broadcast_to(F.reshape(rows, shape=(lead, 1, 1)), index.shape)
     return _flat(index + broadcast_to(columns, index.shape))
