@@ -17,7 +17,7 @@ from ..compiler.call_key import Key, call_text, signature, stand_ins
 from ..compiler.call_sizes import Sizes, general, shapes_of
 from ..compiler.described_sizes import DESCRIBED
 from ..compiler.fastcall.eligible import REFUSED, TAKEN, is_of_method, takes_fast_path
-from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
+from ..compiler.history import HOT, Change, History, Recompiles, Watched, facets_of, stale_because, watched
 from ..compiler.recorder import called, inside, recording, waited
 from ..compiler.save_graphs import pictures
 from ..compiler.seen_sizes import SeenSizes
@@ -241,13 +241,19 @@ class JitFunction:
             if known is not None:
                 return known
             sizes = self._seen.opened(key, leaves, (self, self._fn), args, kwargs)
-            return self._added(key, leaves, args, kwargs, sizes)
+            unusable = [e for e in self._candidates(key, leaves) if not (e.valid() and e.agrees(leaves))]
+            return self._added(key, leaves, args, kwargs, sizes, stale_because(unusable))
 
     def _added(
-        self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any], sizes: Sizes | None
+        self,
+        key: Key,
+        leaves: list[Tensor],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        sizes: Sizes | None,
+        stale: list[Change],
     ) -> Specialised:
-        """A new entry, noted in the history."""
-        stale = stale_because(self._entries.get(key, ()))
+        """A new entry, noted in the history; `stale` says why the others of the key are not used."""
         entry = self._specialised(key, args, kwargs, sizes)
         self._compiles += 1
         self._looked_at = None
@@ -288,7 +294,7 @@ class JitFunction:
         """A compiled form for the very sizes of a call that has come often, beside the one for all sizes."""
         with self._lock:
             known = next((e for e in self._entries.get(key, ()) if e.valid() and e.agrees(leaves)), None)
-            return known or self._added(key, leaves, args, kwargs, None)
+            return known or self._added(key, leaves, args, kwargs, None, [HOT])
 
     def _known(self, key: Key, leaves: list[Tensor]) -> Specialised | None:
         """The valid entry of a key, if there is one."""
