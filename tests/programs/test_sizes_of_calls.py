@@ -72,6 +72,8 @@ ROWS = {
     "running product": ("return ops.cumprod(x, 0)", 2),
     "sums of exponentials": ("return ops.logcumsumexp(x, 0)", 2),
     "later updates": ("return ops.tensor_scatter_elements(x * 2, ops.argsort(x, 0), x, 0)", 2),
+    "sums of products": ("return ops.einsum('ij,kj,kl->il', x, x, x[:, :2])", 2),
+    "diagonal of sums": ("return ops.einsum('ii->i', x @ x.T)", 2),
     "one of a list": ("return x * [1.0, 2.0, 3.0][x.shape[0] % 3]", 4),
     "attention": ("q = x @ x.T / 3**0.5\n    return ops.softmax(q, -1) @ x", 3),
 }
