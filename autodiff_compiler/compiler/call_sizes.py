@@ -11,6 +11,7 @@ import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import gcd
 from typing import Any
 
 from ..config import context
@@ -41,18 +42,22 @@ _HOT_CALLS, _MOST_HOT, _REMEMBERED = 16, 8, 256
 #: What a compilation takes at least, in nanoseconds (one that comes from disk is faster), and how much of it pays for
 #: each call that has come.
 _LEAST_TIME, _TIME_PER_CALL = 50_000_000, 15_000_000
-#: A size that a number below this divides is so many times another one.
-_MOST_PARTS = 257
 #: How many relations become narrower bounds of their symbols; what follows is a guard of its own.
 _MOST_NARROWED = 8
 
 
 class Unified(BaseException):
-    """Begins a compilation again: a size is another one, or a number."""
+    """Begins a compilation again: a size is another one, or a number; `why` says what had to be known."""
 
-    def __init__(self, replaced: Mapping[Symbol, Size], *, narrows: bool = False) -> None:
+    def __init__(self, replaced: Mapping[Symbol, Size], *, narrows: bool = False, why: str = "") -> None:
         super().__init__()
-        self.replaced, self.narrows = replaced, narrows
+        self.replaced, self.narrows, self.why = replaced, narrows, why
+        self.loc = None if trace.builder is None else trace.builder.loc
+
+
+def known_because(error: Exception) -> str:
+    """That sizes must be known, as an error of their symbols says, in words."""
+    return "sizes that must be known: " + str(error).partition("\n")[0]
 
 
 class Sizes:
@@ -65,6 +70,8 @@ class Sizes:
     def __init__(self, shapes: Sequence[Shape], values: Mapping[str, int]) -> None:
         self.shapes, self.values = tuple(shapes), dict(values)
         self.relations: dict[Relation, Loc | None] = {}
+        #: the sizes that had to be known, in words, each with the place in the source that needs it
+        self.settled: dict[str, Loc | None] = {}
         #: how often a relation has become a narrower bound, for each of which the compilation began again
         self.narrowed = 0
         self._open = OpenShapes(self.shapes)
@@ -127,6 +134,7 @@ class Sizes:
             yield f"{s}: {_range(s)}, from {names[i]}, axis {axis}{whole}", None
         for relation, loc in self.relations.items():
             yield str(relation), loc
+        yield from self.settled.items()
 
     # ------------------------------------------------------------------------------------------- as a Decider
     def are_equal(self, a: Size, b: Size) -> bool:
@@ -138,11 +146,12 @@ class Sizes:
         return self._answer(a, "<=", b)
 
     def number(self, size: Dim) -> int:
-        raise Unified(self._solved(size - evaluate(size, self.values)))
+        value = evaluate(size, self.values)
+        raise Unified(self._solved(size - value), why=f"{_said(size)} = {value}, which must be known")
 
-    def settle(self) -> None:
+    def settle(self, error: Exception) -> None:
         if self._found:
-            raise Unified({s: self.values[s.name] for s in self._found})
+            raise Unified({s: self.values[s.name] for s in self._found}, why=known_because(error))
 
     def _answer(self, a: Size, op: str, b: Size) -> bool:
         relation = Relation(a, op, b, holds=True)
@@ -160,22 +169,33 @@ class Sizes:
             for alone in (size_of(s) - zero, size_of(s) + zero):
                 if s not in symbols_of(alone):
                     return {s: alone}
-        for s in symbols:
-            n = size_of(s)
-            for k in range(2, _MOST_PARTS):
-                rest = n - k * (n // k)
-                if zero is rest or -zero is rest:  # k divides n
-                    return {s: k * symbol(f"{s.name}_{k}", -(-s.low // k))}
+        remainder = self._remainder(zero) or self._remainder(-zero)
+        if remainder is not None:
+            return remainder
         known: dict[Symbol, Size] = {s: self.values[s.name] for s in symbols}
         enough = [s for s in symbols if not isinstance(substitute(zero, {s: known[s]}), Dim)]
         return {enough[0]: known[enough[0]]} if enough else known
 
-    def replaced(self, by: Mapping[Symbol, Size], shapes: Sequence[Shape]) -> Sizes:
+    def _remainder(self, zero: Size) -> dict[Symbol, Size] | None:
+        """What a symbol is if ``zero`` says that something linear in it leaves a certain remainder."""
+        for atom in (atoms[0] for atoms, _ in getattr(zero, "terms", ()) if len(atoms) == 1):
+            if not (isinstance(atom, Atom) and atom.op == "//" and isinstance(atom.right, int)):
+                continue
+            left, k = atom.left, atom.right
+            one = linear_in(left)
+            if one is not None and isinstance(zero - left % k, int) and gcd(one[1], k) == 1:
+                s, rest = one[0], self.values[one[0].name] % k
+                high = (s.high - rest) // k if isinstance(s.high, int) else None
+                return {s: k * symbol(f"{s.name}_{k}", -((rest - s.low) // k), high) + rest}
+        return None
+
+    def replaced(self, found: Unified, shapes: Sequence[Shape]) -> Sizes:
         """The same with other sizes in the place of some symbols; `shapes` are those of the call."""
-        new = [tuple([substitute(d, by) for d in shape]) for shape in self.shapes]
+        new = [tuple([substitute(d, found.replaced) for d in shape]) for shape in self.shapes]
         made = Sizes(new, {})
         made.values = made.of(shapes) or {}
-        made.narrowed = self.narrowed
+        made.narrowed = self.narrowed + found.narrows
+        made.settled = self.settled | ({found.why: found.loc} if found.why else {})
         return made
 
 

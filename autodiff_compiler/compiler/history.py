@@ -47,7 +47,8 @@ class Facet(NamedTuple):
 class Change:
     """One thing that made a compilation necessary.
 
-    `kind` is one of value, shape, dimension, dtype, structure, object, guard, aliasing, device and dropped.
+    `kind` is one of value, shape, dimension, dtype, structure, object, guard, aliasing, device, dropped and hot; of the
+    last two `what` says all.
     """
 
     kind: str
@@ -61,6 +62,8 @@ class Change:
     number: bool = False
 
     def __str__(self) -> str:
+        if self.kind in ("dropped", "hot"):
+            return self.what
         place = f" (read at {_at(self.loc)})" if self.loc is not None else ""
         return f"{self.what}{place} changed from {self.before} to {self.after}"
 
@@ -80,7 +83,7 @@ class Compile:
     def __str__(self) -> str:
         lines = [f"{self.number}. {self.call}" + (f" at {_at(self.loc)}" if self.loc is not None else "")]
         for change in self.changes:
-            lines.append(f"   because {change}" if change.kind != "dropped" else f"   because {change.what}")
+            lines.append(f"   because {change}")
             if change.advice:
                 lines.append(f"   instead: {change.advice}")
         lines += [f"   for {text}" for text in self.sizes]
@@ -132,7 +135,7 @@ def _in_short(compile_: Compile) -> str:
     """A compilation in one line."""
     if not compile_.changes:
         return f"{compile_.call} is compiled ({compile_.number})"
-    why = "; ".join([str(c) if c.kind != "dropped" else c.what for c in compile_.changes])
+    why = "; ".join(map(str, compile_.changes))
     advice = "; ".join(dict.fromkeys(c.advice for c in compile_.changes if c.advice))
     again = f"{compile_.call} is compiled again ({compile_.number}) because {why}"
     return escape.line(f"{again}; instead: {advice}" if advice else again)
@@ -265,11 +268,12 @@ class History:
         self, entry: Specialised, facets: dict[str, Facet], stale: Sequence[Change], loc: Loc | None, keys: int
     ) -> None:
         """Notes a compilation; `stale` says why the forms of the same key could not be used; `keys`: now in use."""
-        sizes = tuple([what for what, _ in entry.said_of_sizes()])
+        needed = [(what, loc and loc.of_user()) for what, loc in entry.said_of_sizes()]
+        sizes = tuple([f"{what} (read at {_at(place)})" if place else what for what, place in needed])
         # From the latest on: with equal differences the call before is the one to compare with.
         before = [(c, _differences(c.facets, facets)) for c in islice(reversed(self._compiles), _COMPARED)]
         changes = tuple(stale) or _changes(facets, before)
-        if sizes:  # it is for all of them
+        if entry.sizes is not None:  # it is for all of them
             changes = tuple([replace(c, advice="") if c.kind in ("dimension", "shape") else c for c in changes])
         self._compiles.append(Compile(entry.number, entry.call, loc, changes, facets, sizes))
         told = logs.listener("recompiles")
@@ -344,6 +348,10 @@ def _changes(facets: dict[str, Facet], before: Earlier) -> tuple[Change, ...]:
         texts = [f.text if f is not None else "nothing" for f in (a, b)]
         found.append(Change(kind, f"argument `{path}`", texts[0], texts[1], _advice(kind, path, (a, b))))
     return tuple(found)
+
+
+#: Why sizes get a compiled form of their own beside the one for all.
+HOT = Change("hot", "calls with these very sizes come often or take long: machine code is for one size", "", "")
 
 
 def stale_because(entries: Sequence[Specialised]) -> list[Change]:

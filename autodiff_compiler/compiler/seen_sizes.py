@@ -11,7 +11,7 @@ from ..config import backends, context
 from ..frontend.lower import Options
 from ..ir.types import Shape
 from .call_key import Key
-from .call_sizes import Sizes, general, opened, opens_sizes, shapes_of
+from .call_sizes import Sizes, general, known_because, opened, opens_sizes, shapes_of
 from .described_sizes import descriptions
 
 #: How many calls that were compiled for are remembered.
@@ -65,8 +65,13 @@ class SeenSizes:
 
     def must_be_known(self, key: Key, error: Exception) -> str:
         """Notes that there is no form for symbolic sizes, and why, in words."""
-        self._by_key[general(key)] = why = str(error).partition("\n")[0]
-        return f"sizes that must be known: {why}"
+        self._by_key[general(key)] = why = known_because(error)
+        return why
+
+    def why_known(self, key: Key) -> str:
+        """Why there is no form for symbolic sizes, in words; empty if nothing is noted."""
+        why = self._by_key.get(general(key))
+        return why if isinstance(why, str) else ""
 
     @contextmanager
     def compiling_known(self) -> Iterator[None]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from time import perf_counter_ns
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,8 +47,9 @@ class Specialised(CompiledEntry):
     #: the arguments it was compiled for that the fast path does not take, as texts
     unusual: tuple[str, ...] = ()
 
-    #: why it is for one shape only
+    #: why it is for one shape only: the error of the compilation for several sizes, or the sizes that had to be known
     must_be_known = ""
+    settled: Mapping[str, Loc | None] = MappingProxyType({})
     #: the names of the arguments
     names: Sequence[str] = ()
 
@@ -78,7 +80,7 @@ class Specialised(CompiledEntry):
     def said_of_sizes(self) -> list[tuple[str, Loc | None]]:
         """What it needs of the sizes of its arguments, in words, with the line that needs it."""
         if self.sizes is None:
-            return [(self.must_be_known, None)] if self.must_be_known else []
+            return [(self.must_be_known, None)] if self.must_be_known else [*self.settled.items()]
         named = [f"argument `{self.names[i]}`" + "".join(f"[{key!r}]" for key in keys) for i, *keys in self.paths]
         return list(self.sizes.described(named or ["an argument"] * len(self.sizes.shapes)))
 
@@ -157,7 +159,8 @@ def specialise(
         if made is None:
             lowered, sizes = _lowered(fn, specs, named, options, name, sizes)
             made = Specialised(lowered, Program(lowered.module, lowered.states))
-            made.sizes = sizes
+            made.settled = {} if sizes is None else sizes.settled
+            made.sizes = sizes if sizes is not None and sizes.is_open else None
             if call is not None and made.program.key is not None:
                 call.store(lowered, made.program.key)
         made.paths = tuple(_paths([*specs, *named.values()], ()))
@@ -178,10 +181,9 @@ def _lowered(
         opened, named_opened = map_leaves(partial(_with_shape, shapes=iter(sizes.shapes)), [specs, named])
         try:
             with answering(sizes):
-                return lower(fn, opened, named_opened, options, name), sizes if sizes.is_open else None
+                return lower(fn, opened, named_opened, options, name), sizes
         except Unified as found:
-            sizes = sizes.replaced(found.replaced, given)
-            sizes.narrowed += found.narrows
+            sizes = sizes.replaced(found, given)
 
 
 def _with_shape(leaf: Any, shapes: Iterator[Shape]) -> Any:

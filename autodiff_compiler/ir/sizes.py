@@ -162,8 +162,8 @@ class Decider(Protocol):
     def number(self, size: Dim) -> int:
         """What a size is, which must be known."""
 
-    def settle(self) -> None:
-        """Makes all sizes known: a message that has them is for the user."""
+    def settle(self, error: Exception) -> None:
+        """Makes all sizes known: the message of an error has them, or there is none where they are known."""
 
 
 class _Deciding(threading.local):
@@ -375,7 +375,8 @@ def _said(size: Size) -> str:
     for atoms, factor in terms:
         atom = atoms[0] if len(atoms) == 1 else None
         if isinstance(atom, Atom) and atom.op == "//" and atom.right == -factor and size is atom.left % atom.right:
-            return f"{atom.left} % {atom.right}"
+            sums = isinstance(atom.left, Dim) and len(atom.left.terms) > 1
+            return f"({atom.left}) % {atom.right}" if sums else f"{atom.left} % {atom.right}"
     return str(size)
 
 

@@ -201,7 +201,7 @@ def swiglu(x, axis=-1):
 def _halves(x, axis, name):
     axis = normal_axis(axis, x.ndim)
     size = x.shape[axis]
-    require(type(size) is int and size % 2 == 0, f"{name} needs an axis of even size: axis {axis} of {list(x.shape)}")
+    require(size % 2 == 0, f"{name} needs an axis of even size: axis {axis} of {list(x.shape)}")
     bounds = ((0, size // 2), (size // 2, size))
     return [F.slice(x, axes=(axis,), starts=(low,), stops=(high,), steps=(1,)) for low, high in bounds]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 from ..ir.primitive import F, call, composite
+from ..ir.sizes import may_be_at_most
 from .family import as_tensor, promoted_dtype, require, static_int
 from .shape import permuted
 
 
-def _known(x, n, what):
+def _parted(x, n, what):
+    """The sizes in front of the last n, and these."""
     require(x.ndim >= n, f"{what} takes a tensor of at least {n} dimensions, not {list(x.shape)}")
-    require(all(type(d) is int for d in x.shape), f"{what} needs known sizes, not {list(x.shape)}")
     return x.shape[: x.ndim - n], x.shape[x.ndim - n :]
 
 
@@ -35,7 +36,7 @@ def _ordered(x, shape, order, final):
 def pixel_shuffle(x, factor):
     """[..., channels * r * r, height, width] as [..., channels, height * r, width * r]; r is the factor."""
     x, r = as_tensor(x), _factor(factor, "upscale_factor")
-    lead, (c, h, w) = _known(x, 3, "pixel_shuffle")
+    lead, (c, h, w) = _parted(x, 3, "pixel_shuffle")
     require(c % (r * r) == 0, f"{c} channels do not split into blocks of {r} x {r}")
     out = c // (r * r)
     return _ordered(x, (*lead, out, r, r, h, w), (0, 3, 1, 4, 2), (*lead, out, h * r, w * r))
@@ -45,7 +46,7 @@ def pixel_shuffle(x, factor):
 def pixel_unshuffle(x, factor):
     """[..., channels, height * r, width * r] as [..., channels * r * r, height, width]; r is the factor."""
     x, r = as_tensor(x), _factor(factor, "downscale_factor")
-    lead, (c, h, w) = _known(x, 3, "pixel_unshuffle")
+    lead, (c, h, w) = _parted(x, 3, "pixel_unshuffle")
     require(h % r == 0 and w % r == 0, f"{h} x {w} elements do not split into blocks of {r} x {r}")
     return _ordered(x, (*lead, c, h // r, r, w // r, r), (0, 2, 4, 1, 3), (*lead, c * r * r, h // r, w // r))
 
@@ -54,7 +55,7 @@ def pixel_unshuffle(x, factor):
 def channel_shuffle(x, groups):
     """[..., channels, height, width] with the channels of all groups interleaved."""
     x, groups = as_tensor(x), _factor(groups, "groups")
-    lead, (c, h, w) = _known(x, 3, "channel_shuffle")
+    lead, (c, h, w) = _parted(x, 3, "channel_shuffle")
     require(c % groups == 0, f"{c} channels do not split into {groups} groups")
     return _ordered(x, (*lead, groups, c // groups, h, w), (1, 0, 2, 3), x.shape)
 
@@ -81,7 +82,7 @@ def space_to_batch_nd(x, block, paddings):
     x = as_tensor(x)
     block, pairs = _blocks(block, paddings, "paddings")
     m = len(block)
-    _known(x, m + 1, "space_to_batch_nd")
+    _parted(x, m + 1, "space_to_batch_nd")
     x = F.pad(x, before=(0,) * (x.ndim - m) + tuple(p[0] for p in pairs),
               after=(0,) * (x.ndim - m) + tuple(p[1] for p in pairs), value=0)  # fmt: skip
     front, space = x.shape[: x.ndim - m], x.shape[x.ndim - m :]
@@ -100,7 +101,7 @@ def batch_to_space_nd(x, block, crops):
     x = as_tensor(x)
     block, pairs = _blocks(block, crops, "crops")
     m, count = len(block), math.prod(block)
-    _known(x, m + 1, "batch_to_space_nd")
+    _parted(x, m + 1, "batch_to_space_nd")
     front, space = x.shape[: x.ndim - m], x.shape[x.ndim - m :]
     require(front[0] % count == 0, f"a batch of {front[0]} does not split into blocks of {list(block)}")
     k = len(front)
@@ -110,7 +111,8 @@ def batch_to_space_nd(x, block, crops):
     x = _ordered(x, (*block, front[0] // count, *front[1:], *space), order, final)
     stops = [d - after for d, (_, after) in zip(whole, pairs, strict=True)]
     starts = [before for before, _ in pairs]
-    require(all(a <= b for a, b in zip(starts, stops, strict=True)), f"crops {pairs} take more than {list(whole)} away")
+    fits = all(may_be_at_most(a, b) for a, b in zip(starts, stops, strict=True))
+    require(fits, f"crops {pairs} take more than {list(whole)} away")
     return F.slice(x, axes=tuple(range(-m, 0)), starts=starts, stops=stops, steps=(1,) * m)
 
 
@@ -124,7 +126,7 @@ def rotary_position_embedding(x, cos, sin, mode=0):
     x, cos, sin = promoted_dtype(as_tensor(x), as_tensor(cos, "cos"), as_tensor(sin, "sin"))
     if mode not in (0, 1):
         raise ValueError(f"mode must be 0 (halves) or 1 (neighbours), not {mode!r}")
-    lead, (d,) = _known(x, 1, "rotary_position_embedding")
+    lead, (d,) = _parted(x, 1, "rotary_position_embedding")
     require(d % 2 == 0, f"{d} elements do not make pairs")
     pairs = F.reshape(x, shape=(*lead, 2, d // 2) if mode == 0 else (*lead, d // 2, 2))
     axis = -2 if mode == 0 else -1

@@ -16,8 +16,9 @@ import numpy as np
 
 from ..dtypes import float32, float64
 from ..ir.primitive import F, Ints, Primitive, composite
-from ..ir.types import Shape, TensorType, same_dim, tensor
-from .family import as_tensor, broadcast_to, promoted_dtype, require, require_dtype
+from ..ir.sizes import largest, may_be_at_most
+from ..ir.types import Shape, TensorType, same_dim, same_shape, tensor
+from .family import as_tensor, broadcast_to, known_size, promoted_dtype, require, require_dtype
 from .flops import size_of_type
 from .index import to_front
 from .window import counts_of, padding_pairs, per_dimension, window_counts, window_taps
@@ -49,7 +50,8 @@ def _input_type(g, w, size, stride, padding, dilation, groups):
     require(g.ndim == w.ndim == len(size) + 2, f"{g} and {w} do not fit a result of {len(size)} spatial dimensions")
     x = tensor(g.dtype, (g.shape[0], w.shape[1] * groups, *size))
     made = _conv_type(x, w, stride, padding, dilation, groups)
-    require(made is g, f"{g} is no convolution of {x} with {w}, which is {made}")
+    same = made.dtype is g.dtype and same_shape(made.shape, g.shape)
+    require(same, f"{g} is no convolution of {x} with {w}, which is {made}")
     return x
 
 
@@ -395,7 +397,8 @@ def same_padding(sizes, kernel, stride, dilation):
     """The padding for which windows begin at every stride-th element; where it is odd, the end gets more."""
     pairs = []
     for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True):
-        total = max(0, (math.ceil(size / s) - 1) * s + d * (k - 1) + 1 - size)
+        left = known_size((size - 1) % s, f"how a stride of {s} divides {size} elements must be known")
+        total = max(0, d * (k - 1) - left)
         pairs += [total // 2, total - total // 2]
     return tuple(pairs)
 
@@ -411,7 +414,6 @@ def resolved_padding(pad_mode, padding, sizes, kernel, stride, dilation):
     if pad_mode == "valid":
         return (0,) * 2 * n
     if pad_mode == "same":
-        require(all(type(d) is int for d in sizes), "pad_mode='same' needs known sizes")
         return same_padding(sizes, kernel, stride, dilation)
     raise ValueError(f"pad_mode must be 'valid', 'same' or 'pad', not {pad_mode!r}")
 
@@ -460,7 +462,6 @@ def transposed_convolution(
     for e, s, d in zip(extra, stride, dilation, strict=True):
         if e >= max(s, d):
             raise ValueError(f"output_padding {list(extra)} must be less than the stride or the dilation")
-    require(all(type(d) is int for d in x.shape[2:]), "a transposed convolution needs known spatial sizes")
     if pad_mode == "same":
         size = tuple([t * s for t, s in zip(x.shape[2:], stride, strict=True)])
         pairs = resolved_padding(pad_mode, padding, size, w.shape[2:], stride, dilation)
@@ -472,10 +473,11 @@ def transposed_convolution(
                 for i, (t, s, k, d, e) in enumerate(zip(x.shape[2:], stride, w.shape[2:], dilation, extra, strict=True))
             ]
         )
-        require(min(size) > 0, f"the result would have the spatial size {list(size)}: the padding is too large")
+        fits = all(may_be_at_most(1, n) for n in size)
+        require(fits, f"the result would have the spatial size {list(size)}: the padding is too large")
         # MindSpore 2.10: a transposed convolution with "valid" gives at least `stride` elements for each of its input.
         if pad_mode == "valid":
-            size = tuple([max(d, t * s) for d, t, s in zip(size, x.shape[2:], stride, strict=True)])
+            size = tuple([largest(d, t * s) for d, t, s in zip(size, x.shape[2:], stride, strict=True)])
     out = F.conv_input(x, w, size=size, stride=stride, padding=pairs, dilation=dilation, groups=groups)
     return _finished(out, bias, single)
 

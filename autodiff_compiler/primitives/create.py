@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from .family import (
     constant,
     in_dtype,
     is_tensor,
+    number,
     number_in,
     promoted_dtype,
     require,
@@ -108,6 +110,8 @@ def _dtype_beside_shape(name, shape, dtype):
 @composite()
 def full(shape, value, dtype=None):
     """A tensor whose elements all are `value`: a number, or a Tensor of one element; its dtype by default."""
+    if value.__class__ is Dim:
+        value = F.size_value(size=value)
     if is_tensor(value) or value.__class__ is SymScalar:
         value = as_tensor(value) if dtype is None else in_dtype(value, dtype_of(dtype))
         return broadcast_to(value, as_shape((shape,) if isinstance(shape, int) else (tuple(shape),)))
@@ -150,9 +154,16 @@ def arange(start, end=None, step=1, dtype=None):
     whole = all(isinstance(v, int | Dim) for v in (start, end, step))
     if not all(math.isfinite(v) for v in (start, end, step) if v.__class__ is not Dim):
         raise ValueError(f"arange needs finite bounds, not {start}, {end} and {step}")
-    size = count_of(start, end, step) if whole else max(0, math.ceil((end - start) / step))
-    step = int(step) if whole else step  # of a symbolic one the numbers are not known
-    return F.iota(start=start, step=step, size=size, dtype=dtype or (int64 if whole else float32))
+    dtype = dtype_of(dtype or (int64 if whole else float32))
+    if not whole:
+        start, end, step = (operator.index(v) if v.__class__ is Dim else v for v in (start, end, step))
+        return F.iota(start=start, step=step, size=max(0, math.ceil((end - start) / step)), dtype=dtype)
+    step = operator.index(step)  # of a symbolic one the numbers are not known
+    size = count_of(start, end, step)
+    if start.__class__ is Dim:
+        numbers = F.iota(start=0, step=step, size=size, dtype=int64)
+        return cast(numbers + number(start, tensor(int64, (size,))), dtype)
+    return F.iota(start=start, step=step, size=size, dtype=dtype)
 
 
 # ------------------------------------------------------------------------------------------------ like a tensor

@@ -40,8 +40,12 @@ class _Plan:
     steps: tuple[tuple[int, int], ...]
 
 
-@functools.lru_cache(maxsize=1024)
 def _plan(equation, shapes):
+    known = all(type(d) is int for shape in shapes for d in shape)
+    return (_remembered if known else _planned)(equation, shapes)  # each compilation has to ask about symbols itself
+
+
+def _planned(equation, shapes):
     terms, result = _labels(equation, shapes)
     sizes = _sizes(equation, terms, shapes)
     missing = [label for label in result if label not in sizes]
@@ -51,11 +55,19 @@ def _plan(equation, shapes):
         raise ValueError(f"einsum {equation!r}: the result names one dimension twice")
     # Broadcast dimensions are dropped before the first product: they have no influence on the order.
     kept = [
-        frozenset(x for x, d in zip(term, shape, strict=True) if d != 1 or sizes[x] == 1)
+        frozenset(x for x, d in zip(term, shape, strict=True) if not _is_one(d) or _is_one(sizes[x]))
         for term, shape in zip(terms, shapes, strict=True)
     ]
     steps = _order(kept, frozenset(result), {x: 32 if type(d) is Dim else d for x, d in sizes.items()})
     return _Plan(terms, result, sizes, steps)
+
+
+_remembered = functools.lru_cache(maxsize=1024)(_planned)
+
+
+def _is_one(size):
+    """Whether a size is known to be 1."""
+    return type(size) is int and size == 1
 
 
 def _labels(equation, shapes):
@@ -96,9 +108,11 @@ def _sizes(equation, terms, shapes):
     for term, shape in zip(terms, shapes, strict=True):
         for label, d in zip(term, shape, strict=True):
             known = sizes.get(label, 1)
+            if _is_one(known) or _is_one(d):
+                sizes[label] = known if _is_one(d) else d
+                continue
             fits = same_dim(known, d) or known == 1 or d == 1
             require(fits, f"einsum {equation!r}: {label!r} has the sizes {known} and {d}")
-            sizes[label] = known if d == 1 else d
     return sizes
 
 
@@ -219,9 +233,7 @@ def _reduced_operand(x, labels, sizes, needed):
         order = [k for k in range(x.ndim) if k not in (i, j)] + [i, j]
         x = F.diagonal(permuted(x, tuple([k - x.ndim for k in order])), offset=0)
         labels = [*[c for k, c in enumerate(labels) if k not in (i, j)], label]
-    gone = ()
-    if 1 in x.shape:
-        gone = tuple([i - x.ndim for i, c in enumerate(labels) if x.shape[i] == 1 and sizes[c] != 1])
+    gone = tuple([i - x.ndim for i, c in enumerate(labels) if _is_one(x.shape[i]) and not _is_one(sizes[c])])
     if gone:
         labels = [c for i, c in enumerate(labels) if i - x.ndim not in gone]
         x = F.squeeze(x, axes=gone)

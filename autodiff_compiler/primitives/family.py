@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -169,6 +169,18 @@ def known_size(size: Size, otherwise: str) -> int:
     return operator.index(size)
 
 
+def number(size: Size, type: TensorType) -> Value:
+    """A tensor all of whose elements are a size."""
+    if size.__class__ is int:
+        return constant(size, type)
+    return broadcast_to(cast(F.size_value(size=size), type.dtype), type.shape)
+
+
+def known_sizes(sizes: Iterable[Size], otherwise: str) -> tuple[int, ...]:
+    """Sizes each of which must be known; see `known_size`."""
+    return tuple([known_size(size, otherwise) for size in sizes])
+
+
 def static_number(x: Any, parameter: str) -> Any:
     """An argument that compiled code must know, as it is; StaticValueError where only run time does."""
     if x.__class__ is Value or x.__class__ is SymScalar:
@@ -180,7 +192,9 @@ def rows(tensors: Any) -> Any:
     """A sequence of Tensors; the slices of a Tensor that stands for one."""
     if tensors.__class__ is not Value:
         return tensors
-    require(tensors.ndim > 0 and type(tensors.shape[0]) is int, "a tensor without rows is no sequence of tensors")
+    none = "a tensor without rows is no sequence of tensors"
+    require(tensors.ndim > 0, none)
+    known_size(tensors.shape[0], none)
     return call.unbind(tensors, 0)
 
 

@@ -425,9 +425,9 @@ def leading_part(x, shape, axis):
 
 # ------------------------------------------------------------------------------------------------ one-hot
 def _one_hot(indices, depth, on_value=1, off_value=0, axis=-1):
-    index, depth = as_tensor(indices, "indices"), static_int(depth, "depth")
+    index, depth = as_tensor(indices, "indices"), static_size(depth, "depth")
     require_dtype(index.dtype.is_int, f"one_hot takes integers, not {index.dtype.name}")
-    require(depth >= 0, f"`depth` must not be negative: {depth}")
+    require(may_be_at_most(0, depth), f"`depth` must not be negative: {depth}")
     axis = normal_axis(axis, index.ndim + 1)
     numbers = all(isinstance(v, bool | int | float) for v in (on_value, off_value))
     if numbers and bool not in (type(on_value), type(off_value)):
@@ -442,9 +442,10 @@ class OneHot(Primitive):
     An index outside of 0 ... depth - 1 names no position.
     """
 
-    def infer(index: TensorType, *, depth: int, axis: int, on: Number = 1, off: Number = 0, dtype: DType):
+    def infer(index: TensorType, *, depth: Size, axis: int, on: Number = 1, off: Number = 0, dtype: DType):
         require_dtype(index.dtype.is_int, f"not defined for {index.dtype.name}: {index}")
-        require(-index.ndim - 1 <= axis < 0 <= depth, f"no dimension of size {depth} at axis {axis} of {index}")
+        fits = -index.ndim - 1 <= axis < 0 and may_be_at_most(0, depth)
+        require(fits, f"no dimension of size {depth} at axis {axis} of {index}")
         at = index.ndim + 1 + axis
         return tensor(dtype, (*index.shape[:at], depth, *index.shape[at:]))
 

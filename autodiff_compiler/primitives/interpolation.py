@@ -15,7 +15,17 @@ from ..dtypes import int64
 from ..ir.primitive import F, call, composite
 from ..ir.types import dim_product, tensor
 from .activation import limited
-from .family import as_tensor, broadcast_to, cast, constant, promoted_dtype, require, require_dtype, static_int
+from .family import (
+    as_tensor,
+    broadcast_to,
+    cast,
+    constant,
+    known_sizes,
+    promoted_dtype,
+    require,
+    require_dtype,
+    static_int,
+)
 from .normalization import wide
 from .pooling import adaptive_avg_pooling, flattened
 
@@ -30,9 +40,9 @@ def _sizes(x, size, scale_factor, n):
     """The new spatial size, and the scale per dimension where one was given."""
     if (size is None) == (scale_factor is None):
         raise ValueError("interpolate needs either `size` or `scale_factor`")
-    old = x.shape[2:]
-    known = all(type(d) is int and d > 0 for d in old)
-    require(known, f"{list(old)} cannot be resized: every size must be known, and not 0")
+    refused = f"{list(x.shape[2:])} cannot be resized: every size must be known, and not 0"
+    old = known_sizes(x.shape[2:], refused)
+    require(min(old) > 0, refused)
     given = scale_factor if size is None else size
     given = tuple(given) if isinstance(given, tuple | list) else (given,) * n
     if len(given) != n:
@@ -199,8 +209,9 @@ def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=No
         raise ValueError(f"padding_mode must be 'zeros', 'border' or 'reflection', not {padding_mode!r}")
     fits = n in (2, 3) and grid.ndim == x.ndim and grid.shape[0] == x.shape[0] and grid.shape[-1] == n
     require(fits, f"grid_sample of {list(x.shape)} does not take a grid of shape {list(grid.shape)}")
-    sizes = x.shape[2:]
-    require(all(type(d) is int and d > 0 for d in sizes), f"a grid of {list(sizes)} cannot be sampled")
+    refused = f"a grid of {list(x.shape[2:])} cannot be sampled"
+    sizes = known_sizes(x.shape[2:], refused)
+    require(min(sizes) > 0, refused)
     (x, dtype), (grid, _) = wide(x), wide(grid)
     axes = []
     for i, size in enumerate(sizes):

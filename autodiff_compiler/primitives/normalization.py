@@ -76,7 +76,7 @@ def group_norm(x, num_groups, weight=None, bias=None, eps=1e-5):
     x, dtype = wide(x)
     groups = static_int(num_groups, "num_groups")
     require(x.ndim >= 2, f"group_norm takes [batch, channels, ...], not {list(x.shape)}")
-    fits = groups > 0 and type(x.shape[1]) is int and x.shape[1] % groups == 0
+    fits = groups > 0 and x.shape[1] % groups == 0
     require(fits, f"{x.shape[1]} channels cannot be divided into {groups} groups")
     apart = F.reshape(x, shape=(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
     out = F.reshape(standardize(apart, tuple(range(2 - apart.ndim, 0)), eps), shape=x.shape)

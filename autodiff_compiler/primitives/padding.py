@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dtypes import bool_, int64
 from ..ir.primitive import F, Ints, Number, Primitive, composite
-from ..ir.sizes import may_be_at_most
+from ..ir.sizes import largest, may_be_at_most
 from ..ir.types import Shape, TensorType, tensor
 from .family import (
     as_tensor,
@@ -17,8 +17,9 @@ from .family import (
     in_dtype,
     is_tensor,
     known_array,
+    known_sizes,
     require,
-    static_int,
+    static_size,
     sum_of_cotangents,
 )
 from .samples import F2
@@ -82,12 +83,13 @@ def pad(x, padding, mode="constant", value=None):
     require(len(widths) <= x.ndim, f"{len(widths)} pairs of widths for a tensor of {x.ndim} dimensions")
     x, widths = _cropped(x, widths)
     if mode == "constant":
-        if not any(map(any, widths)):
+        if all(type(p) is int and p == 0 for pair in widths for p in pair):
             return x
         return _filled(x, widths, 0 if value is None else value)
     if mode not in _NEEDED:
         raise ValueError(f"mode must be 'constant', {', '.join(map(repr, _NEEDED))}, not {mode!r}")
     require(value is None or value == 0, f"`value` has no meaning in mode {mode!r}")
+    widths = [known_sizes(pair, f"how far {mode} padding goes must be known, not {pair}") for pair in widths]
     if not any(map(any, widths)):
         return x
     for i, (before, after) in enumerate(widths):
@@ -110,7 +112,7 @@ def _widths(padding):
             "`padding` is one flat list, two widths per dimension, the last dimension first: "
             f"write {flat}, not {padding}"
         )
-    numbers = [static_int(p, "padding") for p in padding]
+    numbers = [static_size(p, "padding") for p in padding]
     require(len(numbers) % 2 == 0, f"`padding` holds pairs of widths, but it has {len(numbers)} numbers")
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
@@ -121,12 +123,13 @@ def _cropped(x, widths):
     for i, (before, after) in enumerate(widths):
         if before < 0 or after < 0:
             axes.append(-1 - i)
-            starts.append(max(0, -before))
-            stops.append(x.shape[-1 - i] - max(0, -after))
-            require(starts[-1] <= stops[-1], f"widths {(before, after)} take more than {x.shape[-1 - i]} elements away")
+            starts.append(largest(0, -before))
+            stops.append(x.shape[-1 - i] - largest(0, -after))
+            fits = may_be_at_most(starts[-1], stops[-1])
+            require(fits, f"widths {(before, after)} take more than {x.shape[-1 - i]} elements away")
     if axes:
         x = F.slice(x, axes=axes, starts=starts, stops=stops, steps=[1] * len(axes))
-    return x, [(max(0, before), max(0, after)) for before, after in widths]
+    return x, [(largest(0, before), largest(0, after)) for before, after in widths]
 
 
 def _filled(x, widths, value):

@@ -16,6 +16,7 @@ from .family import (
     cast,
     constant,
     in_dtype,
+    known_sizes,
     normal_axis,
     promoted_dtype,
     require,
@@ -58,7 +59,8 @@ def indexed(x, indices):
 
 # ------------------------------------------------------------------------------------------------ diagonals
 def _known(x, what):
-    require(all(type(d) is int for d in x.shape), f"{what} needs known sizes, not {list(x.shape)}")
+    """x, whose sizes must be known."""
+    known_sizes(x.shape, f"{what} needs known sizes, not {list(x.shape)}")
     return x
 
 

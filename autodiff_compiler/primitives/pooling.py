@@ -13,9 +13,20 @@ import numpy as np
 from ..dtypes import bool_, int32, int64
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.sizes import may_be_at_most
-from ..ir.types import Shape, TensorType, dim_product, tensor
+from ..ir.types import Shape, TensorType, dim_product, known_same, same_shape, tensor
 from .convolution import resolved_padding
-from .family import as_tensor, cast, constant, float_unary, int_range, normal_axis, number_unary, require
+from .family import (
+    as_tensor,
+    cast,
+    constant,
+    float_unary,
+    int_range,
+    known_size,
+    known_sizes,
+    normal_axis,
+    number_unary,
+    require,
+)
 from .flops import size_of_type
 from .normalization import wide
 from .samples import B2, F2, I2, M23
@@ -52,6 +63,14 @@ def first_met(count, stride, before, dilation):
     return start + dilation * -(np.minimum(start, 0) // dilation)
 
 
+def _meets(size, count, stride, before, dilation):
+    """Whether every window along an axis meets an element: the last one, and those that begin on padding."""
+    return may_be_at_most((count - 1) * stride - before + 1, size) and all(
+        may_be_at_most(start % dilation + 1, size) or may_be_at_most(count, i)
+        for i, start in enumerate(range(-before, 0, stride))
+    )
+
+
 def _pool_type(x, kernel, stride, padding, dilation):
     n = len(kernel)
     require(x.ndim >= n, f"{x} has no {n} dimensions to pool")
@@ -59,9 +78,7 @@ def _pool_type(x, kernel, stride, padding, dilation):
     for size, count, k, s, before, d in zip(
         x.shape[x.ndim - n :], counts, kernel, stride, padding[::2], dilation, strict=True
     ):
-        known = before and type(count) is int
-        last = first_met(count, s, before, d).max() if known else (count - 1) * s - before
-        meets = may_be_at_most(last + 1, size) and before <= d * (k - 1)
+        meets = _meets(size, count, s, before, d) and before <= d * (k - 1)
         require(meets, f"with padding {list(padding)} a window of {list(kernel)} meets no element of {x}")
     return tensor(x.dtype, (*x.shape[: x.ndim - n], *counts))
 
@@ -274,7 +291,8 @@ class WindowSpread(Primitive):
         require(g.ndim >= n, f"{g} has no {n} dimensions to spread")
         x = tensor(float_unary(g).dtype, (*g.shape[: g.ndim - n], *size))
         made = _sum_type(x, kernel, stride, padding)
-        require(made is g, f"the sums over the windows of {x} are {made}, not {g}")
+        same = made.dtype is g.dtype and same_shape(made.shape, g.shape)
+        require(same, f"the sums over the windows of {x} are {made}, not {g}")
         return x
 
     flops = lambda g, *, kernel, **_: size_of_type(g) * math.prod(kernel)
@@ -330,10 +348,9 @@ def _with_ceiling(sizes, kernel, stride, padding, dilation):
     padding = list(padding)
     for i, (size, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
         before, after, span = padding[2 * i], padding[2 * i + 1], d * (k - 1) + 1
-        last = -(-(size + before + after - span) // s) * s  # where the last window begins
-        if last >= size + before:
-            last -= s
-        padding[2 * i + 1] = max(after, last + span - size - before)
+        # how far the last window reaches over the end, unless it would begin there
+        over = known_size((span - size - before - after) % s, f"how a stride of {s} divides {size} must be known")
+        padding[2 * i + 1] = after + (over if after + over < span else 0)
     return tuple(padding)
 
 
@@ -341,7 +358,6 @@ def pooling_geometry(x, kernel, stride, pad_mode, padding, dilation, ceil_mode, 
     kernel = per_dimension(kernel, n, "kernel_size")
     require(x.ndim >= n, f"a tensor of {x.ndim} dimensions has no {n} to pool")
     sizes = x.shape[x.ndim - n :]
-    require(all(type(d) is int for d in sizes), f"dimensions of symbolic size cannot be pooled: {list(sizes)}")
     stride = kernel if stride is None else per_dimension(stride, n, "stride")
     dilation = per_dimension(dilation, n, "dilation")
     given = resolved_padding(pad_mode, padding, sizes, kernel, stride, dilation)
@@ -377,13 +393,17 @@ def avg_pooling(
     """
     x, dtype = wide(x)  # the sum may overflow where the mean does not
     kernel, stride, given, padding, ones = pooling_geometry(x, kernel, stride, pad_mode, padding, 1, ceil_mode, n)
-    if x.shape[x.ndim - n :] == kernel and not any(padding) and not divisor:  # one window
+    if known_same(x.shape[x.ndim - n :], kernel) and not any(padding) and not divisor:  # one window
         return cast(call.mean(x, tuple(range(-n, 0)), True), dtype)
     total = F.window_sum(x, kernel=kernel, stride=stride, padding=padding)
     if divisor:
         return cast(call.div(total, divisor), dtype)
     sizes = x.shape[x.ndim - n :]
     counts = window_counts(sizes, kernel, stride, padding, ones)
+    if padding == given and (count_include_pad or not any(given)):
+        return cast(call.div(total, math.prod(kernel)), dtype)
+    if any(type(d) is not int for d in sizes):
+        return cast(call.div(total, _elements_met(x, kernel, stride, given, padding, count_include_pad)), dtype)
     numbers = np.ones((), np.int64)
     for i, (size, count, k, s) in enumerate(zip(sizes, counts, kernel, stride, strict=True)):
         start, end = np.arange(count) * s - given[2 * i], size
@@ -392,6 +412,16 @@ def avg_pooling(
         met = np.minimum(start + k, end) - (start if count_include_pad else np.maximum(start, 0))
         numbers = np.multiply.outer(numbers, met)
     return cast(_divided(total, numbers), dtype)
+
+
+def _elements_met(x, kernel, stride, given, padding, count_include_pad):
+    """How many elements every window meets, where sizes are symbolic: the sums of windows over ones."""
+    sizes = x.shape[x.ndim - len(kernel) :]
+    if count_include_pad:  # those that are `given`
+        sizes = tuple([d + given[2 * i] + given[2 * i + 1] for i, d in enumerate(sizes)])
+        padding = tuple([p - q for p, q in zip(padding, given, strict=True)])
+    ones = F.broadcast_to(constant(1, tensor(x.dtype, ())), shape=sizes)
+    return F.window_sum(ones, kernel=kernel, stride=stride, padding=padding)
 
 
 def _divided(x, numbers):
@@ -404,10 +434,22 @@ def _divided(x, numbers):
 # ------------------------------------------------------------------------------------------------ adaptive
 def _output_size(x, output_size, n):
     sizes = x.shape[x.ndim - n :]
-    require(x.ndim >= n and all(type(d) is int and d > 0 for d in sizes), f"{list(x.shape)} cannot be pooled over {n}")
+    require(x.ndim >= n and all(may_be_at_most(1, d) for d in sizes), f"{list(x.shape)} cannot be pooled over {n}")
     wanted = output_size if isinstance(output_size, tuple | list) else (output_size,) * n
     require(len(wanted) == n, f"`output_size` must be one size or {n}, not {list(wanted)}")
-    return sizes, per_dimension([s if w is None else w for w, s in zip(wanted, sizes, strict=True)], n, "output_size")
+    given = [w for w in wanted if w is not None]
+    numbers = iter(per_dimension(given, len(given), "output_size"))
+    return sizes, tuple([s if w is None else next(numbers) for w, s in zip(wanted, sizes, strict=True)])
+
+
+def _are_known(sizes):
+    return all(type(size) is int for size in sizes)
+
+
+def _means_of_parts(x, axis, count):
+    """The means of `count` equal parts of an axis (negative)."""
+    before, size, after = x.shape[: x.ndim + axis], x.shape[axis], x.shape[x.ndim + axis + 1 :]
+    return call.mean(F.reshape(x, shape=(*before, count, size // count, *after)), axis)
 
 
 def _regions(size, count):
@@ -427,11 +469,17 @@ def adaptive_avg_pooling(x, output_size, n=2):
     """Means of nearly equal parts of the last n dimensions, as many as `output_size` says; None keeps a size."""
     x, dtype = wide(x)
     sizes, wanted = _output_size(x, output_size, n)
-    if all(size % count == 0 for size, count in zip(sizes, wanted, strict=True)):
+    if _are_known(sizes) and all(size % count == 0 for size, count in zip(sizes, wanted, strict=True)):
         kernel = tuple([size // count for size, count in zip(sizes, wanted, strict=True)])
         return cast(avg_pooling(x, kernel, n=n), dtype)
     for i, (size, count) in enumerate(zip(sizes, wanted, strict=True)):
         axis = normal_axis(i - n, x.ndim)
+        if count is size:
+            continue
+        if type(size) is not int and size % count == 0:
+            x = _means_of_parts(x, axis, count)
+            continue
+        size = known_size(size, f"how {count} parts of {size} elements differ must be known")
         elements, numbers = _regions(size, count)
         common, spread = int(numbers.min()), (-1, *(1,) * (-1 - axis))
         parts = F.gather(x, _positions(elements[:, :common]), axis=axis)
@@ -452,6 +500,10 @@ def adaptive_max_pooling(x, output_size, return_indices=False, n=2):
     """
     x = as_tensor(x)
     sizes, wanted = _output_size(x, output_size, n)
+    if not _are_known(sizes) and all(count == 1 for count in wanted):
+        return _greatest_of_all(x, return_indices, n)
+    sizes = known_sizes(sizes, f"how parts of {list(sizes)} elements differ must be known")
+    wanted = known_sizes(wanted, f"how many parts there are must be known, not {list(wanted)}")
     if all(size % count == 0 for size, count in zip(sizes, wanted, strict=True)):
         kernel = tuple([size // count for size, count in zip(sizes, wanted, strict=True)])
         return max_pooling(x, kernel, return_indices=return_indices, n=n)
@@ -466,5 +518,13 @@ def adaptive_max_pooling(x, output_size, return_indices=False, n=2):
     index = F.take_along_axis(F.broadcast_to(positions, shape=(*flat.shape[:-1], *elements.shape)), first, axis=-1)
     index = F.squeeze(index, axes=(-1,))
     shape = (*x.shape[: x.ndim - n], *wanted)
+    out = F.reshape(F.take_along_axis(flat, index, axis=-1), shape=shape)
+    return (out, F.reshape(index, shape=shape)) if return_indices else out
+
+
+def _greatest_of_all(x, return_indices, n):
+    """The greatest element over the last n dimensions, each of which has one element then."""
+    flat, shape = flattened(x, n), (*x.shape[: x.ndim - n], *(1,) * n)
+    index = F.argmax(flat, axis=-1, keepdims=True)
     out = F.reshape(F.take_along_axis(flat, index, axis=-1), shape=shape)
     return (out, F.reshape(index, shape=shape)) if return_indices else out

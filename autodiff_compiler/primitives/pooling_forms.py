@@ -9,7 +9,7 @@ import numpy as np
 from ..dtypes import int64
 from ..ir.primitive import F, call, composite
 from ..ir.types import dim_product, tensor
-from .family import as_tensor, cast, constant, require, static_int, static_number
+from .family import as_tensor, cast, constant, known_sizes, require, static_int, static_number
 from .normalization import wide
 from .pooling import flattened, max_pooling, pooling_geometry
 from .update import scatter_elements
@@ -20,7 +20,6 @@ def _space(x, n, what):
     """The sizes of the last n dimensions of [batch, channels, ...] or [channels, ...]."""
     fits = x.ndim in (n + 1, n + 2)
     require(fits, f"{what} takes [batch, channels, ...] or [channels, ...] of {n} more dimensions, not {list(x.shape)}")
-    require(all(type(d) is int for d in x.shape[-n:]), f"{what} needs known sizes, not {list(x.shape)}")
     return x.shape[-n:]
 
 
@@ -53,7 +52,8 @@ def fractional_max_pooling(x, samples, kernel, output_size, return_indices=False
     sample.  With `return_indices` also the positions in row-major order.
     """
     x, samples = as_tensor(x), as_tensor(samples, "_random_samples")
-    sizes, lead = _space(x, n, "fractional_max_pool"), x.shape[:-n]
+    sizes = known_sizes(_space(x, n, "fractional_max_pool"), f"regions of {list(x.shape)} need known sizes")
+    lead = x.shape[:-n]
     kernel, output = per_dimension(kernel, n, "kernel_size"), per_dimension(output_size, n, "output_size")
     for size, k, count in zip(sizes, kernel, output, strict=True):
         require(k + count - 1 <= size, f"{count} regions of {k} elements do not fit into {size}")
@@ -95,7 +95,8 @@ def max_unpooling(x, indices, kernel, stride=None, padding=0, output_size=None, 
     Without `output_size` its sizes are the least that a max pooling of that geometry takes to the sizes of x.
     """
     x, indices = as_tensor(x), as_tensor(indices, "indices")
-    sizes, lead = _space(x, n, "max_unpool"), x.shape[:-n]
+    sizes = known_sizes(_space(x, n, "max_unpool"), f"max_unpool of {list(x.shape)} needs known sizes")
+    lead = x.shape[:-n]
     require(indices.shape == x.shape, f"{list(indices.shape)} positions for {list(x.shape)} elements")
     kernel = per_dimension(kernel, n, "kernel_size")
     stride = kernel if stride is None else per_dimension(stride, n, "stride")

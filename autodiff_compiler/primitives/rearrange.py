@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import int64
 from ..ir.primitive import F, Ints, Primitive, call, composite
+from ..ir.sizes import may_be_at_most
 from ..ir.types import TensorType, dim_product, tensor
 from .family import (
     as_shape,
@@ -155,20 +156,24 @@ def tile(x, *dims):
     """The whole tensor repeated `dims[i]` times along dimension i; missing dimensions come first."""
     x = as_tensor(x)
     counts = as_shape(dims, "dims")
-    require(all(type(n) is int and n >= 0 for n in counts), f"tensors are repeated 0 times or more, not {list(counts)}")
+    positive = all(may_be_at_most(0, n) for n in counts)
+    require(positive, f"tensors are repeated 0 times or more, not {list(counts)}")
     counts = (1,) * (x.ndim - len(counts)) + counts
     sizes = (1,) * (len(counts) - x.ndim) + x.shape
-    if all(n == 1 for n in counts):
+    if not any(type(n) is not int or n != 1 for n in counts):
         return x if sizes == x.shape else F.reshape(x, shape=sizes)
     apart, places = [], []
     for n, size in zip(counts, sizes, strict=True):
-        if n != 1:
+        if type(n) is not int or n != 1:
             places.append((len(apart), n))
             apart.append(1)
         apart.append(size)
     x = F.reshape(x, shape=tuple(apart))
     for place, n in reversed(places):
-        x = F.repeat_elements(x, count=n, axis=place - x.ndim)
+        if type(n) is int:
+            x = F.repeat_elements(x, count=n, axis=place - x.ndim)
+        else:
+            x = F.broadcast_to(x, shape=(*x.shape[:place], n, *x.shape[place + 1 :]))
     return F.reshape(x, shape=tuple([n * size for n, size in zip(counts, sizes, strict=True)]))
 
 

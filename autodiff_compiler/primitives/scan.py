@@ -160,7 +160,11 @@ class Cumprod(Primitive):
 def _shifted(x, axis, by):
     """The elements shifted by one along an axis, forwards (by = 1) or backwards (by = -1); a 0 moves in."""
     n = x.shape[axis]
-    require(type(n) is int, "a running product along a dimension of symbolic size has no derivative yet")
+    if type(n) is not int:  # there may be no element
+        one = tuple([int(i == axis) for i in range(-x.ndim, 0)])
+        none = (0,) * x.ndim
+        wide = F.pad(x, before=one, after=none) if by == 1 else F.pad(x, before=none, after=one)
+        return _part(wide, axis, 0, n) if by == 1 else _part(wide, axis, 1, n + 1)
     if n == 0:
         return x
     one = {"axes": (axis,), "steps": (1,)}
@@ -278,7 +282,10 @@ class Logcumsumexp(Primitive):
 def _next_element(x, axis):
     """The next element along an axis; for the last one, itself."""
     n = x.shape[axis]
-    require(type(n) is int, "logcumsumexp along a dimension of symbolic size has no derivative yet")
+    if type(n) is not int:
+        following = F.iota(start=1, step=1, size=n, dtype=int64)
+        last = broadcast_to(F.size_value(size=n - 1), following.shape)
+        return F.gather(x, F.minimum(following, last), axis=axis)
     if n == 0:
         return x
     one = {"axes": (axis,), "steps": (1,)}

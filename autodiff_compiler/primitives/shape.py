@@ -202,12 +202,17 @@ def _broadcast_to(x, *shape):
     return broadcast_to(x, shape)
 
 
+def _stretches(size, wanted):
+    """Whether a size broadcasts to another one; where it is the number 1 nobody asks what the other is."""
+    return (type(size) is int and size == 1) or same_dim(size, wanted) or size == 1
+
+
 class BroadcastTo(Primitive):
     """The tensor repeated along new leading dimensions and dimensions of size 1."""
 
     def infer(x: TensorType, *, shape: Shape):
         lead = len(shape) - x.ndim
-        fits = lead >= 0 and all(same_dim(d, n) or d == 1 for d, n in zip(x.shape, shape[lead:], strict=True))
+        fits = lead >= 0 and all(_stretches(d, n) for d, n in zip(x.shape, shape[lead:], strict=True))
         require(fits, f"a tensor of shape {list(x.shape)} does not broadcast to {list(shape)}")
         return tensor(x.dtype, shape)
 

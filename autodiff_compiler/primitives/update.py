@@ -10,6 +10,7 @@ from ..dtypes import bool_, float32, int64
 from ..errors import DynamicShapeError
 from ..ir.core import Value
 from ..ir.primitive import METHODS, F, call, composite
+from ..ir.sizes import may_be_at_most
 from ..ir.types import dim_product, tensor
 from .family import (
     as_shape,
@@ -18,10 +19,12 @@ from .family import (
     constant,
     in_dtype,
     normal_axis,
+    number,
     promoted_dtype,
     require,
     require_dtype,
     static_int,
+    static_size,
 )
 from .index import checked, leading_part, merged_rows
 
@@ -128,7 +131,8 @@ def _flat_positions(index, shape, axis):
     at = len(shape) + axis
     lead, size, after = dim_product(shape[:at]), shape[at], dim_product(shape[at + 1 :])
     index = F.reshape(index, shape=(lead, index.shape[axis], after))
-    rows = F.iota(start=0, step=size * after, size=lead, dtype=int64)
+    rows = F.iota(start=0, step=1, size=lead, dtype=int64)
+    rows = rows * number(size * after, tensor(int64, (lead,)))
     columns = F.iota(start=0, step=1, size=after, dtype=int64)
     index = index * after + broadcast_to(F.reshape(rows, shape=(lead, 1, 1)), index.shape)
     return _flat(index + broadcast_to(columns, index.shape))
@@ -224,13 +228,13 @@ METHODS["index_add"] = _index_add_method
 def _by_segments(name, x, segment_ids, num_segments, initial):
     """Rows combined by segment.  A negative id belongs to no segment, an id that is too great raises IndexError."""
     x, ids = as_tensor(x), as_tensor(segment_ids, "segment_ids")
-    count = static_int(num_segments, "num_segments")
-    require(count >= 0, f"`num_segments` must not be negative: {count}")
+    count = static_size(num_segments, "num_segments")
+    require(may_be_at_most(0, count), f"`num_segments` must not be negative: {count}")
     fits = 1 <= ids.ndim <= x.ndim and x.shape[: ids.ndim] == ids.shape
     require(fits, f"segment ids of shape {list(ids.shape)} do not fit a tensor of shape {list(x.shape)}")
     require_dtype(ids.dtype.is_int, f"segment ids must be integers, not {ids.dtype.name}")
     ids, rest = _flat(ids), x.shape[ids.ndim :]
-    outside = constant(count, tensor(ids.dtype, ids.shape))
+    outside = number(count, tensor(ids.dtype, ids.shape))
     ids = F.select(F.less(ids, constant(0, tensor(ids.dtype, ids.shape))), outside, ids)
     ids = F.check_index(ids, size=count + 1, negative=False)
     start = constant(initial, tensor(x.dtype, (count + 1, *rest)))

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import UnsupportedCallError
 from ..ir.primitive import F, call, composite
 from .convolution import convolution, resolved_padding
-from .family import as_tensor, broadcast_to, cast, promoted_dtype, require, static_int
+from .family import as_tensor, broadcast_to, cast, known_sizes, promoted_dtype, require, static_int
 from .index import checked
 from .interpolation import sampled
 from .normalization import wide
@@ -51,8 +51,9 @@ def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", ext
     index, count = checked(box_indices, image.shape[0], negative=False), boxes.shape[0]
     require(index.shape == (count,), f"{count} boxes have as many box_indices, not {list(index.shape)}")
     new = per_dimension(crop_size, 2, "crop_size")
-    sizes = image.shape[1:3]
-    require(all(type(d) is int and d > 0 for d in sizes), f"images of {list(sizes)} cannot be resized")
+    refused = f"images of {list(image.shape[1:3])} cannot be resized"
+    sizes = known_sizes(image.shape[1:3], refused)
+    require(min(sizes) > 0, refused)
     y1, x1, y2, x2 = _columns(boxes)
     places, inside = [], None
     for i, (first, last) in enumerate(((y1, y2), (x1, x2))):

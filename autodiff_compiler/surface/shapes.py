@@ -99,8 +99,8 @@ ROWS = (
     Row("view_as(input, other)", calls="call.reshape_as(input, other)",
         doc="The same elements under the shape of another tensor."),
     Row("type_as(input, other)", doc="The same numbers in the dtype of another tensor."),
-    Row("numel(input) -> int", calls="int(call.numel(input))", doc="How many elements there are."),
-    Row("size(input_x) -> int", op="Size", calls="int(call.numel(input_x))", doc="How many elements there are."),
+    Row("numel(input) -> int", calls="call.numel(input)", doc="How many elements there are."),
+    Row("size(input_x) -> int", op="Size", calls="call.numel(input_x)", doc="How many elements there are."),
     Row("tile(input, dims)", mint="tile", doc="""
     The whole tensor repeated `dims[i]` times along dimension i; missing dimensions come first.
 

@@ -17,14 +17,14 @@ from ..compiler.call_key import Key, call_text, signature
 from ..compiler.call_sizes import Sizes, general, shapes_of
 from ..compiler.described_sizes import DESCRIBED
 from ..compiler.fastcall.eligible import REFUSED, TAKEN, is_of_method, takes_fast_path
-from ..compiler.history import History, Recompiles, Watched, facets_of, stale_because, watched
+from ..compiler.history import HOT, Change, History, Recompiles, Watched, facets_of, stale_because, watched
 from ..compiler.recorder import called, inside, recording, waited
 from ..compiler.save_graphs import pictures
 from ..compiler.seen_sizes import SeenSizes
 from ..compiler.specialised import Specialised, specialise
 from ..compiler.written_types import StandIns, with_open_sizes, with_symbols
 from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
-from ..errors import ArgumentError, CompileError, leave_user_frames
+from ..errors import ArgumentError, leave_user_frames
 from ..frontend.guards.objects import peek
 from ..frontend.lower import Options
 from ..ir.core import Module
@@ -244,13 +244,19 @@ class JitFunction:
             if known is not None:
                 return known
             sizes = self._seen.opened(key, leaves, (self, self._fn), args, kwargs)
-            return self._added(key, leaves, args, kwargs, sizes)
+            unusable = [e for e in self._candidates(key, leaves) if not (e.valid() and e.agrees(leaves))]
+            return self._added(key, leaves, args, kwargs, sizes, stale_because(unusable))
 
     def _added(
-        self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any], sizes: Sizes | None
+        self,
+        key: Key,
+        leaves: list[Tensor],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        sizes: Sizes | None,
+        stale: list[Change],
     ) -> Specialised:
-        """A new entry, noted in the history."""
-        stale = stale_because(self._entries.get(key, ()))
+        """A new entry, noted in the history; `stale` says why the others of the key are not used."""
         entry = self._specialised(key, args, kwargs, sizes)
         self._compiles += 1
         self._looked_at = None
@@ -266,12 +272,14 @@ class JitFunction:
         if sizes is not None:
             try:
                 return specialise(self._fn, args, kwargs, self._options, self._name, sizes)
-            except (CompileError, TypeError, ValueError, IndexError) as error:
+            except Exception as error:  # whatever code that knows no symbolic sizes raises
                 made = specialise(self._fn, args, kwargs, self._options, self._name)  # raises it if sizes don't matter
                 made.must_be_known = self._seen.must_be_known(key, error)
                 return made
         with self._seen.compiling_known():
-            return specialise(self._fn, args, kwargs, self._options, self._name)
+            made = specialise(self._fn, args, kwargs, self._options, self._name)
+        made.must_be_known = self._seen.why_known(key)
+        return made
 
     def _for_one_size(
         self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -279,7 +287,7 @@ class JitFunction:
         """A compiled form for the very sizes of a call that has come often, beside the one for all sizes."""
         with self._lock:
             known = next((e for e in self._entries.get(key, ()) if e.valid() and e.agrees(leaves)), None)
-            return known or self._added(key, leaves, args, kwargs, None)
+            return known or self._added(key, leaves, args, kwargs, None, [HOT])
 
     def _known(self, key: Key, leaves: list[Tensor]) -> Specialised | None:
         """The valid entry of a key, if there is one."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from autodiff_compiler.compiler.call_sizes import Relation, Sizes, Unified, answering, general, opened
-from autodiff_compiler.ir.sizes import Dim, symbol
+from autodiff_compiler.ir.sizes import Dim, Size, bounds, symbol
 
 N, M = symbol("n"), symbol("m")
 
@@ -89,10 +90,45 @@ def test_a_replaced_symbol_is_found_again_in_calls() -> None:
     (n, _m) = found.shapes[0]
     with answering(found), pytest.raises(Unified) as raised:
         bool(n % 2)
-    again = found.replaced(raised.value.replaced, [(6, 5)])
+    again = found.replaced(raised.value, [(6, 5)])
     assert again.values == {"n_2": 3, "m": 5}
     assert again.of([(8, 3)]) == {"n_2": 4, "m": 3}
     assert again.of([(7, 3)]) is None
+
+
+@pytest.mark.parametrize(
+    ("ask", "solved"),
+    [
+        (lambda n: n % 3, "3*n_3+1"),
+        (lambda n: (n - 1) % 3, "3*n_3+1"),
+        (lambda n: -n % 3, "3*n_3+1"),
+        (lambda n: (2 * n + 1) % 3, "3*n_3+1"),
+        (lambda n: n + n % 3, "7"),
+        (lambda n: n // 3, "7"),
+    ],
+)
+def test_a_known_remainder_is_no_known_size(ask: Callable[[Size], Size], solved: str) -> None:
+    """7 and 100 have the same remainders; 8 has another."""
+    found = sizes_of(((2,),), ((7,),))
+    (n,) = found.shapes[0]
+    with answering(found), pytest.raises(Unified) as raised:
+        operator.index(ask(n))
+    again = found.replaced(raised.value, [(7,)])
+    assert str(again.shapes[0][0]) == solved
+    assert ask(again.shapes[0][0]) == ask(7)
+    assert again.of([(8,)]) is None
+    assert (again.of([(100,)]) == {"n_3": 33}) == (solved != "7")
+    (why,) = again.settled
+    assert why.endswith(f" = {ask(7)}, which must be known")
+
+
+def test_bounds_of_a_symbol_hold_for_its_quotient() -> None:
+    found = Sizes([(symbol("n", 4, 22),)], {"n": 7})
+    with answering(found), pytest.raises(Unified) as raised:
+        operator.index(found.shapes[0][0] % 5)
+    (rest,) = raised.value.replaced.values()
+    assert str(rest) == "5*n_5+2"
+    assert bounds(rest) == (7, 22)
 
 
 def test_sizes_become_hot_by_number_or_time() -> None:

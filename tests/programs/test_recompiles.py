@@ -541,3 +541,26 @@ def test_guards_of_several_forms_say_whose_they_are():
         "compilation 2, f(f32[2], 5)",
         "compilation 3, f(f32[2], 5)",
     ]
+
+
+def test_a_changed_global_is_why_a_form_for_several_sizes_is_compiled_again():
+    names = {"k": 2.0}
+    f = define("def f(x):\n    return x * k\n", **names)
+    compiled = ms.jit(f, backend="numpy")
+    for n, k in ((1, 2.0), (2, 2.0), (3, 2.0), (4, 3.0), (5, 3.0)):
+        f.__globals__["k"] = k
+        assert compiled(ms.Tensor(np.ones(n))).tolist() == [k] * n
+    first, second, third = compiled.explain_recompiles()
+    assert [c.kind for c in second.changes] == ["dimension"]
+    assert [(c.kind, c.before, c.after) for c in third.changes] == [("guard", "2.0", "3.0")]
+    assert third.call == "f(f64[n])"
+
+
+@pytest.mark.skipif(ms.config.backends["native"]() is not None, reason="no machine code here")
+def test_a_size_that_comes_often_is_why_it_has_a_form_of_its_own():
+    compiled = ms.jit(lambda x: ops.tanh(x) * x.shape[0], backend="auto")
+    for n in (2, 3, *[5] * 20):
+        compiled(ms.Tensor(np.ones(n)))
+    told = str(compiled.explain_recompiles()[-1])
+    assert "because calls with these very sizes come often" in told
+    assert "instead" not in told

@@ -61,6 +61,20 @@ ROWS = {
     "loop": ("s = x.sum() * 0\n    for i in range(x.shape[0]):\n        s = s * 0.5 + x[i].sum()\n    return s", 3),
     "rows": ("s = x.sum(0) * 0\n    for r in x:\n        s = s * 0.5 + r\n    return s", 2),
     "while": ("i, s = 0, x.sum()\n    while i < x.shape[0]:\n        s, i = s * 0.5 + i, i + 1\n    return s", 2),
+    "padded to a multiple": ("return ops.pad(x, (0, 0, 0, -x.shape[0] % 4)).reshape(-1, 4, 3).sum(1)", 2),
+    "padded to a size": ("return ops.pad(x, (0, 0, 0, 9 - x.shape[0])) * ops.arange(9).reshape(-1, 1)", 2),
+    "tiled by it": ("return ops.tile(x, (2, x.shape[0]))", 2),
+    "one-hot rows": ("return ops.one_hot(ops.arange(x.shape[0]), x.shape[0]).astype(ms.float64) @ x", 2),
+    "segments": ("return ops.unsorted_segment_sum(x, ops.arange(x.shape[0]) // 2, x.shape[0] // 2 + 1)", 2),
+    "products of segments": ("return ops.unsorted_segment_sum(x, x.argmax(1), 3) * ops.size(x)", 2),
+    "filled with it": ("return x + ops.full((x.shape[0], 1), x.shape[0], dtype=ms.float64)", 2),
+    "numbers that fall": ("return x * ops.arange(x.shape[0], 0, -1).reshape(-1, 1)", 2),
+    "running product": ("return ops.cumprod(x, 0)", 2),
+    "sums of exponentials": ("return ops.logcumsumexp(x, 0)", 2),
+    "later updates": ("return ops.tensor_scatter_elements(x * 2, ops.argsort(x, 0), x, 0)", 2),
+    "sums of products": ("return ops.einsum('ij,kj,kl->il', x, x, x[:, :2])", 2),
+    "diagonal of sums": ("return ops.einsum('ii->i', x @ x.T)", 2),
+    "one of a list": ("return x * [1.0, 2.0, 3.0][x.shape[0] % 3]", 4),
     "attention": ("q = x @ x.T / 3**0.5\n    return ops.softmax(q, -1) @ x", 3),
 }
 
@@ -200,6 +214,13 @@ ops.unique(x)[0].shape
 x.max(), x.argmax(0)
 ops.randperm(x.shape[0]).shape
 ops.multinomial(ops.ones((x.shape[0],)), 1).shape
+{3: 2.0}.get(x.shape[0], 1.0)
+{(3, 2): 2.0}.get(x.shape, 1.0)
+{'3': 2.0}.get(str(x.shape[0]), 1.0)
+{3: 2.0}.setdefault(x.shape[0], 4.0)
+{3: 2.0}.pop(x.shape[0], 4.0)
+dict([(x.shape[0], 1), (3, 2)])
+dict(zip(x.shape, 'ab'))
 """.strip().splitlines()
 
 
@@ -364,6 +385,87 @@ def test_layers_and_their_gradients(layer):
         for a, b in zip(compiled(x), gradient(x), strict=True):
             np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=2e-4, atol=1e-5)
     assert compiled.cache_info()["compiles"] <= 2
+
+
+#: layers of images, and how many compilations the sizes of one axis take: a stride of 2 has a program for each parity
+IMAGES = {
+    "same": (lambda: nn.Conv2d(2, 3, 3), 2),
+    "same, by 2": (lambda: nn.Conv2d(2, 3, 3, stride=2), 3),
+    "transposed": (lambda: nn.Conv2dTranspose(2, 3, 3, stride=2, pad_mode="pad", padding=1, output_padding=1), 2),
+    "greatest": (lambda: nn.MaxPool2d(2, 2), 2),
+    "greatest, padded": (lambda: nn.MaxPool2d(3, 2, "pad", 1, ceil_mode=True), 3),
+    "mean": (lambda: nn.AvgPool2d(3, 2), 2),
+    "mean, same": (lambda: nn.AvgPool2d(2, 1, "same"), 2),
+    "mean of what is met": (lambda: nn.AvgPool2d(3, 1, "pad", 1, count_include_pad=False), 2),
+    "mean with a ceiling": (lambda: nn.AvgPool2d(3, 2, "pad", 1, ceil_mode=True), 3),
+    "mean of all": (lambda: nn.AdaptiveAvgPool2d(1), 2),
+    "greatest of all": (lambda: nn.AdaptiveMaxPool2d(1), 2),
+    "means of rows": (lambda: nn.AdaptiveAvgPool2d((None, 1)), 2),
+    "norm": (lambda: nn.LPPool2d(2, 2), 2),
+    "shuffled": (lambda: nn.PixelShuffle(1), 2),
+}
+
+
+@pytest.mark.parametrize("axis", [2, 3])
+@pytest.mark.parametrize("name", IMAGES)
+def test_images_of_any_size(name, axis):
+    make, most = IMAGES[name]
+    net = make()
+
+    def gradient(x):
+        return ms.value_and_grad(
+            lambda x: (net(x) ** 2 * ops.arange(net(x).shape[axis]).reshape(-1, *[1] * (3 - axis))).sum()
+        )(x)
+
+    compiled = ms.jit(gradient, backend="numpy")
+    for n in (6, 9, 8, 5, 7, 12, 3):
+        shape = [2, 2, 7, 7]
+        shape[axis] = n
+        x = Tensor(np.random.default_rng(n).standard_normal(shape).astype(np.float32))
+        for a, b in zip(compiled(x), gradient(x), strict=True):
+            assert a.shape == b.shape
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=2e-4, atol=1e-5)
+    assert compiled.cache_info()["compiles"] <= most, compiled.explain_recompiles()
+
+
+@pytest.mark.parametrize("dynamic", [None, True, False])
+def test_attributes_hold_sizes(dynamic):
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.rows, self.shape, self.calls = 0, None, {}
+
+        def construct(self, x):
+            y = x * self.rows if self.shape is None or self.shape[0] != x.shape[0] else x
+            self.rows, self.shape = self.rows + x.shape[0], x.shape
+            return y
+
+    eager, compiled = Net(), Net()
+    run = ms.jit(lambda x: compiled(x), dynamic=dynamic, backend="numpy")
+    for n in (3, 5, 5, 7, 0, 0, 1):
+        assert_same(run(ones(n, 2)), eager(ones(n, 2)), f"n = {n}")
+        assert (compiled.rows, compiled.shape) == (eager.rows, eager.shape)
+        assert type(compiled.rows) is type(compiled.shape[0]) is int
+    if dynamic is not False:
+        assert run.cache_info()["compiles"] <= 3
+
+
+def test_what_a_size_had_to_be_known_for_is_told():
+    f = define(
+        """
+def f(x, y):
+    x = ops.roll(x, x.shape[0] - 1, 0)
+    return x.sum() * [1.0, 2.0][y.shape[0] % 2]
+""",
+        ops=ops,
+    )
+    compiled = ms.jit(f, backend="numpy")
+    for n, m in ((2, 5), (3, 4), (9, 2), (8, 3)):
+        assert_same(compiled(Tensor(np.arange(n)), Tensor(np.ones(m))), f(Tensor(np.arange(n)), Tensor(np.ones(m))), "")
+    told = str(compiled.explain_recompiles()[-1])
+    assert "n-1 = 7, which must be known (read at" in told
+    assert "m % 2 = 1, which must be known (read at" in told
+    assert "f(i64[8], f64[2*m_2+1])" in [k["call"] for k in compiled.cache_info()["keys"]]
 
 
 def _first(found):

@@ -322,3 +322,15 @@ def f(x):
     return d['a'] + d['b'] + d['c']
 """)
     assert assert_prints_the_same(f, capsys, ms.Tensor([1.0])) == "key\nvalue\nrest\nlast\n"
+
+
+@pytest.mark.parametrize("look", ["d.get(key, 1.0)", "d.setdefault(key, 1.0)", "d.pop(key, 1.0)", "dict([(key, 5.0)])"])
+def test_a_text_of_run_time_is_no_key(look):
+    """A dict that is looked into while compiling must not miss what it has."""
+    f = define(f"""
+def f(x):
+    d, key = {{'3': 2.0}}, f"{{x.sum().item():.0f}}"
+    return x, {look}
+""")
+    with pytest.raises(StaticValueError, match="a dictionary key must be known at compile time"):
+        ms.jit(f)(ms.Tensor([1.0, 2.0]))

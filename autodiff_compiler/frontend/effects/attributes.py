@@ -28,7 +28,7 @@ from ..guards.outside import Outside, here
 from ..variables.changing import Aliased, is_aliased
 from ..variables.lookup import no_state
 from ..variables.structure import flatten, parts, rebuild
-from ..variables.values import AttributeVar, Held, MaybeUnbound, describe, is_tensor, is_unbound
+from ..variables.values import AttributeVar, Held, MaybeUnbound, describe, is_size, is_tensor, is_unbound
 from .inputs import Again, Foreknown
 from .outside_containers import OutsideContainers, held_in
 
@@ -253,7 +253,8 @@ def _not_given(what: str, value: Any) -> SideEffectError:
 def _not_kept(value: Any) -> Iterator[Any]:
     """The parts of a value that objects from outside cannot be given."""
     for x in parts(value):
-        if not (x.outlives_call if isinstance(x, Abstract) else isinstance(x, tuple) or type(x) in _PLAIN):
+        plain = isinstance(x, tuple) or type(x) in _PLAIN or is_size(x)
+        if not (x.outlives_call if isinstance(x, Abstract) else plain):
             yield x
 
 

@@ -103,7 +103,7 @@ def _raise_at_run_time(ctx: EffectContext, error: Exception, builder: Builder) -
     if ctx.report.certain is None or ctx.report.certain[1] is not builder:
         raise error
     if deciding.by is not None:  # its message may name sizes
-        deciding.by.settle()
+        deciding.by.settle(error)
     with contextlib.suppress(Diverged), builder:
         builder.loc = ctx.report.certain[0]
         emit_raise(ctx, NewException(type(error), error.args, {}))

@@ -21,7 +21,7 @@ from ..variables.assignment import set_item
 from ..variables.base import class_name, variable_of
 from ..variables.calls import call
 from ..variables.comparison import COMPARE, first_that
-from ..variables.containers import in_place
+from ..variables.containers import in_place, pairs_of
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Closure
 from ..variables.iteration import Forced, RangeOf, iteration_of
@@ -127,8 +127,7 @@ def _list(ctx: EffectContext, x: Any = ()) -> Any:
 
 @intrinsic(dict)
 def _dict(ctx: EffectContext, x: Any = (), **kwargs: Any) -> Any:
-    pairs = x.items() if isinstance(x, dict) else [tuple(iterate_static(ctx, p)) for p in iterate_live(ctx, x)]
-    return LocalDict([*pairs, *kwargs.items()])
+    return LocalDict({**dict(pairs_of(ctx, x)), **kwargs})
 
 
 @intrinsic(set)

@@ -24,14 +24,15 @@ from .iterators import Iterated
 from .lookup import missing
 from .objects import ObjectVariable
 from .requirements import (
-    check_key,
     check_seen,
     element_index,
+    known_key,
     python_method,
     refuse_locked,
     refuse_outside,
     require_static,
     special,
+    with_known_sizes,
 )
 from .rules import INTRINSICS
 from .structure import is_static
@@ -44,11 +45,18 @@ _DUNDER_MUTATING = {
     *("__init__", "__setattr__", "__delattr__", "__setstate__", "__missing__", "move_to_end", "subtract"),
 }
 _BY_OPERATOR = {"__iadd__": "Add", "__imul__": "Mult", "__ior__": "BitOr", "__iand__": "BitAnd", "__isub__": "Sub"}
+_LOOKING_UP = ("get", "setdefault", "pop")
 _COMPARING = {"index", "count", "remove", "sort"}
 
 
-def _pairs(ctx: ValueContext, x: Any) -> Any:
-    return x if isinstance(x, dict) else [tuple(iterate_static(ctx, pair)) for pair in iterate_static(ctx, x)]
+def pairs_of(ctx: ValueContext, x: Any) -> Any:
+    """The items that `dict` or `update` are given: a dict, or pairs of a key and a value."""
+    return x if isinstance(x, dict) else [_pair(ctx, pair) for pair in iterate_live(ctx, x)]
+
+
+def _pair(ctx: ValueContext, x: Any) -> tuple[Any, ...]:
+    key, *values = iterate_static(ctx, x)
+    return known_key(key), *values
 
 
 def _extend(ctx: ValueContext, owner: Any, items: Any) -> None:
@@ -92,8 +100,7 @@ _METHODS = types.FunctionType | _BUILT_IN
 
 def holds_key(x: Any, key: Any) -> bool:
     """Whether a dict or set has a key."""
-    check_key(key)
-    return require_static(key, "a dictionary key") in x
+    return known_key(key) in x
 
 
 class ContainerVariable(ObjectVariable):
@@ -265,7 +272,7 @@ class SequenceVariable(_WithItems):
     precedence = 2.5
 
     def item(self, ctx: ValueContext, index: Any) -> Any:
-        owner, index = self.value, element_index(ctx, index)
+        owner, index = self.value, with_known_sizes(element_index(ctx, index))
         if not is_static(index):
             raise StaticValueError(
                 f"an index into a Python {type(owner).__name__} must be known at compile time, it is a "
@@ -399,27 +406,29 @@ class DictVariable(_WithItems):
     """A dict."""
 
     mutating = ("update", "setdefault", "pop", "popitem", "clear")
-    changes: ClassVar[dict[str, Any]] = {"BitOr": lambda ctx, old, value: {**old, **dict(_pairs(ctx, value))}}
+    changes: ClassVar[dict[str, Any]] = {"BitOr": lambda ctx, old, value: {**old, **dict(pairs_of(ctx, value))}}
 
     def holds(self, ctx: ValueContext, item: Any) -> Any:
         return holds_key(self.value, item)
 
     def item(self, ctx: ValueContext, index: Any) -> Any:
         owner = self.value
-        check_key(index)
-        method = python_method(ctx, owner, "__missing__") if is_static(index) and index not in owner else None
+        index = known_key(index)
+        method = python_method(ctx, owner, "__missing__") if index not in owner else None
         if method is not None:
             return ctx.call_python(method, [owner, index], {})
-        return self.found(ctx, index, owner[require_static(index, "a dictionary key")])
+        return self.found(ctx, index, owner[index])
 
     def run_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         owner = self.value
         if name == "update" and args and is_iterator(args[0]):
             for pair in iterate_live(ctx, args[0]):  # which may look at what the dict holds by then
-                owner.update([tuple(iterate_static(ctx, pair))])
+                owner.update([_pair(ctx, pair)])
             args = []
         elif name == "update":
-            args = [_pairs(ctx, a) for a in args]
+            args = [pairs_of(ctx, a) for a in args]
+        elif name in _LOOKING_UP and args:
+            args = [known_key(args[0]), *args[1:]]
         result = getattr(owner, name)(*args, **kwargs)
         if name == "copy":
             return LocalDict(result)

@@ -30,7 +30,7 @@ from .interpreter import ValueContext
 from .iterators import wrapped
 from .numpy_calls import numpy_call
 from .purity import compiled, run_now
-from .requirements import check_key, check_seen
+from .requirements import check_key, check_seen, with_known_sizes
 from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves, plain_copy
 from .values import LocalDict, LocalList, TensorVar, describe, is_iterator
@@ -190,7 +190,7 @@ def _remembered(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, A
 
     It must be one that could have been compiled, and of which nobody notices when it runs.
     """
-    check_key((args, tuple(kwargs.values())))
+    check_key(with_known_sizes((args, tuple(kwargs.values()))))
     part = compiled(ctx, lambda: ctx.call(fn.__wrapped__, list(args), kwargs))
     if part.changes or part.reads:
         raise UnsupportedCallError(

@@ -113,11 +113,23 @@ def _bound(ctx: ValueContext, index: slice, name: str) -> Any:
     return bound if isinstance(bound, int | None) or is_dynamic(bound) else as_index(ctx, bound)
 
 
+def with_known_sizes(x: Any) -> Any:
+    """x itself, unless there are sizes in it that only a call knows: the compilation begins again with numbers."""
+    for leaf in flatten(x):
+        if is_size(leaf):
+            operator.index(leaf)
+    return x
+
+
+def known_key(x: Any) -> Any:
+    """x itself, a key of a dict or an element of a set, which must be known at compile time."""
+    check_key(x)
+    return require_static(x, "a dictionary key")
+
+
 def require_static(x: Any, what: str, code: str | None = None) -> Any:
-    """x itself, which must be known at compile time; a size that only a call knows becomes known."""
-    if is_size(x):
-        return operator.index(x)
-    if not is_static(x):
+    """x itself, which must be known at compile time; sizes in it that only a call knows become known."""
+    if not is_static(with_known_sizes(x)):
         raise StaticValueError(
             f"{what} must be known at compile time, it is a {describe(x)}",
             code=code,
