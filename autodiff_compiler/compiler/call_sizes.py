@@ -285,7 +285,7 @@ def shapes_of(leaves: Iterable[Any]) -> list[Shape]:
 
 
 def opens_sizes(dynamic: bool | None, backend: str) -> bool:
-    """Whether sizes may be symbolic; by themselves where NumPy may run a program."""
-    if context.device_target != "CPU" or dynamic is False:
+    """Whether sizes may be symbolic; by themselves where NumPy or a device may run a program."""
+    if dynamic is False:
         return False
-    return dynamic is True or (backend or context.backend) != "native"
+    return dynamic is True or context.device_target != "CPU" or (backend or context.backend) != "native"

@@ -66,7 +66,12 @@ class SeenSizes:
         self._compile_time = perf_counter_ns() - began
 
     def pays_for_one(self, sizes: Sizes, leaves: Sequence[Any]) -> bool:
-        """Whether machine code for the very sizes of a call is worth its compilation: symbolic ones run on NumPy."""
+        """Whether machine code for the very sizes of a call is worth its compilation: symbolic ones run on NumPy.
+
+        A device runs the same for either.
+        """
+        if context.device_target != "CPU":
+            return False
         backend = self._options.backend or context.backend
         machine_code = backend != "numpy" and backends["native"]() is None
         return machine_code and sizes.becomes_hot(shapes_of(leaves), self._compile_time)

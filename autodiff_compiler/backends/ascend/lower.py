@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,19 @@ class Lowering:
     """The lowering of one module: the view of each value, and the steps so far.
 
     `host` compiles a module for the host; `fallback` lets it run the device's ops, too.  `lacks`: see `AscendBackend`.
+    `arrays` has the buffers of the module's arrays that other lowerings of it know, and gets those of this one.
     """
 
     def __init__(
-        self, module: Module, host: Callable[[Module], Any], fallback: bool, lacks: Callable[[str], str]
+        self,
+        module: Module,
+        host: Callable[[Module], Any],
+        fallback: bool,
+        lacks: Callable[[str], str],
+        arrays: dict[str, Buffer],
     ) -> None:
         self.module, self.host, self.fallback, self.lacks = module, host, fallback, lacks
+        self.arrays, self._own = arrays, frozenset(module.constants)
         self.uses = {v: u for function in module for v, u in uses(function.body).items()}
         self.env: dict[Value, Operand] = {}
         self.steps: list[Any] = []
@@ -84,6 +92,14 @@ class Lowering:
             buffer = self._numbers[key] = Buffer(dtype.itemsize)
             self.constants[buffer] = np.array([number]).astype(dtype.numpy)
         return self._numbers[key]
+
+    def array(self, name: str, type: TensorType, label: str | None) -> Ref:
+        """An array that the module mentions."""
+        ref = self.room(type, label)
+        if name in self._own:  # the lowering may have added others, which are its own
+            ref = replace(ref, buffer=self.arrays.setdefault(name, ref.buffer))
+        self.constants[ref.buffer] = np.ascontiguousarray(self.module.constants[name]).reshape(ref.shape)
+        return ref
 
     def ref(self, value: Value) -> Ref:
         found = self.env[value]
@@ -349,12 +365,16 @@ def _const(low: Lowering, op: Op) -> None:
     value, type = op.attr("value"), op.results[0].type
     assert isinstance(type, TensorType)
     if isinstance(value, str):
-        array = np.ascontiguousarray(low.module.constants[value.removeprefix("@")])
-        ref = low.room(type, op.results[0].name)
-        low.constants[ref.buffer] = array.reshape(ref.shape)
-        low.env[op.results[0]] = ref
+        low.env[op.results[0]] = low.array(value.removeprefix("@"), type, op.results[0].name)
     else:
         low.env[op.results[0]] = low.constant(value, type)
+
+
+@control("size_value")
+def _size_value(low: Lowering, op: Op) -> None:
+    type = op.results[0].type
+    assert isinstance(type, TensorType)
+    low.env[op.results[0]] = low.constant(op.attr("size"), type)
 
 
 @control("undef")
