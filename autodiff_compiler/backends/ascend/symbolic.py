@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ... import escape
 from ...depth import deep
 from ...errors import InternalCompilerError
-from ...ir.core import Block, Function, Module, Op, Value
+from ...ir.core import Module, Value
 from ...ir.failure import stage
-from ...ir.sizes import Dim, Symbol, evaluate, linear_in, symbols_of
-from ...ir.types import Seq, TensorType, TupleType, Type, seq, tensor, tuple_of
+from ...ir.known_sizes import with_known_sizes
+from ...ir.sizes import Dim, Symbol, linear_in, symbols_of
+from ...ir.types import TensorType
 from ...locks import Lock
 from ...whole_files import write_text
 from .program import AscendProgram
@@ -63,9 +65,8 @@ class SymbolicProgram:
 
     @deep
     def _made(self, values: tuple[int, ...]) -> AscendProgram:
-        known = dict(zip([s.name for s in self._places], values, strict=True))
         with stage("backend", self._module):
-            return self._compiled(at_sizes(self._module, known))
+            return self._compiled(_at(self._module, dict(zip(self._places, values, strict=True))))
 
     @property
     def source(self) -> str:
@@ -120,69 +121,14 @@ def _example(s: Symbol) -> int:
     return max(s.low, min(_EXAMPLE, s.high) if isinstance(s.high, int) else _EXAMPLE)
 
 
-# ------------------------------------------------------------------------------------------------ known sizes
-def at_sizes(module: Module, values: Mapping[str, int]) -> Module:
-    """A copy of a module, op by op, with numbers in the place of symbolic sizes, in types and in attributes."""
-    made = module.like({name: Function(name, Block(), f.loc) for name, f in module.functions.items()})
-    made.constants = dict(module.constants)  # what is made for these sizes is for them alone
-    copy = _Copy(values)
-    for name, function in module.functions.items():
-        made.functions[name].body = copy.block(function.body)
-    return made
-
-
 def example_of(module: Module) -> Module:
     """A module at sizes that calls may have; one of known sizes is its own."""
     if not module.has_open_sizes:
         return module
-    return at_sizes(module, {s.name: _example(s) for s in _places(module.entry.args)})
+    return _at(module, {s: _example(s) for s in _places(module.entry.args)})
 
 
-class _Copy:
-    """Copies of blocks at known sizes."""
-
-    def __init__(self, values: Mapping[str, int]) -> None:
-        self._values = values
-        self._types: dict[Type, Type] = {}
-        self._copies: dict[Value, Value] = {}
-
-    def block(self, block: Block) -> Block:
-        made = Block([self._type(x.type) for x in block.args])
-        self._stand_for(block.args, made.args)
-        made.ops = list(self._ops(block, made))
-        made.outs = [self._copies[x] for x in block.outs]
-        return made
-
-    def _ops(self, block: Block, parent: Block) -> Iterator[Op]:
-        for op in block.ops:
-            operands = tuple([self._copies[x] for x in op.operands])
-            blocks = tuple([self.block(b) for b in op.blocks])
-            attrs = tuple(map(self._attribute, op.attrs))
-            copy = Op(op.defn, operands, [self._type(r.type) for r in op.results], attrs, blocks, op.loc, parent)
-            self._stand_for(op.results, copy.results)
-            yield copy
-
-    def _stand_for(self, old: Sequence[Value], new: Sequence[Value]) -> None:
-        for before, x in zip(old, new, strict=True):
-            x.name, x.number = before.name, before.number
-            self._copies[before] = x
-
-    def _type(self, type: Type) -> Type:
-        found = self._types.get(type)
-        if found is None:
-            found = self._types[type] = self._known_type(type)
-        return found
-
-    def _known_type(self, type: Type) -> Type:
-        if isinstance(type, TensorType):
-            return tensor(type.dtype, tuple(evaluate(d, self._values) for d in type.shape))
-        if isinstance(type, TupleType):
-            return tuple_of(tuple(map(self._type, type.elems)))
-        return seq(self._type(type.elem)) if isinstance(type, Seq) else type
-
-    def _attribute(self, value: Any) -> Any:
-        if isinstance(value, Dim):
-            return evaluate(value, self._values)
-        if isinstance(value, Type):
-            return self._type(value)
-        return tuple(map(self._attribute, value)) if type(value) is tuple else value
+def _at(module: Module, values: Mapping[Symbol, int]) -> Module:
+    """A module at known sizes; arrays that its lowering adds are its own."""
+    made = with_known_sizes(module, values)
+    return replace(made, constants=dict(made.constants))
