@@ -13,7 +13,7 @@ from ...dtypes import DType, bfloat16, bool_, float16, float32
 from ...errors import InternalCompilerError
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op, Value
-from ...ir.primitive import Context, Effect, F
+from ...ir.primitive import Context, Effect, F, kernel_of
 from ...ir.types import TensorType, TupleType
 from ...ir.walk import Cloner, uses
 from ...registration import Registrar
@@ -212,6 +212,9 @@ class Lowering:
         if lower is not None:
             lower(self, op)
             self.ways.setdefault(defn.name, "host control")
+        elif (known := self._known(op)) is not None:
+            self.env[op.results[0]] = known
+            self.ways.setdefault(defn.name, "operators")
         elif defn.effect is Effect.IO or defn.name.startswith("random_"):  # draws are the same on all devices
             self._on_host(op, "")
         elif defn.aclnn is None and defn.decomposed is not None:
@@ -220,6 +223,23 @@ class Lowering:
             self._on_host(op, f"no operator computes {defn.name}")
         else:
             self._on_device(op)
+
+    def _known(self, op: Op) -> Ref | None:
+        """The result of an op on numbers that are known now, as those that sizes make are; the host computes it."""
+        defn, types = op.defn, [r.type for r in op.results]
+        if defn.effect is not Effect.PURE or (defn.numpy is None and defn.scalar is None) or not op.operands:
+            return None
+        if len(types) != 1 or not isinstance(types[0], TensorType) or types[0].shape:
+            return None
+        arrays = []
+        for v in op.operands:
+            x = self.env[v]
+            if not isinstance(x, Ref) or x.ndim or x.number is None:
+                return None
+            arrays.append(np.asarray(x.number).astype(x.dtype.numpy))
+        with np.errstate(all="ignore"):
+            found = kernel_of(defn)(*arrays, **dict(zip(defn.schema, op.attrs, strict=True)))
+        return self.constant(np.asarray(found, types[0].dtype.numpy).item(), types[0])
 
     def _on_device(self, op: Op) -> None:
         outs = [self.room(r.type, r.name) for r in op.results]  # type: ignore[arg-type]
