@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ..errors import NotDifferentiableError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
+from ..ir.known_sizes import mentioned_symbols, told_symbols
 from ..ir.types import Type
 from ..ir.walk import clone_function, free_values, reachable
 from ..primitives.control import Call
@@ -188,10 +189,27 @@ def _save(forward: Function, original: list[Value], backward: Block, arriving: l
             residuals.append(Residual("residual", len(body.outs) - len(original), v.type, v.name))
             body.outs.append(v)
     take_over(backward, body, mapping, choice.recomputed)
+    for v in _needed_for_sizes(backward, [*args, *arriving], body.args):
+        args.append(Value(v.type, backward, 0, v.name))
+        residuals.append(Residual("arg", v.index, v.type, v.name))
     backward.args = args + arriving
     for i, arg in enumerate(backward.args):
         arg.index = i
     return tuple(residuals)
+
+
+def _needed_for_sizes(backward: Block, args: list[Value], forward: list[Value]) -> Iterator[Value]:
+    """The arguments of the forward function that tell the sizes which no argument of the backward function tells."""
+    tellers = {x: set(told_symbols(x.type)) for x in forward}
+    if not any(tellers.values()):
+        return
+    told = {s for x in args for s in told_symbols(x.type)}
+    for s in mentioned_symbols(backward):
+        if s not in told:
+            x = min((x for x, symbols in tellers.items() if s in symbols), key=lambda x: x.ndim, default=None)
+            if x is not None:
+                told |= tellers[x]
+                yield x
 
 
 # -------------------------------------------------------------------------------------------- calls on an eager tape

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from math import gcd
 from typing import Any
 
-from ..config import context
 from ..ir.primitive import trace
 from ..ir.sizes import (
+    Atom,
     Dim,
     OpenShapes,
     Relation,
@@ -25,6 +25,7 @@ from ..ir.sizes import (
     deciding,
     evaluate,
     linear_in,
+    said,
     size_of,
     substitute,
     symbol,
@@ -147,7 +148,7 @@ class Sizes:
 
     def number(self, size: Dim) -> int:
         value = evaluate(size, self.values)
-        raise Unified(self._solved(size - value), why=f"{_said(size)} = {value}, which must be known")
+        raise Unified(self._solved(size - value), why=f"{said(size)} = {value}, which must be known")
 
     def settle(self, error: Exception) -> None:
         if self._found:
@@ -297,8 +298,3 @@ def _name(number: int) -> str:
 
 def shapes_of(leaves: Iterable[Any]) -> list[Shape]:
     return [x._data.shape for x in leaves]
-
-
-def opens_sizes(dynamic: bool | None) -> bool:
-    """Whether sizes may be symbolic."""
-    return context.device_target == "CPU" and dynamic is not False

@@ -9,6 +9,7 @@ from ..backends.ascend.acl import acl
 from ..backends.ascend.arrays import brought
 from ..backends.ascend.device import current, device, started
 from ..backends.ascend.program import AscendProgram
+from ..backends.ascend.symbolic import SymbolicProgram
 from ..config import context, watchers
 from ..eager import on_device
 from ..errors import AscendError
@@ -67,7 +68,7 @@ def _bring(executable: Any, tensors: Iterable[Any]) -> None:
     """Moves the elements of Tensors to where a program runs."""
     # Draws are the host's, and so are the states of generators.
     tensors = [t for t in tensors if isinstance(t, Tensor) and not (isinstance(t, Parameter) and generator.owns(t))]
-    if isinstance(executable, AscendProgram):
+    if isinstance(executable, AscendProgram | SymbolicProgram):
         here = current()
         for t in tensors:
             if is_of_device(t._data) or nobody_else_sees(t):  # else the program uploads it for itself

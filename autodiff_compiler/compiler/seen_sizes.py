@@ -11,7 +11,7 @@ from ..config import backends, context
 from ..frontend.lower import Options
 from ..ir.types import Shape
 from .call_key import Key
-from .call_sizes import Sizes, general, known_because, opened, opens_sizes, shapes_of
+from .call_sizes import Sizes, general, known_because, opened, shapes_of
 from .described_sizes import descriptions
 
 #: How many calls that were compiled for are remembered.
@@ -51,7 +51,7 @@ class SeenSizes:
         """
         dynamic, described = self._options.dynamic, descriptions(*owners, args, kwargs)
         dynamic = context.dynamic_shapes if dynamic is None else dynamic
-        if not opens_sizes(dynamic):
+        if dynamic is False:
             return None
         known = self._by_key.get(general(key), [])
         if isinstance(known, str):
@@ -81,7 +81,12 @@ class SeenSizes:
         self._compile_time = perf_counter_ns() - began
 
     def pays_for_one(self, sizes: Sizes, leaves: Sequence[Any]) -> bool:
-        """Whether a program for the very sizes of a call is worth its compilation: NumPy runs what symbolic ones do."""
+        """Whether a program for the very sizes of a call is worth its compilation: NumPy runs what symbolic ones do.
+
+        A device runs the same for either.
+        """
+        if context.device_target != "CPU":
+            return False
         backend = self._options.backend or context.backend
         machine_code = backend != "numpy" and backends["native"]() is None
         return machine_code and sizes.becomes_hot(shapes_of(leaves), self._compile_time)

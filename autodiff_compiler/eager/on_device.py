@@ -92,7 +92,7 @@ def _compiled(key: Any, plan: Plan, arrays: list[Any], attrs: Attrs) -> AscendPr
         found = builder.emit(defn, operands, attrs)
         builder.ret(*(found if isinstance(found, tuple) else (found,)))
     module.add(Function(defn.name, body))
-    program = AscendBackend.installed(NumpyBackend().compile).compile(module)
+    program = AscendBackend.installed(NumpyBackend().compile).compile_known(module)
     if program.refusal is not None:
         raise program.refusal().at(calling_place())
     program.mode = MODES["per_call"]()  # caching by addresses does not pay for one op

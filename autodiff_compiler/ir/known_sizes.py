@@ -1,14 +1,15 @@
-"""A module for known sizes: the same ops with numbers in the place of symbols."""
+"""Sizes in modules: the same ops with numbers in the place of symbols, and which symbols a block mentions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from .core import Block, Function, Module, Op, Value
-from .sizes import Dim, Size, Symbol, substitute
+from .sizes import Dim, Size, Symbol, linear_in, substitute, symbols_of
 from .types import Link, Seq, TensorType, TupleType, Type, link, seq, tensor, tuple_of
+from .walk import ops_of
 
 
 def with_known_sizes(module: Module, by: Mapping[Symbol, Size]) -> Module:
@@ -60,4 +61,40 @@ class _Known:
     def attribute(self, old: Any) -> Any:
         if isinstance(old, tuple):
             return tuple(map(self.attribute, old))
+        if isinstance(old, Type):
+            return self.type(old)
         return substitute(old, self.by) if isinstance(old, Dim) else old
+
+
+def mentioned_symbols(block: Block) -> Iterator[Symbol]:
+    """The symbols in the types and attributes of a block, each as often as it stands there."""
+    yield from symbols_in([x.type for x in block.args])
+    for op in ops_of(block):
+        yield from symbols_in([*[x.type for x in op.results], *op.attrs])
+        yield from symbols_in([x.type for inner in op.blocks for x in inner.args])
+
+
+def symbols_in(value: Any) -> Iterator[Symbol]:
+    """The symbols in a type, a size, or what holds such."""
+    match value:
+        case Dim():
+            yield from symbols_of(value)
+        case tuple() | list():
+            for part in value:
+                yield from symbols_in(part)
+        case TensorType():
+            yield from symbols_in(value.shape)
+        case TupleType():
+            yield from symbols_in(value.elems)
+        case Seq():
+            yield from symbols_in(value.elem)
+        case Link():
+            yield from symbols_in((value.ins, value.outs))
+
+
+def told_symbols(type: Type) -> Iterator[Symbol]:
+    """The symbols whose values an array of this type tells by its shape."""
+    for size in type.shape if isinstance(type, TensorType) else ():
+        one = linear_in(size) if isinstance(size, Dim) else None
+        if one is not None:
+            yield one[0]

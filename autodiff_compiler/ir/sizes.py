@@ -366,10 +366,10 @@ class Relation(NamedTuple):
 
     def __str__(self) -> str:
         op = self.op if self.holds else {"==": "!=", "<=": ">"}[self.op]
-        return f"{_said(self.left)} {op} {_said(self.right)}"
+        return f"{said(self.left)} {op} {said(self.right)}"
 
 
-def _said(size: Size) -> str:
+def said(size: Size) -> str:
     """A size as users write it: what is left of a division is a remainder."""
     terms = size.terms if isinstance(size, Dim) else ()
     for atoms, factor in terms:

@@ -6,7 +6,7 @@ Types are interned, so `a is b` decides equality and a type is a cheap dictionar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import TypeAlias
 
@@ -31,7 +31,6 @@ __all__ = [
     "same_shape",
     "scan_types",
     "seq",
-    "shapes_in",
     "tensor",
     "tuple_of",
 ]
@@ -182,14 +181,6 @@ def known_same(a: Shape, b: Shape) -> bool:
 def dim_product(shape: Shape) -> Size:
     """The number of elements."""
     return prod(shape)
-
-
-def shapes_in(type: Type) -> Iterator[Shape]:
-    """The shapes of the tensors in a type."""
-    if isinstance(type, TensorType):
-        yield type.shape
-    for inner in type.elems if isinstance(type, TupleType) else (type.elem,) if isinstance(type, Seq) else ():
-        yield from shapes_in(inner)
 
 
 def scan_types(types: Sequence[Type], carries: int) -> list[Type]:

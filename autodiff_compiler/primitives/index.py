@@ -300,7 +300,9 @@ class Gather(Primitive):
 
     def aclnn(c, x, index):
         axis = c.axis % x.ndim
-        if index.ndim:
+        if not x.size:  # there are no positions: this is not reached
+            c.op("InplaceFillScalar", c.out, 0)
+        elif index.ndim:
             c.op("GatherV2", x, axis, c.place(index), c.out)
         else:
             c.op("IndexSelect", x, axis, c.place(index).expanded((0,)), c.out.expanded((axis,)))
@@ -384,7 +386,10 @@ class TakeAlongAxis(Primitive):
         return taken(x, index) if axis == -1 else np.take_along_axis(x, index, axis)
 
     def aclnn(c, x, index):
-        c.op("Gather", x, c.axis % x.ndim, c.place(index), c.out)
+        if x.size:
+            c.op("Gather", x, c.axis % x.ndim, c.place(index), c.out)
+        else:  # there are no positions: this is not reached
+            c.op("InplaceFillScalar", c.out, 0)
 
     call = _take_along_axis
     methods = ("take_along_axis",)

@@ -449,8 +449,6 @@ class SizeValue(Primitive):
     def numpy(*, size):
         return np.asarray(size)
 
-    aclnn = lambda c: c.op("InplaceFillScalar", c.out, c.size)
-
     def samples(rng):
         yield ({"size": 3},)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..op_by_op import pieces_of
 from ..stacks import Stacks
 from . import control  # noqa: F401  (it enters how it lowers ops)
 from .acl import acl
+from .emit import Buffer
 from .layout import lay_out
 from .library import ABSENT
 from .listing import listing
@@ -23,6 +25,21 @@ from .lower import Lowering
 from .modes import MODES
 from .program import AscendProgram
 from .steps import Branch, Loop, Segment, Step, keys_of
+from .symbolic import SymbolicProgram, example_of
+
+
+@dataclass(frozen=True)
+class _Common:
+    """What the programs of one module for several sizes have in common: settings, and the buffers of its arrays."""
+
+    mode: str
+    fallback: bool
+    arrays: dict[str, Buffer] = field(default_factory=dict)
+
+    @classmethod
+    def now(cls) -> _Common:
+        """With the settings of now."""
+        return cls(context.get("ascend_mode"), context.get("ascend_fallback") == "host")
 
 
 class AscendBackend:
@@ -41,17 +58,27 @@ class AscendBackend:
         """The backend for the CANN of this machine."""
         return cls(host, acl.libraries.lacks)
 
-    def compile(self, module: Module) -> AscendProgram:
-        """The module as a program, whose `refusal` names all ops that the device cannot run."""
-        low, args, outs = self._lowered(module)
-        name = module.entry.name
-        text = listing(name, low.steps, [*module.entry.args], args, outs)
-        mode = MODES[context.get("ascend_mode")]()
-        refusal = partial(_refusal, low.missing) if low.missing else None
-        return AscendProgram(name, text, low.steps, args, outs, low.constants, mode, refusal)
+    def compile(self, module: Module) -> AscendProgram | SymbolicProgram:
+        """The module as a program, whose calls are refused with all ops that the device cannot run.
 
-    def _lowered(self, module: Module) -> tuple[Lowering, list[Any], list[Any]]:
-        low = Lowering(module, self._host, context.get("ascend_fallback") == "host", self._lacks)
+        The settings of now are those of all its calls.
+        """
+        if not module.has_open_sizes:
+            return self.compile_known(module)
+        return SymbolicProgram(module, partial(self.compile_known, common=_Common.now()))
+
+    def compile_known(self, module: Module, common: _Common | None = None) -> AscendProgram:
+        """The same of a module of known sizes; `common`: with others made of the same one."""
+        common = common or _Common.now()
+        low, args, outs = self._lowered(module, common)
+        name = module.entry.name
+        text = partial(listing, name, low.steps, [(a.name, a.type) for a in module.entry.args], args, outs)
+        refusal = partial(_refusal, low.missing) if low.missing else None
+        return AscendProgram(name, text, low.steps, args, outs, low.constants, MODES[common.mode](), refusal)
+
+    def _lowered(self, module: Module, common: _Common | None = None) -> tuple[Lowering, list[Any], list[Any]]:
+        common = common or _Common.now()
+        low = Lowering(module, self._host, common.fallback, self._lacks, common.arrays)
         args = [low.fresh(a.type, a.name) for a in module.entry.args]
         found = low.function(module.entry, args)
         outs = [
@@ -65,16 +92,22 @@ class AscendBackend:
         return low, args, outs
 
     def coverage(self, module: Module) -> Coverage:
-        """Which ops run as operators, which on the host or on the slow cores, and which cannot run."""
-        low, _, _ = self._lowered(module)
+        """Which ops run as operators, which on the host or on the slow cores, and which cannot run.
+
+        Of symbolic sizes it is said for an example.
+        """
+        low, _, _ = self._lowered(example_of(module))
         ways = dict(sorted(low.ways.items()))
         ways |= {f"aclnn{text}": "AI CPU (slow)" for text in sorted(low.slow)}
         missing = {name: _because(*low.missing[name]) for name in sorted(low.missing)}
         return Coverage({k: v for k, v in ways.items() if k not in low.missing}, missing)
 
     def work(self, module: Module, *, in_place: Collection[str] = ()) -> Work:
-        """The work of one call, as if each op were one operator; arenas lie on the device."""
-        low, _, _ = self._lowered(module)
+        """The work of one call, as if each op were one operator; arenas lie on the device.
+
+        With symbolic sizes the arena is that of an example.
+        """
+        low, _, _ = self._lowered(example_of(module))
         constants = sum(getattr(x, "nbytes", 0) for x in module.constants.values())
         arena = max((segment.arena for segment in _segments(low.steps)), default=0)
         return Work("ascend", pieces_of(module), Storage(constants, arena, Stacks(module).whole()))

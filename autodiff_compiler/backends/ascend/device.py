@@ -23,7 +23,7 @@ from ...errors import AscendError, AscendMemoryError
 from ...locks import Lock
 from . import memory
 from .acl import DEVICE_TO_HOST, FORKED, HOST_TO_DEVICE, Acl, acl
-from .memory import Pool, padded
+from .memory import Pool, padded, roomy
 
 #: How many of the last queued operators an asynchronous failure names.
 _REMEMBERED = 8
@@ -156,7 +156,7 @@ class Device:
     # ------------------------------------------------------------------------------------------- memory
     def allocate(self, nbytes: int, label: str = "") -> Block:
         """A block of at least `nbytes`; AscendMemoryError names the largest ones in use."""
-        size = padded(max(nbytes, 1))
+        size = roomy(max(nbytes, 1))
         with self.order:
             self.enter()
             self._collect()

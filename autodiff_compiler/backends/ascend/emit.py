@@ -32,7 +32,7 @@ class Buffer:
     `optional`: it may be undefined where it is read, on paths that do not use the result.
     """
 
-    __slots__ = ("label", "nbytes", "optional")
+    __slots__ = ("__weakref__", "label", "nbytes", "optional")
 
     def __init__(self, nbytes: int, label: str = "") -> None:
         self.nbytes, self.label, self.optional = nbytes, label, False

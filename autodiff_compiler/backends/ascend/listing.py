@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ... import escape
+from ...ir.types import Type
 from .emit import Buffer, Ref, contiguous_strides
 from .launch import Number
 from .steps import Branch, Host, Loop, Segment
@@ -47,11 +48,14 @@ class _Names:
         return str(list(x)) if isinstance(x, tuple) else getattr(x, "short", None) or repr(x)
 
 
-def listing(name: str, steps: Sequence[Any], args: Sequence[Any], places: Sequence[Any], outs: Sequence[Any]) -> str:
-    """The text of a program."""
+def listing(
+    name: str, steps: Sequence[Any], args: Sequence[tuple[str | None, Type]], places: Sequence[Any], outs: Sequence[Any]
+) -> str:
+    """The text of a program; `args`: names and types."""
     names = _Names()
     head = ", ".join(
-        names.view(p) if isinstance(p, Ref) else f"{a.name or '_'}:{a.type}" for a, p in zip(args, places, strict=True)
+        names.view(p) if isinstance(p, Ref) else f"{label or '_'}:{type}"
+        for (label, type), p in zip(args, places, strict=True)
     )
     results = ", ".join(names.view(x) for x in outs if isinstance(x, Ref))
     lines = [f"ascend program {name}({head}) -> ({results})", *_lines(steps, names, "  ")]

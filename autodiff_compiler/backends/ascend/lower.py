@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ...dtypes import DType, bfloat16, bool_, float16, float32
 from ...errors import InternalCompilerError
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op, Value
-from ...ir.primitive import Context, Effect, F
+from ...ir.primitive import Context, Effect, F, kernel_of
 from ...ir.types import TensorType, TupleType
 from ...ir.walk import Cloner, uses
 from ...registration import Registrar
@@ -36,12 +37,19 @@ class Lowering:
     """The lowering of one module: the view of each value, and the steps so far.
 
     `host` compiles a module for the host; `fallback` lets it run the device's ops, too.  `lacks`: see `AscendBackend`.
+    `arrays` has the buffers of the module's arrays that other lowerings of it know, and gets those of this one.
     """
 
     def __init__(
-        self, module: Module, host: Callable[[Module], Any], fallback: bool, lacks: Callable[[str], str]
+        self,
+        module: Module,
+        host: Callable[[Module], Any],
+        fallback: bool,
+        lacks: Callable[[str], str],
+        arrays: dict[str, Buffer],
     ) -> None:
         self.module, self.host, self.fallback, self.lacks = module, host, fallback, lacks
+        self.arrays, self._own = arrays, frozenset(module.constants)
         self.uses = {v: u for function in module for v, u in uses(function.body).items()}
         self.env: dict[Value, Operand] = {}
         self.steps: list[Any] = []
@@ -84,6 +92,14 @@ class Lowering:
             buffer = self._numbers[key] = Buffer(dtype.itemsize)
             self.constants[buffer] = np.array([number]).astype(dtype.numpy)
         return self._numbers[key]
+
+    def array(self, name: str, type: TensorType, label: str | None) -> Ref:
+        """An array that the module mentions."""
+        ref = self.room(type, label)
+        if name in self._own:  # the lowering may have added others, which are its own
+            ref = replace(ref, buffer=self.arrays.setdefault(name, ref.buffer))
+        self.constants[ref.buffer] = np.ascontiguousarray(self.module.constants[name]).reshape(ref.shape)
+        return ref
 
     def ref(self, value: Value) -> Ref:
         found = self.env[value]
@@ -196,6 +212,9 @@ class Lowering:
         if lower is not None:
             lower(self, op)
             self.ways.setdefault(defn.name, "host control")
+        elif (known := self._known(op)) is not None:
+            self.env[op.results[0]] = known
+            self.ways.setdefault(defn.name, "operators")
         elif defn.effect is Effect.IO or defn.name.startswith("random_"):  # draws are the same on all devices
             self._on_host(op, "")
         elif defn.aclnn is None and defn.decomposed is not None:
@@ -204,6 +223,23 @@ class Lowering:
             self._on_host(op, f"no operator computes {defn.name}")
         else:
             self._on_device(op)
+
+    def _known(self, op: Op) -> Ref | None:
+        """The result of an op on numbers that are known now, as those that sizes make are; the host computes it."""
+        defn, types = op.defn, [r.type for r in op.results]
+        if defn.effect is not Effect.PURE or (defn.numpy is None and defn.scalar is None) or not op.operands:
+            return None
+        if len(types) != 1 or not isinstance(types[0], TensorType) or types[0].shape:
+            return None
+        arrays = []
+        for v in op.operands:
+            x = self.env[v]
+            if not isinstance(x, Ref) or x.ndim or x.number is None:
+                return None
+            arrays.append(np.asarray(x.number).astype(x.dtype.numpy))
+        with np.errstate(all="ignore"):
+            found = kernel_of(defn)(*arrays, **dict(zip(defn.schema, op.attrs, strict=True)))
+        return self.constant(np.asarray(found, types[0].dtype.numpy).item(), types[0])
 
     def _on_device(self, op: Op) -> None:
         outs = [self.room(r.type, r.name) for r in op.results]  # type: ignore[arg-type]
@@ -349,12 +385,16 @@ def _const(low: Lowering, op: Op) -> None:
     value, type = op.attr("value"), op.results[0].type
     assert isinstance(type, TensorType)
     if isinstance(value, str):
-        array = np.ascontiguousarray(low.module.constants[value.removeprefix("@")])
-        ref = low.room(type, op.results[0].name)
-        low.constants[ref.buffer] = array.reshape(ref.shape)
-        low.env[op.results[0]] = ref
+        low.env[op.results[0]] = low.array(value.removeprefix("@"), type, op.results[0].name)
     else:
         low.env[op.results[0]] = low.constant(value, type)
+
+
+@control("size_value")
+def _size_value(low: Lowering, op: Op) -> None:
+    type = op.results[0].type
+    assert isinstance(type, TensorType)
+    low.env[op.results[0]] = low.constant(op.attr("size"), type)
 
 
 @control("undef")

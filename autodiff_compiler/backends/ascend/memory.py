@@ -20,6 +20,13 @@ def padded(nbytes: int) -> int:
     return (nbytes + 31) // 32 * 32 + 32
 
 
+def roomy(nbytes: int) -> int:
+    """Bytes that a block for `nbytes` takes: of eight sizes from one power of two to the next, so that calls of other
+    sizes find the blocks again."""
+    step = max(32, 1 << nbytes.bit_length() - 1 >> 3)
+    return padded(-(-nbytes // step) * step)
+
+
 class HasAcl(Protocol):
     """What a pool needs of its device."""
 

@@ -16,7 +16,7 @@ from ... import escape
 from ...errors import UnsupportedCallError
 from ...whole_files import write_text
 from . import memory
-from .arrays import AscendArray
+from .arrays import AscendArray, uploaded
 from .device import Block, Device, current
 from .emit import Buffer, Ref
 from .modes import Mode
@@ -43,18 +43,26 @@ def _result(run: Run, x: Operand) -> Any:
     return AscendArray(found, x.dtype, x.shape) if isinstance(x, Ref) and found is not None else found
 
 
+def _constant(device: Device, buffer: Buffer, array: np.ndarray[Any, Any]) -> Block:
+    """A constant on the device, once for all programs that mention its buffer."""
+    found: Block | None = device.kept.get(buffer)
+    if found is None:
+        found = device.kept[buffer] = uploaded(array, device, buffer.label)
+    return found
+
+
 class AscendProgram:
     """A compiled module: called with the arrays of the entry function (of the host or the device).
 
     It returns its results as arrays of the device, tuples and sequences among them as blocks in tuples and lists, for
     another program.  What a block holds never changes once its program has ended, so a result may be an argument's.
-    `source` is the sequence of operators as text.
+    `text` writes the sequence of operators.
     """
 
     def __init__(
         self,
         name: str,
-        source: str,
+        text: Callable[[], str],
         steps: list[Any],
         args: Sequence[Operand],
         outs: Sequence[Operand],
@@ -62,7 +70,7 @@ class AscendProgram:
         mode: Mode,
         refusal: Callable[[], UnsupportedCallError] | None = None,
     ) -> None:
-        self.name, self.source, self.filename = name, source, f"<ascend program {escape.line(name)}>"
+        self.name, self._text, self.filename = name, text, f"<ascend program {escape.line(name)}>"
         self.steps, self.args, self.outs, self.constants, self.mode = steps, args, outs, constants, mode
         #: makes the exception that calls raise: the device cannot run it
         self.refusal = refusal
@@ -85,13 +93,15 @@ class AscendProgram:
             raise
         return tuple([_result(run, x) for x in self.outs])
 
+    @property
+    def source(self) -> str:
+        """The sequence of operators as text."""
+        return self._text()
+
     def _constants(self, device: Device) -> dict[Buffer, Block]:
         found = device.kept.get(self)
         if found is None:
-            run = Run(device, {})
-            for buffer, array in self.constants.items():
-                run.store(array, buffer)
-            found = device.kept[self] = run.frame
+            found = device.kept[self] = {b: _constant(device, b, array) for b, array in self.constants.items()}
         return dict(found)
 
     def execute(self, steps: Sequence[Any], run: Run) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 from ... import escape, logs
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op
+from ...ir.known_sizes import mentioned_symbols, symbols_in
 from ...ir.primitive import F
-from ...ir.sizes import OpenSizeError, definitions, symbols_of, unanswered, usual
-from ...ir.types import MOST_BYTES, TensorType, shapes_in
+from ...ir.sizes import OpenSizeError, definitions, unanswered, usual
+from ...ir.types import MOST_BYTES, TensorType
 from ...ir.verify import uncountable
 from ...ir.walk import ops_of
 from ...whole_files import write_text
@@ -292,20 +293,17 @@ def reason(module: Module) -> str | None:
         return why
     if module.has_open_sizes and (missing := _undefined(module)):
         return f"no argument tells the size {', '.join(missing)}"
+    values = (*module.entry.args, *module.entry.outs)
+    if any(any(symbols_in(x.type)) for x in values if not isinstance(x.type, TensorType)):
+        return "sequences of rows of symbolic sizes enter or leave it"
     return None
 
 
 def _undefined(module: Module) -> list[str]:
     """The symbols of sizes that no argument has."""
     given = definitions([x.type.shape for x in module.entry.args if isinstance(x.type, TensorType)])
-    found: dict[str, None] = {}
-    for function in module:
-        values = [*function.body.args]
-        for op in ops_of(function.body):
-            values += [*op.results, *(x for block in op.blocks for x in block.args)]
-        shapes = [shape for x in values for shape in shapes_in(x.type)]
-        found |= {s.name: None for shape in shapes for d in shape for s in symbols_of(d) if s not in given}
-    return list(found)
+    mentioned = (symbol for function in module for symbol in mentioned_symbols(function.body))
+    return list(dict.fromkeys(symbol.name for symbol in mentioned if symbol not in given))
 
 
 def _states(module: Module, names: Collection[str]) -> dict[int, int]:
