@@ -132,7 +132,8 @@ class _Product:
         self.width = min(lanes, 1 << (self.n - 1).bit_length()) if isinstance(self.n, int) else lanes
         self.masked = low.machine.masked
         wide = low.machine.vector_bytes >= 64
-        most = 8 if self.m == 1 else 4 if wide else 2
+        # few vectors of columns whose number only a call knows, as less than that many are the rest
+        most = 8 if self.m == 1 else 4 if wide and isinstance(self.n, int) else 2
         self.vectors = min(max(1, -(-usual(self.n) // self.width)), most)
         rows = (24 if wide else 12) // self.vectors
         self.rows = min(self.m, rows) if isinstance(self.m, int) else rows
