@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from ..dtypes import DType, dtype_of
+from .sizes import deciding
 from .types import Dim, Size, Type
 from .unknown import Unknown
 
@@ -221,13 +222,14 @@ class Definition:
 
     @classmethod
     def infer_types(cls, types: tuple[Type, ...], attrs: Attrs) -> tuple[Type, ...]:
-        """Result types, memoised by operand types and attributes."""
+        """Result types, memoised by operand types and attributes unless they depend on what a call answers."""
         key = (types, attrs)
         found = cls.memo.get(key)
         if found is None:
+            before = deciding.open
             result = cls.infer(*types, **dict(zip(cls.schema, attrs, strict=True)))
             found = result if isinstance(result, tuple) else (() if result is None else (result,))
-            if len(cls.memo) < 4096:
+            if deciding.open == before and len(cls.memo) < 4096:
                 cls.memo[key] = found
         return found
 

@@ -121,9 +121,10 @@ class Dim:
         if not isinstance(difference, Dim):
             return False
         low, high = bounds(difference)
-        if low > 0 or high < 0 or deciding.by is None:
+        if low > 0 or high < 0:
             return False
-        return deciding.by.are_equal(self, other)
+        deciding.open += 1
+        return deciding.by is not None and deciding.by.are_equal(self, other)
 
     __hash__ = object.__hash__
 
@@ -170,6 +171,8 @@ class _Deciding(threading.local):
     """Who answers such questions in this thread: the compilation of a function for a call."""
 
     by: Decider | None = None
+    #: how many questions the symbols have left open: what depends on none of them may be remembered
+    open: int = 0
     #: whether a condition in the user's code is left to run time, as the test of a `while` is, rather than answered
     later: bool = False
 
@@ -188,6 +191,7 @@ def left_to_run_time() -> Iterator[None]:
 
 
 def _decider(op: str, *sizes: Any) -> Decider:
+    deciding.open += 1
     if deciding.by is None:
         what = f"int({sizes[0]})" if op == "int" else f"{sizes[0]} {op} {sizes[1]}"
         raise OpenSizeError(f"what {what} is depends on the call")
@@ -260,6 +264,7 @@ def may_be_at_most(a: Size, b: Size) -> bool:
         return a <= b
     known = is_at_most(a, b)
     if known is None:
+        deciding.open += 1
         return deciding.by is None or deciding.by.is_at_most(a, b)
     return known
 

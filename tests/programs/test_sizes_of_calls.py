@@ -12,7 +12,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
-from autodiff_compiler.errors import CompileError
+from autodiff_compiler.errors import CompileError, ShapeError
 from autodiff_compiler.ir.sizes import evaluate
 from tests.programs.compare import assert_close, assert_same, define
 
@@ -597,3 +597,34 @@ def test_all_that_is_shown_of_a_compilation_has_its_symbols():
         expected = ms.value_and_grad(loss)(ones(4, 3), ones(7, 4))
         np.testing.assert_allclose(value, expected[0].asnumpy(), rtol=1e-6)
         np.testing.assert_allclose(gradient, expected[1].asnumpy(), rtol=1e-5)
+
+
+# ------------------------------------------------------------------------------------------------ nothing is stale
+def test_every_function_notes_its_guards():
+    """What a rule was answered for one function, it is not told again without asking."""
+    for _ in range(2):
+        f = ms.jit(lambda x: ops.argmax(x), dynamic=True, backend="numpy")
+        assert f(ones(2, 3)).item() == 0
+        assert "m*n != 0" in " ".join(map(str, f.guards()))
+        with pytest.raises(ShapeError, match="no extreme element"):
+            f(ones(2, 0))
+
+
+def test_a_compilation_that_begins_again_notes_its_guards_again():
+    """The fourth row of `y` is known to exist only after the answer about `x`, and the compilation begins again."""
+    f = ms.jit(lambda x, y: ops.argmax(x) + y[3], dynamic=True, backend="numpy")
+    assert f(ones(2, 5), ones(6)).item() == 1
+    assert "m*n != 0" in " ".join(map(str, f.guards()))
+    with pytest.raises(ShapeError, match="no extreme element"):
+        f(ones(2, 0), ones(6))
+
+
+def test_what_passes_infer_is_no_answer_for_a_call():
+    """Passes and derivatives infer types without a call; a call asks for itself afterwards."""
+    x = ops.ones((2, 3))
+    gradient = ms.jit(ms.grad(lambda x: (x * ops.argmax(x)).sum()), dynamic=True, backend="numpy")
+    assert gradient(x).shape == (2, 3)
+    f = ms.jit(lambda x: x * ops.argmax(x), dynamic=True, backend="numpy")
+    f(x)
+    with pytest.raises(ShapeError, match="no extreme element"):
+        f(ones(0, 3))
