@@ -49,11 +49,7 @@ class _Names:
 
 
 def listing(
-    name: str,
-    steps: Sequence[Any],
-    args: Sequence[tuple[str | None, Type]],
-    places: Sequence[Any],
-    outs: Sequence[Any],
+    name: str, steps: Sequence[Any], args: Sequence[tuple[str | None, Type]], places: Sequence[Any], outs: Sequence[Any]
 ) -> str:
     """The text of a program; `args`: names and types."""
     names = _Names()
