@@ -40,6 +40,9 @@ from tests.primitives.test_symbolic_sizes import (
     has_sizes,
     symbolic,
 )  # fmt: skip
+from tests.programs.compare import assert_close
+from tests.programs.test_sizes_of_calls import ROWS, SIZES, outcome, program
+from tests.programs.test_sizes_of_calls import tensor as of_rows
 
 #: Ops that are promised what operands of other sizes do not keep here: places that differ, elements in order.
 PROMISED = ("add_along_axis", "searchsorted", "take_along_axis")
@@ -169,6 +172,30 @@ def test_values_and_gradients_are_those_of_eager_code(f: Callable[..., Any], mod
     assert run.cache_info()["compiles"] <= 3  # where 0 is a case of its own
     assert whole.cache_info()["compiles"] <= 3
     assert any("n: any size" in str(c) for c in run.explain_recompiles())
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("name", ROWS)
+def test_arithmetic_of_sizes(name: str, device: Any) -> None:
+    """The rows of `tests/programs`, with the derivative on the tape; the host helps, as they use float64."""
+    body, most = ROWS[name]
+    fn = program(body)
+
+    def total(x: Any) -> Any:
+        found = fn(x)
+        found = found[0] if isinstance(found, tuple) else found
+        return (found * found).sum() if isinstance(found, Tensor) else x.sum() * found
+
+    for run, of in ((fn, jit(fn)), (ms.grad(total), ms.grad(jit(total)))):
+        for n in SIZES:
+            expected = outcome(run, of_rows(n))
+            with ascend(ascend_fallback="host"):
+                found = outcome(of, of_rows(n))
+                if isinstance(expected, Exception):
+                    assert type(found) is type(expected)
+                else:
+                    assert_close(found, expected, f"n = {n}", 2e-4)
+        assert not hasattr(of, "cache_info") or of.cache_info()["compiles"] <= most
 
 
 @pytest.mark.some(3)

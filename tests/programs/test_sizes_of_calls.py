@@ -481,6 +481,22 @@ def test_a_tape_takes_the_general_program():
     assert f.cache_info()["compiles"] == 2
 
 
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+@pytest.mark.parametrize("name", ["sum", "mean", "loop", "product of sums"])
+def test_a_tape_of_a_program_whose_derivative_reads_only_sizes(name, backend):
+    """The derivative of a sum needs of its operand no more than the shape."""
+    fn = program({
+        "sum": "return (x * 2).sum()",
+        "mean": "return ops.concat((x, x), 0).mean()",
+        "loop": "while x.sum() < 50.0:\n        x = x * 2 + 10.0\n    return x.sum()",
+        "product of sums": "return x.sum() * x.sum(0).sum()",
+    }[name])  # fmt: skip
+    f = ms.jit(fn, backend="" if backend == "auto" else backend)
+    for n in (3, 5, 2, 1, 7):
+        assert_close(ms.grad(f)(tensor(n)), ms.grad(fn)(tensor(n)), f"n = {n}", 1e-12)
+    assert f.cache_info()["compiles"] == 2
+
+
 # ------------------------------------------------------------------------------------------------ described sizes
 def ones(*shape):
     return Tensor(np.ones(shape, np.float32))
