@@ -53,6 +53,24 @@ TWO = (
     "ops.hypot({a}, {b} + 3.0)",
     "ops.einsum('...i,...i->...i', {a}, {b})",
 )
+#: Functions of a `vec` a, a `vec` b and a number of rows k, where the number of rows is any one.
+SIZED = (
+    "ops.cat(({a}[{k}:], {a}[:{k}]))",
+    "({a} * {k})",
+    "({a} / (1 + x.shape[0]))",
+    "ops.zeros(x.shape, x.dtype)",
+    "({a}).reshape(x.shape[0], -1).reshape(x.shape)",
+    "ops.cat(({a}[:{k}] * 0.5, ops.zeros_like({b})))[:len(x)]",
+    "(ops.arange(x.shape[0]).astype(x.dtype).sum() * {a})",
+    "ops.where(ops.arange(x.size).reshape(x.shape) < {k}, {a}, {b})",
+    "ops.broadcast_to({a}.sum(), x.shape)",
+    "({a} * ({b}[:{k}].sum() + 1.0))",
+    "ops.stack(({a}, {b}))[(x.shape[0] + 1) % 2]",
+    "ops.cumsum({a}, 0)",
+    "ops.flip({a}, (0,))",
+    "ops.tile({a}, (2,) + (1,) * (x.ndim - 1))[:x.shape[0]]",
+    "({a} * ops.ones(({k}, 1), x.dtype).sum())",
+)
 
 
 class Expressions:
@@ -60,6 +78,8 @@ class Expressions:
 
     features: set[str]
     shape: tuple[int, ...]
+    #: whether the first size of the shape is any one, and never written as a number
+    sized: bool
 
     def __init__(self, rng):
         self.rng = rng
@@ -77,10 +97,13 @@ class Expressions:
         return f"{prefix}{self.count}"
 
     def size(self):
-        return math.prod(self.shape)
+        return "x.size" if self.sized else str(math.prod(self.shape))
+
+    def rows(self):
+        return self.choose(["x.shape[0]", "len(x)", "len(ix)"]) if self.sized else str(self.shape[0])
 
     def flat(self):
-        return "-1" if self.chance(2) else str(self.size())
+        return "-1" if self.chance(2) else self.size()
 
     def bounded(self, text):
         return f"{self.choose(BOUNDED)}({text})"
@@ -123,7 +146,7 @@ class Expressions:
         if "integers" in self.features:
             options += [
                 f"({a} * ({self.ivec(scope)}).sum()).astype(x.dtype)",
-                f"({a})[{self.ivec(scope)} % {self.shape[0]}]",
+                f"({a})[{self.ivec(scope)} % {self.rows()}]",
                 f"({a} * ({self.ivec(scope)} > 1).any())",
             ]
         if "attributes" in self.features:
@@ -136,6 +159,8 @@ class Expressions:
                 f"ms.grad(lambda u: (helper(u, {self.int(scope, 0)}) * u).sum() * 0.2)({a})",
                 f"ms.jvp(lambda u: u * u * {self.vec(scope, 0)}, {a}, {self.vec(scope, 0)})[1]",
             ]
+        if self.sized:
+            options += [self.choose(SIZED).format(a=a, k=self.part(), b=self.vec(scope, 0))] * 2
         if "draws" in self.features:
             options += [f"ops.dropout({a}, 0.4)", "ops.standard_normal(x.shape).astype(x.dtype)", "ops.rand_like(x)"]
         if "methods" in self.features:
@@ -187,12 +212,17 @@ class Expressions:
             return f"({self.s0(scope, depth - 1)} if {self.condition(scope)} else {self.s0(scope, depth - 1)})"
         return f"({self.bounded(self.s0(scope, depth - 1))} * {self.num(scope, depth - 1)})"
 
+    def part(self):
+        """How many of the rows: a number that the sizes tell."""
+        return self.choose(["x.shape[0] // 2", "len(x) // 3", "min(len(x), 3)", "(x.size - 1) % 5", "1"])
+
     def index(self, scope):
         """Of one element."""
         parts = []
-        for size in self.shape:
-            known = self.choose([0, -1, size - 1])
-            parts.append(str(known) if self.chance(2) else f"{self.int(scope, 1)} % {size}")
+        for axis, size in enumerate(self.shape):
+            rows = self.rows() if axis == 0 else str(size)
+            known = self.choose(["0", "-1", f"{rows} - 1"])
+            parts.append(known if self.chance(2) else f"{self.int(scope, 1)} % {rows}")
         return ", ".join(parts)
 
     # ------------------------------------------------------------------------------------------- numbers
@@ -236,6 +266,8 @@ class Expressions:
             return f"int({self.num(scope, depth - 1)} * 3.7)"
         if kind == 7:
             return f"int(ix[{self.choose([0, -1])}])"
+        if self.sized and self.chance(2):
+            return self.choose(["x.shape[0]", "(len(x) % 4)", "(x.size // 2)", "y.shape[0] % 3", self.part()])
         if kind == 8 and "choice" in self.features:
             return f"({self.int(scope, depth - 1)} if {self.condition(scope)} else {self.int(scope, depth - 1)})"
         return "self.count" if "attributes" in self.features else "(c + 2)"
@@ -246,6 +278,8 @@ class Expressions:
         bound = self.choose(["0.217", "-0.361", "0.893", "1.739"])
         if kind <= 1:
             return f"{self.choose(scope.names['vec'])}.sum() {self.choose(['>', '<'])} {bound}"
+        if self.sized and self.chance(5):
+            return f"{self.rows()} {self.choose(['> 2', '% 2 == 0', '== 1', '< 7', '!= 0', '>= x.size'])}"
         if kind == 2:
             return f"{self.choose(scope.names['int'])} {self.choose(['>', '<=', '==', '!='])} {self.choose([1, 2, 0])}"
         if kind == 3:

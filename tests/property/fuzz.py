@@ -43,7 +43,7 @@ class Finding:
     def text(self, source: str) -> str:
         """A test that fails."""
         p = self.program
-        made = f"Program({p.seed}, SOURCE, {p.dtype!r}, {p.shape}, {p.dynamic}, {p.smooth})"
+        made = f"Program({p.seed}, SOURCE, {p.dtype!r}, {p.shape}, {p.dynamic}, {p.smooth}, {p.sized})"
         name, args = self.check
         return (
             f"# {self.what}\n"

@@ -3,7 +3,8 @@
 A program is a Cell (see `modes.Base`): ``construct(self, x, y, ix, n, r, flag)`` with float Tensors `x` and `y` of one
 shape, an int Tensor `ix` of indices along the first axis, numbers `n` and `r`, and a bool.  Only names that surely have
 a value are read, what is carried stays bounded, containers have one structure at every join and every loop ends, so
-that Python runs every program to its end or to an exception that it raises on purpose.
+that Python runs every program to its end or to an exception that it raises on purpose.  One in three is written for any
+number of rows (`sized`), and asks for it.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class Program:
     shape: tuple[int, ...]
     dynamic: bool  # `n` and `r` are mutable
     smooth: bool
+    sized: bool = False  # the first size of the shape may be another one
 
 
 class Writer(Expressions, Kinks):
@@ -68,6 +70,10 @@ class Writer(Expressions, Kinks):
         self.features = {f for f in FEATURES if self.rng.random() < 0.5}
         self.shape = self.choose(SHAPES)
         self.dtype = self.choose(["float64", "float64", "float32"])
+        self.sized = seed % 3 == 1
+        if self.sized:  # they have the size of the first call for all others
+            self.features -= {"attributes", "parameters"}
+            self.dtype = "float64"
         self.left = size
         self.lines: list[str] = []
         self.indent = 2
@@ -294,7 +300,7 @@ class Writer(Expressions, Kinks):
         if kind == 6:
             return f"{name}.{self.choose(['add_', 'mul_', 'copy_'])}({self.bounded(self.vec(scope))})"
         if kind == 5:
-            return f"{name}[{self.choose(scope.names['ivec'])} % {self.shape[0]}] = {self.bounded(self.s0(scope))}"
+            return f"{name}[{self.choose(scope.names['ivec'])} % {self.rows()}] = {self.bounded(self.s0(scope))}"
         if kind == 0:
             return f"{name}[{name} > 0.271] = {self.choose(['0.5', self.bounded(self.s0(scope))])}"
         if kind == 1:
@@ -357,7 +363,7 @@ class Writer(Expressions, Kinks):
                 self.put(f"raise {error}({told})")
         else:
             name = self.new("s")
-            self.put(f"{name} = x.reshape(-1)[{self.int(scope, 1)} % {self.size() + 1}]")
+            self.put(f"{name} = x.reshape(-1)[{self.int(scope, 1)} % ({self.size()} + 1)]")
             scope.add("s0", name)
 
     # functions
@@ -459,7 +465,6 @@ class Writer(Expressions, Kinks):
 
     def for_(self, scope):
         i = self.new("i")
-        length = self.shape[0]
         rows = f"({self.vec(scope)}).reshape({self.flat()})"
         kinds = [
             (i, f"range({self.choose([2, 3])})", True),
@@ -472,13 +477,16 @@ class Writer(Expressions, Kinks):
             (f"t{i}, t_{i}", f"zip({rows}, ({self.vec(scope)}).reshape({self.flat()}))", True),
             (i, self.choose(["(1, 3)", "[2, 0, 1]", "range(0, 12, 5)", "reversed(range(4))"]), True),
         ]
+        if self.sized:  # of few trips at any size: rounding grows with them
+            count = self.choose(["len(x) % 11", "x.shape[0] // 7", "1, x.size % 13, 2", "len(ix) % 9 - 1, -1, -1"])
+            kinds += [(i, f"range({count})", False), (f"t{i}", f"({self.vec(scope)})[:len(x) % 5].reshape(-1)", False)]
         if scope.names["list"]:
             kinds += [(f"e{i}", self.choose(scope.names["list"]), False)] * 2
             kinds += [(f"{i}, e{i}", f"zip(range(5), reversed({self.choose(scope.names['list'])}))", False)]
         if scope.names["dict"]:
             kinds += [(f"k{i}, _{i}", f"{self.choose(scope.names['dict'])}.items()", False)]
         target, what, static = self.choose(kinds)
-        inner = scope.copy(depth=scope.depth + 1, in_loop=True, static=scope.static and static and length > 0)
+        inner = scope.copy(depth=scope.depth + 1, in_loop=True, static=scope.static and static and not self.sized)
         for name in target.split(", "):
             kind = {"i": "int", "e": "vec", "t": "s0"}.get(name[0])
             if kind is not None:
@@ -578,4 +586,4 @@ def program(seed: int, size: int = 14) -> Program:
         "        out = self.construct(x, y, ix, n, r, flag)",
         f"        return {writer.total()}",
     ]
-    return Program(seed, "\n".join(lines) + "\n", writer.dtype, writer.shape, dynamic, writer.smooth)
+    return Program(seed, "\n".join(lines) + "\n", writer.dtype, writer.shape, dynamic, writer.smooth, writer.sized)

@@ -9,13 +9,13 @@ import signal
 import traceback
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 import autodiff_compiler as ms
 from autodiff_compiler import nn
-from autodiff_compiler.errors import CompileError, InternalCompilerError
+from autodiff_compiler.errors import CompileError, InternalCompilerError, ShapeError
 from tests import agreement
 from tests.programs.compare import define, leaves, plain, structure
 from tests.property.grammar import Program
@@ -33,6 +33,7 @@ SAYING = (
     "one Tensor is given as two arguments that are differentiated",
 )
 CALLS = 4  # of one Cell, one after the other
+ROWS = (7, 0, 1, 2, 64)  # of programs for any number, one after the other
 
 
 class Base(nn.Cell):
@@ -84,7 +85,7 @@ def values(program: Program, call: int) -> dict[str, object]:
     rng = np.random.default_rng((program.seed, call))
     shape = program.shape
     x, y = (rng.uniform(-1.2, 1.2, shape).astype(program.dtype) for _ in range(2))
-    ix = rng.integers(0, shape[0], shape[0])
+    ix = rng.integers(0, max(1, shape[0]), shape[0])
     if program.dynamic:
         numbers = {"n": 1 + call, "r": 0.8 - 0.5 * call}
     else:
@@ -216,6 +217,29 @@ def same(found, expected, what: str, rtol: float = 0.0) -> None:
             raise Difference(what, f"{a!r} instead of {b!r}")
 
 
+def compare_at(found: Outcome, expected: Outcome, what: str, rtol: float, rows: int) -> None:
+    """The same for calls of sizes for which a program may have no value: then an error of the same class is as good.
+
+    What is nothing for no rows may be refused on a path that is not taken.
+    """
+    if rows == 0 and isinstance(found.raised, ShapeError) and not isinstance(expected.raised, ValueError):
+        raise Refused(found.raised.code)
+    if expected.raised is None or found.raised is None or isinstance(found.raised, InternalCompilerError):
+        compare(found, expected, what, rtol)
+    elif not isinstance(found.raised, type(expected.raised)):
+        compare(found, replace(expected, error=("ValueError", str(expected.raised))), what, rtol)
+
+
+def bent(net: nn.Cell) -> Callable:
+    """The derivative of the squares of a gradient."""
+
+    def squares(x, y, *rest):
+        gx, gy = ms.grad(net.total, (0, 1))(x, y, *rest)
+        return (gx * gx).sum() + (gy * gy).sum()
+
+    return ms.grad(squares, (0, 1))
+
+
 # ------------------------------------------------------------------------------------------------ the modes
 class Judge:
     """Compares the modes of one program; `source` may be another text than the program's, when it is made smaller."""
@@ -274,6 +298,34 @@ class Judge:
         expected = self.gradient(lambda f: f, lambda f: f, call)
         found = self.gradient(lambda f: ms.jit(f, dynamic=True), lambda f: f, call)
         compare(found, expected, "gradient with symbolic sizes", self.rtol)
+
+    def sizes(self, what: str) -> None:
+        """A program for any number of rows, for known and for symbolic sizes, does with each what eager code does."""
+        if not self.program.sized:
+            return
+        rtol = {"value": self.rounding, "gradient": self.rtol, "second": 10 * self.rtol}[what]
+        expected, refused = self.at_sizes(what, lambda f: f), set()
+        for told, dynamic in (("known", False), ("symbolic", True), ("changing", None)):
+            found = self.at_sizes(what, lambda f, dynamic=dynamic: ms.jit(f, dynamic=dynamic))
+            for rows, one, other in zip(ROWS, found, expected, strict=True):
+                try:
+                    compare_at(one, other, f"{what} with {told} sizes at {rows}", rtol, rows)
+                    self.compared.append(f"{what} with {told} sizes")
+                except Refused as error:
+                    refused.add(error.code)
+        if refused:
+            raise Refused(refused.pop())
+
+    def at_sizes(self, what: str, outer: Callable) -> list[Outcome]:
+        """The calls of one function with each number of rows."""
+        net = self.made()
+        function = outer({"value": net, "gradient": ms.value_and_grad(net.total, (0, 1)), "second": bent(net)}[what])
+        outcomes = []
+        for rows in ROWS:
+            ms.set_seed(7)
+            p = replace(self.program, shape=(rows, *self.program.shape[1:]))
+            outcomes.append(watched(function, arguments(p, 0), net))
+        return outcomes
 
     def differences(self, call: int) -> None:
         """The tape's gradient against central differences of eager code, where these settle."""
@@ -377,6 +429,9 @@ CHECKS: tuple[tuple[str, tuple, int], ...] = (
     ("gradients", (1,), 6),
     ("gradients", (1, "numpy"), 4),
     ("open_sizes", (0,), 3),
+    ("sizes", ("value",), 1),
+    ("sizes", ("gradient",), 2),
+    ("sizes", ("second",), 8),
     ("differences", (0,), 2),
     ("tangents", (1,), 6),
     ("tangents", (0, 0), 6),

@@ -114,6 +114,35 @@ def test_a_mistake_is_found_and_the_program_made_small(planted):
         space["test_found"]()
 
 
+SIZED = """
+class Net(Base):
+    def construct(self, x, y, ix, n, r, flag):
+        return wrong(x) * len(x), y[0]
+    def total(self, x, y, ix, n, r, flag):
+        out = self.construct(x, y, ix, n, r, flag)
+        return out[0].sum() + out[1].sum()
+"""
+
+
+class WrongForAllSizes(Wrong):
+    """A function that code for symbolic sizes runs wrongly."""
+
+    def __graph_call__(self, ctx, args, kwargs):
+        (x,) = args
+        return x if all(isinstance(d, int) for d in x.value.shape) else super().__graph_call__(ctx, args, kwargs)
+
+
+def test_a_mistake_of_symbolic_sizes_is_found_and_an_error_for_some_size_is_none(monkeypatch):
+    p = Program(1, SIZED, "float64", (3, 2), False, True, True)
+    monkeypatch.setattr(modes, "define", functools.partial(modes.define, wrong=lambda x: x * 2.0))
+    for what in ("value", "gradient", "second"):  # `y[0]` of no rows is an IndexError
+        Judge(p).sizes(what)
+    monkeypatch.undo()
+    monkeypatch.setattr(modes, "define", functools.partial(modes.define, wrong=WrongForAllSizes()))
+    with pytest.raises(Difference, match="value with symbolic sizes at 7"):
+        Judge(p).sizes("value")
+
+
 def test_the_long_run_saves_what_it_finds(planted, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(fuzz, "program", lambda seed, size: Program(seed, WRONG, "float64", (3,), False, True))
     monkeypatch.setattr(
