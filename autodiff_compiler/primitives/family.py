@@ -172,8 +172,8 @@ def known_size(size: Size, otherwise: str) -> int:
 def number(size: Size, type: TensorType) -> Value:
     """A tensor all of whose elements are a size."""
     if size.__class__ is int:
-        return constant(size, type)
-    return broadcast_to(cast(F.size_value(size=size), type.dtype), type.shape)
+        return constant(size, type)  # type: ignore[no-any-return]
+    return broadcast_to(cast(F.size_value(size=size), type.dtype), type.shape)  # type: ignore[no-any-return]
 
 
 def known_sizes(sizes: Iterable[Size], otherwise: str) -> tuple[int, ...]:
