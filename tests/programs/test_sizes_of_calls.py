@@ -468,6 +468,15 @@ def f(x, y):
     assert "f(i64[8], f64[2*m_2+1])" in [k["call"] for k in compiled.cache_info()["keys"]]
 
 
+def test_a_sequence_without_steps_is_refused_at_any_size():
+    net = nn.GRU(4, 3)
+    for run in (net, *(ms.jit(lambda x: net(x), dynamic=d, backend="numpy") for d in (None, True, False))):
+        for n in (2, 3, 20):
+            assert run(ones(n, 2, 4))[0].shape == (n, 2, 3)
+        with pytest.raises(ShapeError, match="GRU: a sequence has at least one step"):
+            run(ones(0, 2, 4))
+
+
 def _first(found):
     return found[0] if isinstance(found, tuple) else found
 
