@@ -263,6 +263,8 @@ class _Stack(Cell):
             raise ShapeError(f"{type(self).__name__}: x must be {wanted}{self.input_size}], not {list(x.shape)}")
         if self.batch_first:
             x = ops.swapaxes(x, 0, 1)
+        if x.shape[0] == 0:
+            raise ShapeError(f"{type(self).__name__}: a sequence has at least one step")
         directions = 2 if self.bidirectional else 1
         shape = (self.num_layers * directions, x.shape[1], self.hidden_size)
         states, ends = self._first_states(hx, shape, x.dtype), []

@@ -169,7 +169,7 @@ def known_size(size: Size, otherwise: str) -> int:
     return operator.index(size)
 
 
-def number(size: Size, type: TensorType) -> Value:
+def number(size: Size, type: TensorType) -> Any:
     """A tensor all of whose elements are a size."""
     if size.__class__ is int:
         return constant(size, type)  # type: ignore[no-any-return]

@@ -190,7 +190,7 @@ def _deviations(x, axis, ddof):
     count = size_of(x, axes, centre)
     if not isinstance(static_number(ddof, "ddof"), int | float):
         raise TypeError(f"`ddof` must be a number, not {type(ddof).__name__}")
-    freedom = max(count - ddof, 0) if isinstance(count, int) else count - ddof
+    freedom = max(count - ddof, 0) if isinstance(count, int) else call.maximum(call.sub(count, ddof), 0)
     return narrow, axes, x - expand(centre, axes, x.shape, True), freedom, centre
 
 

@@ -550,7 +550,7 @@ def test_a_changed_global_is_why_a_form_for_several_sizes_is_compiled_again():
     for n, k in ((1, 2.0), (2, 2.0), (3, 2.0), (4, 3.0), (5, 3.0)):
         f.__globals__["k"] = k
         assert compiled(ms.Tensor(np.ones(n))).tolist() == [k] * n
-    _, second, third = compiled.explain_recompiles()
+    _first, second, third = compiled.explain_recompiles()
     assert [c.kind for c in second.changes] == ["dimension"]
     assert [(c.kind, c.before, c.after) for c in third.changes] == [("guard", "2.0", "3.0")]
     assert third.call == "f(f64[n])"

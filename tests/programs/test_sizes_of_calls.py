@@ -52,6 +52,7 @@ ROWS = {
     "tile": ("return ops.tile(x, (2, 1))", 2),
     "softmax": ("return ops.softmax(x, 0)", 3),
     "moments": ("return x.mean(1) + x.std(1)", 2),
+    "deviations of few": ("return x.var(0, ddof=3) + x.std(0, ddof=2)", 2),
     "products": ("return (x.T @ x) @ x.T", 2),
     "scan": ("return ops.cumsum(x, 0)", 2),
     "flip": ("return ops.flip(x, (0,)) * x.flip(1)", 2),
@@ -466,6 +467,15 @@ def f(x, y):
     assert "n-1 = 7, which must be known (read at" in told
     assert "m % 2 = 1, which must be known (read at" in told
     assert "f(i64[8], f64[2*m_2+1])" in [k["call"] for k in compiled.cache_info()["keys"]]
+
+
+def test_a_sequence_without_steps_is_refused_at_any_size():
+    net = nn.GRU(4, 3)
+    for run in (net, *(ms.jit(lambda x: net(x), dynamic=d, backend="numpy") for d in (None, True, False))):
+        for n in (2, 3, 20):
+            assert run(ones(n, 2, 4))[0].shape == (n, 2, 3)
+        with pytest.raises(ShapeError, match="GRU: a sequence has at least one step"):
+            run(ones(0, 2, 4))
 
 
 def _first(found):
