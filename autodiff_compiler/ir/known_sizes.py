@@ -60,4 +60,6 @@ class _Known:
     def attribute(self, old: Any) -> Any:
         if isinstance(old, tuple):
             return tuple(map(self.attribute, old))
+        if isinstance(old, Type):
+            return self.type(old)
         return substitute(old, self.by) if isinstance(old, Dim) else old
