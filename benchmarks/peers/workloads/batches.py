@@ -143,7 +143,8 @@ def cases() -> Iterator[Case]:
         {"jax": 3.0}, at_most=350.0, kind="first", threads=(1,), rounds=3,
     )  # fmt: skip
     yield Case(
-        f"the same, compilations of {len(BATCHES)} batch sizes", {c: lambda c=c: uncached(compilations(c)) for c in ours},
+        f"the same, compilations of {len(BATCHES)} batch sizes",
+        {c: lambda c=c: uncached(compilations(c)) for c in ours},
         at_most=2.0, kind="figure", unit="compilations", threads=(1,), rounds=1,
     )  # fmt: skip
     yield Case(

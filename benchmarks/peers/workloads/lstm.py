@@ -1,8 +1,8 @@
 """Epochs of an LSTM over batches of sequences of varying length, each padded to the longest of its batch.
 
-Every batch has another number of steps: JAX compiles for each ("jax"), or computes all batches as long as the longest of
-all ("jax, padded"); torch has a cell of its own for an LSTM; this package, as it comes, one program for all lengths.
-A later epoch does what the first one did, with everything compiled.
+Every batch has another number of steps: JAX compiles for each ("jax"), or computes all as long as the longest batch ("jax,
+padded"); torch has a cell of its own for an LSTM; this package, as it comes ("native"), one program for all lengths, and
+machine code for those that come often.  A later epoch does what the first one did, with everything compiled.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ def lengths() -> tuple[tuple[int, ...], ...]:
 
 @functools.cache
 def batches(padded: bool = False) -> list[Arrays]:
-    """Inputs [steps, batch, inputs], targets [steps, batch], and 1 where a sequence has a step; as long as all if `padded`."""
+    """Inputs [steps, batch, inputs], targets [steps, batch], and 1 where a sequence has a step.
+
+    `padded`: as many steps as the longest batch has.
+    """
     rng, found = np.random.default_rng(4), []
     longest = max(map(max, lengths()))
     for row in lengths():
@@ -119,28 +122,51 @@ def _step_of(m: Any, x: Any, h: Any, c: Any, wx: Any, wh: Any, b: Any) -> tuple[
     return o * m.tanh(c), c
 
 
+def network() -> Any:
+    """Ours: a Cell of inputs, targets and mask that returns the loss."""
+    import autodiff_compiler as ms
+    from autodiff_compiler import nn, ops
+
+    class Network(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm = nn.LSTM(INPUTS, HIDDEN)
+            self.wo = ms.Parameter(ms.Tensor(np.zeros(HIDDEN, np.float32)), name="wo")
+            self.lstm.b_hh_list[0].requires_grad = False
+            self.begin()
+
+        def begin(self) -> None:
+            wx, wh, b, wo = parameters()
+            lstm = self.lstm
+            kept = lstm.w_ih_list[0], lstm.w_hh_list[0], lstm.b_ih_list[0], lstm.b_hh_list[0], self.wo
+            for parameter, value in zip(kept, (wx.T.copy(), wh.T.copy(), b, np.zeros_like(b), wo), strict=True):
+                parameter.set_data(ms.Tensor(value))
+
+        def construct(self, x: Any, t: Any, mask: Any) -> Any:
+            states, _ = self.lstm(x)
+            error = (ops.matmul(states, self.wo) - t) * mask
+            return (error * error).sum() / mask.sum()
+
+    return Network()
+
+
 def ours(column: str) -> Callable[[], Any]:
     import autodiff_compiler as ms
-    from autodiff_compiler import ops
+    from autodiff_compiler import nn
 
-    m = vocabulary(column)
+    made, data = network(), [put(column, batch) for batch in batches()]
+    step = nn.TrainOneStepCell(made, nn.SGD(made.trainable_params(), RATE))
+    lstm = made.lstm
 
-    def loss(x: Any, t: Any, mask: Any, wx: Any, wh: Any, b: Any, wo: Any) -> Any:
-        h = c = ops.zeros((BATCH, HIDDEN), x.dtype)
-        total = mask[0].sum() * 0.0
-        for s in range(x.shape[0]):
-            h, c = _step_of(m, x[s], h, c, wx, wh, b)
-            error = (h @ wo - t[s]) * mask[s]
-            total = total + (error * error).sum()
-        return total / mask.sum()
+    def epoch() -> Any:
+        if column != "eager":
+            ms.set_context(backend=BACKENDS[column])
+        made.begin()
+        losses = [step(*batch) for batch in data]
+        after = [lstm.w_ih_list[0].asnumpy().T, lstm.w_hh_list[0].asnumpy().T, lstm.b_ih_list[0], made.wo]
+        return [np.array([float(x) for x in losses], np.float32), *after]
 
-    derivative = ms.value_and_grad(loss, (3, 4, 5, 6))
-
-    def step(x: Any, t: Any, mask: Any, *now: Any) -> Any:
-        value, gradients = derivative(x, t, mask, *now)
-        return value, [p - RATE * g for p, g in zip(now, gradients, strict=True)]
-
-    return _epoch(step if column == "eager" else ms.jit(step, backend=BACKENDS[column]), column, batches())
+    return epoch
 
 
 def jax(padded: bool = False) -> Callable[[], Any]:
@@ -214,7 +240,8 @@ def cases() -> Iterator[Case]:
         "hand": lambda: epoch_by_hand,
     }
     longest = [max(row) for row in lengths()]
-    name = f"LSTM {INPUTS} to {HIDDEN}, {BATCHES} batches of {BATCH} sequences of up to {min(longest)} to {max(longest)} steps"
+    steps = f"up to {min(longest)} to {max(longest)} steps"
+    name = f"LSTM {INPUTS} to {HIDDEN}, {BATCHES} batches of {BATCH} sequences of {steps}"
     targets = {"jax": 1.0, "jax, padded": 1.0, "torch": 1.0, "torch.compile": 1.0}
     yield Case(f"{name}, first epoch", makers, reference, targets, kind="first", threads=(1,), rounds=3)
     yield Case(f"{name}, a later epoch", makers, reference, targets, threads=(1,))
