@@ -163,6 +163,8 @@ _row_major_transposed.__graph_call__ = lambda ctx, args, kwargs: ctx.call_python
 
 def _steps(cell: Any, given: Any, state: Any, transposed: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
     """The outputs of all steps, and the last state."""
+    if given.shape[0] == 0:
+        return ops.zeros((0, *cell._output(state).shape), given.dtype), state
     outs = []
     for t in range(given.shape[0]):
         out, state = cell._advance(t, given[t], state, transposed, bias, seq_length)

@@ -487,3 +487,43 @@ def test_all_that_is_shown_of_a_compilation_has_its_symbols():
         expected = ms.value_and_grad(loss)(ones(4, 3), ones(7, 4))
         np.testing.assert_allclose(value, expected[0].asnumpy(), rtol=1e-6)
         np.testing.assert_allclose(gradient, expected[1].asnumpy(), rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*AC2003")  # the gradient of nothing is 0
+@pytest.mark.parametrize("kind", [nn.RNN, nn.LSTM, nn.GRU])
+def test_sequences_of_any_length_and_of_none(kind) -> None:
+    """One compilation for all: of no steps the states are as they were, eagerly, too."""
+    net = kind(3, 4)
+    params = net.trainable_params()
+
+    def f(x):
+        out, end = net(x)
+        return (out * out).sum() + (end[0] if isinstance(end, tuple) else end).sum(), out
+
+    for dynamic in (None, True, False):
+        compiled = ms.jit(ms.value_and_grad(f, 0, params, has_aux=True), dynamic=dynamic, backend="numpy")
+        for n in (12, 0, 1, 30, 9):
+            x = Tensor(np.random.default_rng(n).standard_normal((n, 2, 3)).astype(np.float32))
+            expected = ms.value_and_grad(f, 0, params, has_aux=True)(x)
+            assert expected[0][1].shape == (n, 2, 4)
+            assert_close(compiled(x), expected, n, 1e-5)
+        assert compiled.cache_info()["compiles"] <= (5 if dynamic is False else 3)
+
+
+def test_rows_beside_numbers_and_other_rows_are_read_as_sequences() -> None:
+    """`zip` and `enumerate` of Tensors with one symbolic size: the derivative collects rows, and adds to no array."""
+
+    def f(x, y):
+        s = x[0] * 0.0
+        for i, (a, b) in enumerate(zip(x, y)):  # noqa: B905
+            s = ops.tanh(s + a * b) * (i % 3 + 1)
+        return s.sum()
+
+    compiled = ms.jit(ms.value_and_grad(f, (0, 1)), backend="numpy")
+    for n in (9, 12, 30, 1):
+        x, y = (Tensor(np.random.default_rng(n + k).standard_normal((n, 3))) for k in range(2))
+        assert_close(compiled(x, y), ms.value_and_grad(f, (0, 1))(x, y), n, 1e-9)
+    assert compiled.cache_info()["compiles"] == 2
+    text = compiled.lower(x, y).ir("opt")
+    assert "scatter_add" not in text
+    assert "from_seq" in text

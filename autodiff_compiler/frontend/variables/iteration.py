@@ -351,7 +351,8 @@ class Zip(Iteration):
             return
         sizes = [p.length if isinstance(p.length, int) else p.size for p in parts if p.length is not ENDLESS]
         if None in sizes:
-            self.length = reduce(F.minimum, map(as_count, lengths))
+            counts = [as_count(n) for n in lengths]
+            self.length = reduce(F.minimum, {id(n): n for n in counts}.values())
             return
         least = reduce(smallest, [n for n in sizes if n is not None])
         self.size = least if isinstance(least, Dim) else None

@@ -1,8 +1,8 @@
 """Epochs of an LSTM over batches of sequences of varying length, each padded to the longest of its batch.
 
-Every batch has another number of steps: JAX compiles for each ("jax"), or computes all as long as the longest batch ("jax,
-padded"); torch has a cell of its own for an LSTM; this package, as it comes ("native"), one program for all lengths, and
-machine code for those that come often.  A later epoch does what the first one did, with everything compiled.
+Every batch has another number of steps: JAX compiles for each ("jax"), or computes all as long as the longest batch
+("jax, padded"); torch has a cell of its own for an LSTM; this package, as it comes ("native"), one program for all
+lengths, and machine code for those that come often.  A later epoch does what the first one did, with all compiled.
 """
 
 from __future__ import annotations
