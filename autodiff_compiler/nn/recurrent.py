@@ -163,6 +163,8 @@ _row_major_transposed.__graph_call__ = lambda ctx, args, kwargs: ctx.call_python
 
 def _steps(cell: Any, given: Any, state: Any, transposed: Any, bias: Any, seq_length: Any) -> tuple[Any, Any]:
     """The outputs of all steps, and the last state."""
+    if given.shape[0] == 0:
+        return ops.zeros((0, *cell._output(state).shape), given.dtype), state
     outs = []
     for t in range(given.shape[0]):
         out, state = cell._advance(t, given[t], state, transposed, bias, seq_length)
@@ -263,8 +265,6 @@ class _Stack(Cell):
             raise ShapeError(f"{type(self).__name__}: x must be {wanted}{self.input_size}], not {list(x.shape)}")
         if self.batch_first:
             x = ops.swapaxes(x, 0, 1)
-        if x.shape[0] == 0:
-            raise ShapeError(f"{type(self).__name__}: a sequence has at least one step")
         directions = 2 if self.bidirectional else 1
         shape = (self.num_layers * directions, x.shape[1], self.hidden_size)
         states, ends = self._first_states(hx, shape, x.dtype), []

@@ -32,7 +32,8 @@ def available(column: str) -> bool:
             return False
         ms.set_context(backend=before)
         return True
-    return column not in PACKAGES or importlib.util.find_spec(PACKAGES[column]) is not None
+    package = PACKAGES.get(column.partition(",")[0])  # behind a comma stands how it is used
+    return package is None or importlib.util.find_spec(package) is not None
 
 
 def enter(column: str) -> None:

@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 #: The modules of `workloads`, in the order of the table.
 GROUPS = (
     "calls", "rosenbrock", "mlp", "elementwise", "rows", "logistic", "ode", "rnn", "hvp", "gmm", "compilation",
-    "batches", "streaming", "imports", "memory",
+    "batches", "lstm", "streaming", "imports", "memory",
 )  # fmt: skip
 THREADS = (1, 2)
 

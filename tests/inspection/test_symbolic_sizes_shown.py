@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import Tensor, TensorSpec, ops
+from autodiff_compiler import Tensor, TensorSpec, nn, ops
 from autodiff_compiler.backends.op_by_op import peak, pieces_of
+from autodiff_compiler.compiler.pipeline import named_backend
 from autodiff_compiler.dtypes import float64
 from autodiff_compiler.errors import CompileError
 from autodiff_compiler.inspection import compiled_call
@@ -114,6 +115,28 @@ def test_a_loop_over_rows_takes_as_many_trips_as_there_are_rows() -> None:
     kept = lowered(ms.grad(total), "f64[n,m]").memory().stacks
     assert isinstance(kept, Dim)
     assert evaluate(kept, {"n": 10, "m": 3}) == 2 * 10 * 3 * 8  # the results of tanh, and what each row gets
+
+
+def test_a_module_for_known_sizes_computes_the_same() -> None:
+    """Loops, sequences, and constants whose type has a symbol."""
+    net = nn.LSTM(4, 5)
+
+    def f(x: Any) -> Any:
+        states, _ = net(x)
+        return (states * states).sum()
+
+    call = lowered(ms.value_and_grad(f), "f32[n,2,4]")._call
+    (n,) = call.sizes
+    for rows in (1, 6):
+        module = call.opt_at({n: rows})
+        assert not module.has_open_sizes
+        assert "n," not in "".join(re.findall(r"\[.*?\]", print_module(module).replace("const", "")))
+        x = np.random.default_rng(rows).standard_normal((rows, 2, 4)).astype(np.float32)
+        states = [state._data for state in call.compiled.states_read]
+        found = named_backend("numpy").compile(module)(x, *states)
+        expected = ms.value_and_grad(f)(Tensor(x))
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b.asnumpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_sizes_that_have_a_value_are_numbers_and_others_stay() -> None:

@@ -31,6 +31,7 @@ SMALL = [
     ("hvp", "", 2),
     ("gmm", "d=10 K=5", 1),
     ("compilation", "of 10 ops", 1),
+    ("batches", "compilations", 1),
 ]
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
+from ...ir.sizes import Dim
 from ...ir.types import Seq, TensorType
 from .program import Branch, Exit, FunctionCode, Loop, Node, Step, nodes_of
 from .scratch import SMALLEST
@@ -278,6 +279,8 @@ class _Walk:
             for i in range(len(dead) - 1, max(-1, len(dead) - 9), -1):
                 if self._fits(step, dead[i]):
                     return dead.pop(i)
+        if any(isinstance(d, Dim) for d in result.type.shape):
+            return None  # how large a buffer must be is not known before
         buffer = Var(result.type, fallback="buffer", joined=True)
         if buffer.nbytes < SMALLEST or result.foreign or not self._fits(step, buffer):
             return None

@@ -18,8 +18,8 @@ import numpy as np
 
 from ... import escape
 from ...dtypes import DType, from_numpy
-from ...ir.sizes import Atom, Dim, Size, Symbol, definitions
-from ...ir.types import TensorType, Type
+from ...ir.sizes import Atom, Dim, Size, Symbol, definitions, usual
+from ...ir.types import TensorType, Type, dim_product
 
 _numbers = itertools.count()
 #: The largest array, in elements, that is written into the text.
@@ -169,15 +169,10 @@ class Var(str):
 
 
 def size_of(type: Type | None) -> int:
-    """The bytes of an array of that type; 0 where it may be no array (but a NumPy scalar) or its size is symbolic."""
+    """The bytes of an array of that type, with symbolic sizes as they usually are; 0 where it may be a NumPy scalar."""
     if not isinstance(type, TensorType) or not type.shape:
         return 0
-    size = type.dtype.itemsize
-    for d in type.shape:
-        if not isinstance(d, int):
-            return 0
-        size *= d
-    return size
+    return usual(dim_product(type.shape)) * type.dtype.itemsize
 
 
 # ------------------------------------------------------------------------------------------------ expressions

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from itertools import count, islice
 from typing import Any
 
@@ -18,7 +19,7 @@ from ...ir.abstract import Abstract
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import METHODS, F
-from ...ir.sizes import Dim, Size, count_of
+from ...ir.sizes import Dim, Size, count_of, smallest
 from ...ir.types import tensor
 from ...runtime.tensor import NO_ELEMENTS
 from ..guards.objects import same_static
@@ -347,11 +348,15 @@ class Zip(Iteration):
         self.force_unroll = any(p.force_unroll for p in parts) or (strict and len(set(known)) > 1)
         if len(known) == len(lengths):
             self.length = min(known, default=0)
-        else:
-            count = None
-            for n in lengths:
-                count = as_count(n) if count is None else F.minimum(count, as_count(n))
-            self.length = count
+            return
+        sizes = [p.length if isinstance(p.length, int) else p.size for p in parts if p.length is not ENDLESS]
+        if None in sizes:
+            counts = [as_count(n) for n in lengths]
+            self.length = reduce(F.minimum, {id(n): n for n in counts}.values())
+            return
+        least = reduce(smallest, [n for n in sizes if n is not None])
+        self.size = least if isinstance(least, Dim) else None
+        self.length = count_value(least)
 
     def static_items(self, ctx: ValueContext) -> Iterable[Any]:
         return zip(*(p.static_items(ctx) for p in self.parts), strict=False)
@@ -392,11 +397,17 @@ class Zip(Iteration):
             p.enter(ctx)
 
     def sequences(self) -> list[Value]:
-        if any(p.length is not self.length and p.length != self.length for p in self.parts):
+        if not all(self._ends_with(p) for p in self.parts):
             return []  # a sequence must have exactly one element per trip
         own = [p.sequences() for p in self.parts]
         self._counts = [len(s) for s in own]
         return [s for sequences in own for s in sequences]
+
+    def _ends_with(self, part: Iteration) -> bool:
+        """Whether a part is known to have as many elements as all."""
+        if self.size is not None:
+            return part.size is self.size
+        return part.length is self.length or (isinstance(part.length, int) and part.length == self.length)
 
     def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         if not parts:
@@ -416,8 +427,8 @@ class Enumerate(Zip):
     def __init__(self, inner: Iteration, start: Any = 0) -> None:
         self._inner, self._start = inner, start
         n = inner.length
-        counter = RangeOf(start, start + n) if isinstance(n, int) and isinstance(start, int) else _Counter(start, n)
-        super().__init__([counter, inner])
+        known = isinstance(n, int) and isinstance(start, int)
+        super().__init__([RangeOf(start, start + n) if known else _Counter(start, inner), inner])
 
     def most(self, ctx: ValueContext) -> int | None:
         return self._inner.most(ctx)
@@ -438,8 +449,8 @@ class Enumerate(Zip):
 class _Counter(Iteration):
     """start, start + 1, ... for a number of trips known only at run time."""
 
-    def __init__(self, start: Any, length: Any) -> None:
-        self.start, self.length = start, length
+    def __init__(self, start: Any, counted: Iteration) -> None:
+        self.start, self.length, self.size = start, counted.length, counted.size
 
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
         return SymScalar(F.add(index, lifted_number(self.start, int, current())), int)

@@ -1,29 +1,53 @@
-"""A network's value and gradients for 24 batch sizes that are new each: what a loader with ragged batches does."""
+"""A network's value and gradients for batch sizes that are new each: what a loader with ragged batches does.
+
+The column "native" is this package as it comes: one program of the NumPy backend for all sizes, and machine code for
+those that come often; with `dynamic=False` each size would be compiled to machine code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import gc
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..case import Arrays, Case
-from ..frameworks import arrays_of, put, uncached, vocabulary
+from ..frameworks import OURS, arrays_of, available, enter, put, uncached, vocabulary
+from ..networks import Mlp
 from .mlp import LARGE
 
 BATCHES = range(8, 200, 8)
+#: Sizes that come after these, each new.
+NEW = range(11, 203, 8)
+#: Another network, so that many sizes take no time.
+NARROW, MANY = Mlp((16, 32, 8), classify=True), 1_000
+BACKENDS = {"native": "auto", "numpy": "numpy"}
 
 
-def all_of(derivative: Callable[..., Any], column: str) -> Callable[[], Any]:
-    parameters = put(column, LARGE.parameters(), gradients=True)
-    data = [put(column, LARGE.data(batch)) for batch in BATCHES]
-    return lambda: [derivative(*pair, *parameters) for pair in data]
+def derivative(column: str, mlp: Mlp = LARGE) -> Callable[..., Any]:
+    """The loss and its gradients by all parameters, as a function of inputs, targets and parameters."""
+    loss, wanted = mlp.loss(vocabulary(column)), tuple(range(2, 2 * len(mlp.sizes)))
+    if column in OURS:
+        import autodiff_compiler as ms
+
+        found = ms.value_and_grad(loss, wanted)
+        return found if column == "eager" else ms.jit(found, backend=BACKENDS[column])
+    if column == "jax":
+        return mlp.value_and_gradients("jax")
+    return mlp.by_hand if column == "hand" else of_torch(loss, column)
 
 
-def torch(column: str) -> Callable[[], Any]:
+def of_torch(loss: Callable[..., Any], column: str) -> Callable[..., Any]:
     import torch
 
-    loss = LARGE.loss(vocabulary(column))
     if column != "torch":
         torch._dynamo.reset()
         torch._inductor.config.force_disable_caches = True
@@ -33,14 +57,18 @@ def torch(column: str) -> Callable[[], Any]:
         value = loss(x, t, *parameters)
         return value, torch.autograd.grad(value, parameters)
 
-    return all_of(derivative, column)
+    return derivative
 
 
-def eager() -> Callable[[], Any]:
-    import autodiff_compiler as ms
+def all_of(column: str, sizes: Sequence[int] = BATCHES) -> tuple[Callable[..., Any], list[list[Any]]]:
+    """The derivative, and the arguments of its calls with batches of these sizes."""
+    parameters = put(column, LARGE.parameters(), gradients=True)
+    return derivative(column), [[*put(column, LARGE.data(batch)), *parameters] for batch in sizes]
 
-    wanted = tuple(range(2, 2 + len(LARGE.parameters())))
-    return all_of(ms.value_and_grad(LARGE.loss(vocabulary("eager")), wanted), "eager")
+
+def first_calls(column: str) -> Callable[[], Any]:
+    f, calls = all_of(column)
+    return lambda: [f(*args) for args in calls]
 
 
 def reference() -> Arrays:
@@ -49,16 +77,82 @@ def reference() -> Arrays:
     return arrays_of(results)
 
 
+def compilations(column: str) -> Callable[[], float]:
+    f, calls = all_of(column)
+    for args in calls:
+        f(*args)
+    info: Any = f
+    return lambda: float(info.cache_info()["compiles"])
+
+
+def new_against_known(column: str) -> Callable[[], float]:
+    """How many times as long the first call of a size takes as the second one, once `BATCHES` have been called."""
+    f, calls = all_of(column)
+    for args in calls:
+        f(*args)
+
+    def ratio() -> float:
+        first, second = 0.0, 0.0
+        for args in all_of(column, NEW)[1]:
+            begun = time.perf_counter()
+            f(*args)
+            between = time.perf_counter()
+            f(*args)
+            first, second = first + between - begun, second + time.perf_counter() - between
+        return first / second
+
+    return ratio
+
+
+# ------------------------------------------------------------------------------------------------ memory
+def grown(column: str) -> None:
+    """In a process of its own: prints by how many MiB it grew over many sizes, once it has had a few."""
+    enter(column)
+    f, parameters = derivative(column, NARROW), put(column, NARROW.parameters())
+    settled = 0.0
+    for batch in range(1, MANY + 11):
+        f(*put(column, NARROW.data(batch)), *parameters)
+        if batch == 10:
+            gc.collect()
+            settled = _now()
+    gc.collect()
+    print(json.dumps(_now() - settled))
+
+
+def _now() -> float:
+    try:
+        pages = int(pathlib.Path("/proc/self/statm").read_text("ascii").split()[1])
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    return pages * resource.getpagesize() / 2**20
+
+
+def _in_process(column: str) -> float:
+    code = f"from benchmarks.peers.workloads import batches; batches.grown({column!r})"
+    environment = {**os.environ, "AC_CACHE": "0"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    return float(json.loads(done.stdout))
+
+
 def cases() -> Iterator[Case]:
-    makers = {
-        "compiled": lambda: uncached(all_of(LARGE.value_and_gradients("numpy"), "numpy")),
-        "eager": eager,
-        "jax": lambda: all_of(LARGE.value_and_gradients("jax"), "jax"),
-        "torch": lambda: torch("torch"),
-        "torch.compile": lambda: torch("torch.compile"),
-        "hand": lambda: all_of(LARGE.by_hand, "hand"),
-    }
+    columns = ("native", "numpy", "eager", "jax", "torch", "torch.compile", "hand")
+    ours = [c for c in ("native", "numpy") if available(c)]
     yield Case(
-        f"value_and_grad of MLP 784-512-256-10, {len(BATCHES)} batch sizes, first calls included", makers, reference,
-        {"jax": 3.0}, kind="first", threads=(1,), rounds=3,
+        f"value_and_grad of MLP 784-512-256-10, {len(BATCHES)} batch sizes, first calls included",
+        {c: lambda c=c: uncached(first_calls(c)) for c in columns}, reference,
+        {"jax": 3.0}, at_most=350.0, kind="first", threads=(1,), rounds=3,
+    )  # fmt: skip
+    yield Case(
+        f"the same, compilations of {len(BATCHES)} batch sizes",
+        {c: lambda c=c: uncached(compilations(c)) for c in ours},
+        at_most=2.0, kind="figure", unit="compilations", threads=(1,), rounds=1,
+    )  # fmt: skip
+    yield Case(
+        "the same, a call of a new batch size by one of a known size",
+        {c: lambda c=c: uncached(new_against_known(c)) for c in columns[:-1]},
+        at_most=1.2, kind="figure", unit="times", threads=(1,), rounds=3,
+    )  # fmt: skip
+    yield Case(
+        f"growth over {MANY:,} batch sizes of MLP 16-32-8", {c: lambda c=c: lambda: _in_process(c) for c in ours},
+        at_most=8.0, kind="figure", unit="MiB", threads=(1,), rounds=1,
     )  # fmt: skip
