@@ -189,7 +189,8 @@ def _save(forward: Function, original: list[Value], backward: Block, arriving: l
             residuals.append(Residual("residual", len(body.outs) - len(original), v.type, v.name))
             body.outs.append(v)
     take_over(backward, body, mapping, choice.recomputed)
-    for v in _needed_for_sizes(backward, [*args, *arriving], body.args):
+    backward.args = args + arriving
+    for v in _needed_for_sizes(backward, body.args):
         args.append(Value(v.type, backward, 0, v.name))
         residuals.append(Residual("arg", v.index, v.type, v.name))
     backward.args = args + arriving
@@ -198,12 +199,12 @@ def _save(forward: Function, original: list[Value], backward: Block, arriving: l
     return tuple(residuals)
 
 
-def _needed_for_sizes(backward: Block, args: list[Value], forward: list[Value]) -> Iterator[Value]:
+def _needed_for_sizes(backward: Block, given: list[Value]) -> Iterator[Value]:
     """The arguments of the forward function that tell the sizes which no argument of the backward function tells."""
-    tellers = {x: set(told_symbols(x.type)) for x in forward}
+    tellers = {x: set(told_symbols(x.type)) for x in given}
     if not any(tellers.values()):
         return
-    told = {s for x in args for s in told_symbols(x.type)}
+    told = {s for x in backward.args for s in told_symbols(x.type)}
     for s in mentioned_symbols(backward):
         if s not in told:
             x = min((x for x, symbols in tellers.items() if s in symbols), key=lambda x: x.ndim, default=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import importlib.util
 import os
 import shutil
@@ -38,15 +39,27 @@ def builder() -> Any:
 
 
 @pytest.fixture(scope="session")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the simulator's compiled sources, which all processes of a run have in common."""
+    if shutil.which("cc") is None and shutil.which("gcc") is None:
+        pytest.skip("the simulator of the Ascend device needs a C compiler")
+    root = tmp_path_factory.getbasetemp()
+    folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "ascend_objects"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        builder().compile_sources(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def libraries(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path | None:
     """The folder of the simulator's libraries; None for the toolkit's own."""
     if WHERE == "off":
         pytest.skip("AUTODIFF_COMPILER_ASCEND=off")
     if WHERE == "real":
         return None
-    if shutil.which("cc") is None and shutil.which("gcc") is None:
-        pytest.skip("the simulator of the Ascend device needs a C compiler")
-    folder: Path = builder().build(tmp_path_factory.mktemp("ascend"))
+    folder: Path = builder().build(tmp_path_factory.mktemp("ascend"), objects=request.getfixturevalue("objects"))
     os.environ[LIBRARY_VARIABLE] = str(folder)
     return folder
 

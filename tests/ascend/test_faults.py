@@ -276,10 +276,12 @@ def _process(text: str, folder: Path, lib: Path) -> str:
     return done.stdout
 
 
-def test_functions_that_an_older_release_lacks(device: Simulator, tmp_path: Path) -> None:
+def test_functions_that_an_older_release_lacks(device: Simulator, tmp_path: Path, objects: Path) -> None:
     """An operator is refused by name and line; what is no necessity is done without."""
     lib = builder().build(
-        tmp_path / "older", ("aclnnTanh", "aclnnTanhGetWorkspaceSize", "aclrtGetDeviceSatMode", "aclmdlRICaptureBegin")
+        tmp_path / "older",
+        ("aclnnTanh", "aclnnTanhGetWorkspaceSize", "aclrtGetDeviceSatMode", "aclmdlRICaptureBegin"),
+        objects,
     )
     found = _process(
         """

@@ -95,6 +95,7 @@ def _taken(here: Device) -> int:
     return total - free
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("mode", MODES)
 def test_many_calls_take_no_more_memory_than_a_few(locked: PageLocked, mode: str) -> None:
     f = ms.jit(lambda x: (ops.tanh(x) * x).sum())

@@ -207,6 +207,7 @@ def test_what_ends_right_before_it_is_used(mode: str, device: Any, monkeypatch: 
             right(f)
 
 
+@pytest.mark.some(3)
 @simulated
 @pytest.mark.parametrize("mode", MODES)
 def test_a_device_that_is_almost_full(mode: str, faults: Faults) -> None:  # noqa: F811
@@ -219,6 +220,7 @@ def test_a_device_that_is_almost_full(mode: str, faults: Faults) -> None:  # noq
             assert ops.exp(Tensor(np.zeros(9000 + 2000 * (i % 7), np.float32))).asnumpy()[5] == 1
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("mode", MODES)
 def test_segments_share_the_memory_of_values_in_between(mode: str, device: Any) -> None:
     """Each of six segments needs a megabyte for itself, and none needs it when it has been queued."""
@@ -284,7 +286,7 @@ def test_what_was_made_without_determinism_is_not_used_with_it(mode: str, watch:
 
 
 # ------------------------------------------------------------------------------------------------ failures
-@pytest.mark.some(2)
+@pytest.mark.some(3)
 @simulated
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("operator", ["Mm", "Tanh", "Sort", "Exp"])
@@ -445,6 +447,7 @@ def test_so_many_executors_and_no_more(device: Any, monkeypatch: Any, log: Any) 
         assert alive(device, "executor") > 2, "what is more than that goes alone"
 
 
+@pytest.mark.some(2)
 @simulated
 @pytest.mark.parametrize("code", [207005, 207007, 207008, 207009, 207010, 207012])
 @pytest.mark.parametrize("function", ["aclmdlRICaptureBegin", "aclmdlRICaptureEnd", "aclmdlRIExecuteAsync"])

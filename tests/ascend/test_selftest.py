@@ -115,9 +115,9 @@ def _python(lib: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.long
 @simulated
-def test_an_older_release_lists_what_it_lacks(tmp_path: Path) -> None:
+def test_an_older_release_lists_what_it_lacks(tmp_path: Path, objects: Path) -> None:
     lacking = ("aclnnTanh", "aclnnTanhGetWorkspaceSize", "aclmdlRICaptureBegin")
-    done = _command(builder().build(tmp_path, lacking), "ascend-selftest", "--json")
+    done = _command(builder().build(tmp_path, lacking, objects), "ascend-selftest", "--json")
     assert done.returncode == 1
     report = json.loads(done.stdout)
     assert stage(report, "symbols")["operators_missing"] == ["Tanh"]
@@ -129,9 +129,9 @@ def test_an_older_release_lists_what_it_lacks(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def without_tanh(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def without_tanh(tmp_path_factory: pytest.TempPathFactory, objects: Path) -> Path:
     """The libraries of a release that lacks one operator."""
-    lib: Path = builder().build(tmp_path_factory.mktemp("old"), ("aclnnTanh", "aclnnTanhGetWorkspaceSize"))
+    lib: Path = builder().build(tmp_path_factory.mktemp("old"), ("aclnnTanh", "aclnnTanhGetWorkspaceSize"), objects)
     return lib
 
 

@@ -269,6 +269,7 @@ def test_a_thread_whose_device_was_shut_down(device: Simulator) -> None:
         assert ops.exp(Tensor([0.0])).tolist() == [1]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_shutdown_while_threads_work(device: Simulator, mode: str) -> None:
     """Each of their calls is right, or told that the device was shut down."""

@@ -25,12 +25,14 @@ TO_DEVICE, TO_HOST, ON_DEVICE = 1, 2, 3
 SYNC, TIMELINE = 1, 8
 
 
-def test_it_is_built_from_the_command_line(tmp_path: Path) -> None:
+def test_it_is_built_from_the_command_line(tmp_path: Path, objects: Path) -> None:
     command = [sys.executable, str(SOURCES / "build.py")]
     said = subprocess.run([*command, "--help"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "usage" in said
     assert list(tmp_path.iterdir()) == []
-    done = subprocess.run([*command, "made"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [*command, "made", "--objects", str(objects)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert done.stdout == f"{tmp_path / 'made' / 'lib64'}\n"
     assert (tmp_path / "made" / "lib64" / "libascendcl.so").exists()
 

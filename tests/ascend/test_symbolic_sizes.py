@@ -91,14 +91,14 @@ def checked(name: str, make: Any) -> int:
     return count
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(12)
 @pytest.mark.parametrize("name", [name for name in WITH_SAMPLES if name not in WITHOUT and has_sizes(REGISTRY[name])])
 def test_ops(name: str, device: Any) -> None:
     with np.errstate(all="ignore"):
         assert checked(name, functools.partial(forward, name))
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(12)
 @pytest.mark.parametrize(
     "name", [n for n in WITH_SAMPLES if REGISTRY[n].vjp is not None and n not in WITHOUT_DERIVATIVE]
 )
@@ -153,7 +153,7 @@ def with_an_array(x: Any) -> Any:
 FUNCTIONS = (until_large, over_rows, recurrent, either, of_shapes, with_an_array)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_values_and_gradients_are_those_of_eager_code(f: Callable[..., Any], mode: str, device: Any) -> None:
@@ -174,7 +174,7 @@ def test_values_and_gradients_are_those_of_eager_code(f: Callable[..., Any], mod
     assert any("n: any size" in str(c) for c in run.explain_recompiles())
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("name", ROWS)
 def test_arithmetic_of_sizes(name: str, device: Any) -> None:
     """The rows of `tests/programs`, with the derivative on the tape; the host helps, as they use float64."""
@@ -240,6 +240,7 @@ def live(device: Any) -> list[str]:
     return [line for line in device.leaks().splitlines() if "memory" not in line]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("mode", MODES)
 def test_a_thousand_sizes_leave_nothing_behind(mode: str, device: Any) -> None:
     """Programs, constants on the device, executors with their descriptors and memory are those of the last sizes."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-FLAGS = ["-O2", "-std=gnu11", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
+FLAGS = ["-O2", "-std=gnu11", "-fPIC", "-Wall", "-Wextra", "-Werror"]
 CORE, LIBRARIES = (
     ["core.c", "memory.c", "streams.c"],
     {"libascendcl.so": ["runtime.c"], "libnnopbase.so": ["base.c"],
@@ -16,30 +17,60 @@ CORE, LIBRARIES = (
 )  # fmt: skip
 
 
-def build(folder: Path, omitted: tuple[str, ...] = ()) -> Path:
-    """The folder `lib64` with the libraries; functions named in `omitted` are not exported, as in an older release."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        raise RuntimeError("the simulator of the Ascend device needs a C compiler (cc or gcc)")
-    folder = folder.resolve()
+def compile_sources(objects: Path) -> None:
+    """Compiles what is not there yet into a folder, which several builds may have in common."""
+    compiler = _compiler()
+    for source in [source for sources in (CORE, *LIBRARIES.values()) for source in sources]:
+        if not (made := _object(objects, source)).exists():
+            visible = [] if source in CORE else ["-fvisibility=hidden"]
+            _run(compiler, *FLAGS, *visible, "-c", source, "-o", f"{made}.new")
+            Path(f"{made}.new").rename(made)  # as a whole
+
+
+def build(folder: Path, omitted: tuple[str, ...] = (), objects: Path | None = None) -> Path:
+    """The folder `lib64` with the libraries; functions named in `omitted` are not exported, as in an older release.
+
+    `objects`: see `compile_sources`.
+    """
+    if objects is None:
+        with tempfile.TemporaryDirectory() as made:
+            return build(folder, omitted, Path(made))
+    compiler, folder = _compiler(), folder.resolve()
     lib = folder / "lib64"
     lib.mkdir(parents=True, exist_ok=True)
-
-    def run(*command: str) -> None:
-        subprocess.run(command, check=True, cwd=HERE)
-
-    run(compiler, *FLAGS, *CORE, "-o", str(lib / "libaclsim.so"), "-lpthread")
+    compile_sources(objects)
+    _run(compiler, "-shared", *_objects(objects, CORE), "-o", str(lib / "libaclsim.so"), "-lpthread")
     hidden = folder / "hidden.map"
     hidden.write_text("{ global: *; local: " + "; ".join(("_no_function", *omitted)) + "; };\n", encoding="utf-8")
     for name, sources in LIBRARIES.items():
-        run(compiler, *FLAGS, "-fvisibility=hidden", *sources, "-o", str(lib / name), f"-L{lib}", "-laclsim", "-lm",
-            "-Wl,-rpath,$ORIGIN", f"-Wl,--version-script={hidden}")  # fmt: skip
+        _run(compiler, "-shared", *_objects(objects, sources), "-o", str(lib / name), f"-L{lib}", "-laclsim", "-lm",
+             "-Wl,-rpath,$ORIGIN", f"-Wl,--version-script={hidden}")  # fmt: skip
     return lib
+
+
+def _compiler() -> str:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise RuntimeError("the simulator of the Ascend device needs a C compiler (cc or gcc)")
+    return compiler
+
+
+def _object(objects: Path, source: str) -> Path:
+    return objects.resolve() / f"{source}.o"
+
+
+def _objects(objects: Path, sources: list[str]) -> list[str]:
+    return [str(_object(objects, source)) for source in sources]
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, cwd=HERE)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Builds the simulator of an Ascend device; needs a C compiler.")
     parser.add_argument("folder", type=Path, help="where `lib64` with the libraries goes")
     parser.add_argument("omitted", nargs="*", help="functions to leave out, as an older release would")
+    parser.add_argument("--objects", type=Path, help="a folder for compiled sources, which other builds find again")
     options = parser.parse_args()
-    print(build(options.folder, tuple(options.omitted)))
+    print(build(options.folder, tuple(options.omitted), options.objects))

@@ -72,6 +72,7 @@ def lowered(statement, backend):
     return ms.jit(define(PROGRAM.format(statement)), backend=backend).lower(TensorSpec("f32[2]"))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("what", [*CHANGED, *CALLED])
 def test_a_change_of_what_python_does_is_seen(what, backend):

@@ -44,6 +44,7 @@ def close(found, wanted):
     assert len(found) >= len(wanted)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_stage_runs_as_eager_code_does(name, backend):
     program = PROGRAMS[name]()

@@ -558,6 +558,7 @@ def test_compiled_code_cannot_ask_for_it():
 SAMPLED = sorted(name for name, defn in REGISTRY.items() if defn.samples is not None)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", SAMPLED)
 def test_every_op_is_written_as_it_computes(name):
     defn, written = REGISTRY[name], 0

@@ -225,8 +225,8 @@ dict(zip(x.shape, 'ab'))
 """.strip().splitlines()
 
 
-def program(body):
-    return define(f"def f(x):\n    {body}\n", ops=ops, Tensor=Tensor)
+def program(body, arguments="x"):
+    return define(f"def f({arguments}):\n    {body}\n", ops=ops, Tensor=Tensor)
 
 
 def tensor(n):
@@ -495,6 +495,16 @@ def test_a_tape_of_a_program_whose_derivative_reads_only_sizes(name, backend):
     f = ms.jit(fn, backend="" if backend == "auto" else backend)
     for n in (3, 5, 2, 1, 7):
         assert_close(ms.grad(f)(tensor(n)), ms.grad(fn)(tensor(n)), f"n = {n}", 1e-12)
+    assert f.cache_info()["compiles"] == 2
+
+
+def test_a_tape_of_a_program_whose_cotangent_has_a_product_of_sizes():
+    fn = program("return w * x.reshape(-1)", "w, x")
+    f = ms.jit(fn, backend="numpy")
+    w = Tensor(2.0, ms.float64)
+    for n, m in ((2, 3), (4, 5), (3, 3), (1, 0), (5, 2)):
+        x = Tensor(np.arange(1.0 * n * m).reshape(n, m))
+        assert_close(ms.grad(f)(w, x), Tensor(sum(range(n * m)), ms.float64), f"{n}, {m}", 1e-12)
     assert f.cache_info()["compiles"] == 2
 
 

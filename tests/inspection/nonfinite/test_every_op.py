@@ -53,6 +53,7 @@ def is_finite(x: Any) -> bool:
     return array.dtype.kind in "biu" or bool(np.isfinite(array).all())
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", OPS)
 @pytest.mark.filterwarnings("ignore::autodiff_compiler.GradientWarning")
 def test_what_is_healthy_raises_nothing(name: str) -> None:

@@ -56,6 +56,7 @@ def test_an_example_runs_clean(name: str, mode: str) -> None:
         assert module.main([*ARGUMENTS[name], "--mode", mode]) is not None
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
 @pytest.mark.usefixtures("settings")
 def test_the_digits_run_clean(mode: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -469,6 +469,7 @@ def test_programs_kept_on_disk_are_those_without_checks(tmp_path: Any) -> None:
     assert said == ["[-inf]\n", "`log` makes -inf of finite numbers\n"] * 2
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("value", "said"), [("1", "-inf"), ("nan", "NaN"), ("0", "nan")])
 def test_for_a_whole_run_by_the_environment(tmp_path: Any, value: str, said: str) -> None:
     text = (

@@ -437,6 +437,7 @@ def test_the_code_is_opened_where_the_first_kernel_begins(browser: Any, tmp_path
         assert 18 * call <= top, "what calls Python is above"
 
 
+@pytest.mark.long
 def test_two_thousand_ops_answer_at_once(browser: Any, tmp_path: Path) -> None:
     """What takes a browser long is counted, as times are those of the machine: elements made, and layouts."""
     made = ms.jit(long, backend="numpy").lower(Tensor(np.ones(4, np.float32)))
