@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from ..dtypes import DType, dtype_of
+from .sizes import assuming
 from .types import Dim, Type
 from .unknown import Unknown
 
@@ -163,6 +164,9 @@ class Definition:
     #: Values at kinks and ties: (operands, attributes, cotangents for a cotangent of ones).
     ties: ClassVar[list[Any]] = []
 
+    #: Whether it makes, names or hides sizes of data (`primitives.sizes_of_data`).
+    open_sizes: ClassVar[bool] = False
+
     #: Whether the op is a part of others or of the compiler, so that users get no function `ops.<name>`.
     internal: ClassVar[bool] = False
 
@@ -225,9 +229,10 @@ class Definition:
         key = (types, attrs)
         found = cls.memo.get(key)
         if found is None:
+            assumptions = assuming.times
             result = cls.infer(*types, **dict(zip(cls.schema, attrs, strict=True)))
             found = result if isinstance(result, tuple) else (() if result is None else (result,))
-            if len(cls.memo) < 4096:
+            if len(cls.memo) < 4096 and assuming.times == assumptions:  # each program has to check what it assumes
                 cls.memo[key] = found
         return found
 

@@ -207,7 +207,8 @@ class BroadcastTo(Primitive):
 
     def infer(x: TensorType, *, shape: Shape):
         lead = len(shape) - x.ndim
-        fits = lead >= 0 and all(same_dim(d, n) or d == 1 for d, n in zip(x.shape, shape[lead:], strict=True))
+        ends = [(d, n) for d, n in zip(x.shape, shape[lead:], strict=lead >= 0) if not (d.__class__ is int and d == 1)]
+        fits = lead >= 0 and all(same_dim(d, n) or d == 1 for d, n in ends)
         require(fits, f"a tensor of shape {list(x.shape)} does not broadcast to {list(shape)}")
         return tensor(x.dtype, shape)
 

@@ -31,6 +31,7 @@ from .family import (
     require,
     static_int,
 )
+from .data_sized import coordinates, places_of
 from .index import checked
 from .shape import permuted
 
@@ -66,7 +67,7 @@ def _items(index: Any) -> list[Any]:
             if not item:
                 raise TypeError("False cannot index a tensor; use a mask tensor")
             item = None
-        if is_tensor(item) and item.dtype.is_bool:
+        if is_tensor(item) and item.dtype.is_bool and item.__class__ is not Value:
             item = np.asarray(item)
         items.append(item)
     return items
@@ -86,7 +87,11 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 def _is_mask(item: Any) -> bool:
-    return isinstance(item, np.ndarray) and item.dtype == bool
+    return item.dtype == bool if isinstance(item, np.ndarray) else _is_run_time_mask(item)
+
+
+def _is_run_time_mask(item: Any) -> bool:
+    return item.__class__ is Value and item.dtype.is_bool
 
 
 def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
@@ -117,6 +122,9 @@ def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
             plan.axes.append(_slice(item, shape[axis]))
             plan.layout.append(axis)
         elif gathered:
+            if _is_run_time_mask(item):
+                plan.axes += coordinates(item)
+                continue
             for i, part in enumerate(item.nonzero() if _is_mask(item) else (item,)):
                 plan.axes.append(checked(part, shape[axis + i]))
         else:
@@ -245,12 +253,14 @@ def _final_shape(shape: tuple[Any, ...], plan: _Plan, stage: _Gathered | None) -
 def getitem(x, index):
     """`x[index]` by NumPy's rules; always a new tensor, never a view that writes through.
 
-    A mask known only at run time has no result of known size: DynamicShapeError.
+    A mask known only at run time gives a size of data.
     """
     x = as_tensor(x)
     if any(type(n) is int and n < 0 for n in x.shape):
         raise ValueError(f"a Tensor of open sizes {list(x.shape)} has no elements: it only describes inputs")
-    _refuse_mask(index)
+    masks = run_time_masks(index)
+    if masks and (not isinstance(index, tuple) or len(index) == 1):
+        return _under_mask(x, index[0] if isinstance(index, tuple) else index)
     plan = _plan(x.shape, index)
     attrs = _slice_attrs(plan)
     if attrs is not None:
@@ -260,6 +270,24 @@ def getitem(x, index):
         x = F.gather(_merged(x, stage), stage.index, axis=stage.axis)
     final = _final_shape(shape, plan, stage)
     return x if known_same(x.shape, final) else F.reshape(x, shape=final)
+
+
+def _under_mask(x: Any, mask: Any) -> Any:
+    """The elements, or slices, of a tensor where a mask over its first dimensions holds."""
+    _check_count(mask.ndim, x.ndim)
+    _check_mask(mask, x.shape, 0)
+    _refuse_one_bool(mask)
+    rest = x.shape[mask.ndim :]
+    rows = F.reshape(x, shape=(dim_product(mask.shape), *rest)) if mask.ndim > 1 else x
+    return F.gather(rows, places_of(mask), axis=-1 - len(rest))
+
+
+def _refuse_one_bool(mask: Any) -> None:
+    if mask.ndim == 0:
+        raise DynamicShapeError(
+            "one bool known only at run time is no mask of dimensions",
+            hint="use an `if`, or where(mask, x, 0)",
+        )
 
 
 def _check_count(used: int, ndim: int) -> None:
@@ -280,19 +308,11 @@ def run_time_masks(index: Any) -> list[int]:
     return [i for i, item in enumerate(items) if item.__class__ is Value and item.dtype.is_bool]
 
 
-def _refuse_mask(index: Any) -> None:
-    if run_time_masks(index):
-        raise DynamicShapeError(
-            "indexing with a mask gives a result whose size depends on data",
-            code="AC1307",
-            hint="use where(mask, x, 0), masked_fill, or a sum over the masked elements",
-        )
-
-
-def mask_of(x: Any, index: Any) -> tuple[Any, int]:
+def mask_of(x: Any, index: Any) -> tuple[Any, int] | None:
     """The mask over x's first dimensions for an index with a mask known only at run time.
 
     Beside it how many dimensions a value may have: those behind the mask, none if ints or slices stand beside it.
+    None for indices with other parts.
     """
     places = run_time_masks(index)
     if not isinstance(index, tuple) or len(index) == 1:
@@ -303,7 +323,7 @@ def mask_of(x: Any, index: Any) -> tuple[Any, int]:
     at = places[0]
     others = [*index[:at], *index[at + 1 :]]
     if len(places) > 1 or not all(type(i) is int or isinstance(i, slice) or i is Ellipsis for i in others):
-        _refuse_mask(index)
+        return None
     mask = index[at]
     used = mask.ndim + sum(i is not Ellipsis for i in others)
     _check_count(used, x.ndim)
@@ -317,15 +337,9 @@ def mask_of(x: Any, index: Any) -> tuple[Any, int]:
 
 
 def without_ones(value: Any, ndim: int) -> Any:
-    """A value of at most `ndim` dimensions for masked elements; DynamicShapeError if it has a row for each of them."""
+    """A value for masked elements, of at most `ndim` dimensions if leading ones of size 1 are in the way."""
     while value.ndim > ndim and value.shape[0] == 1:
         value = F.squeeze(value, axes=(-value.ndim,))
-    if value.ndim > ndim:
-        raise DynamicShapeError(
-            "the number of masked elements depends on data, so only a value for all of them can be assigned",
-            code="AC1307",
-            hint="use where(mask, value, x) with a value of x's shape",
-        )
     return value
 
 
@@ -378,12 +392,15 @@ def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
     x = as_tensor(x)
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     masked = is_tensor(mask) and mask.dtype.is_bool
+    value = assigned(value, x.dtype)
     if masked or run_time_masks(index):
         replaces = scatter == "scatter_update"
         require(replaces, "elements under a mask cannot be added to", hint="use x + where(mask, v, 0)")
-        mask, most = mask_of(x, index) if run_time_masks(index) else (mask, x.ndim - mask.ndim)
-        return _masked(x, mask, most, value)
-    value = assigned(value, x.dtype)
+        found = mask_of(x, index) if run_time_masks(index) else (mask, x.ndim - mask.ndim)
+        if found is not None:
+            value = without_ones(value, found[1]) if run_time_masks(index) else value
+            if value.ndim <= found[1] or not run_time_masks(index):
+                return _masked(x, found[0], value)
     plan = _plan(x.shape, index)
     attrs = _slice_attrs(plan)
     part = F.slice(x, **attrs) if attrs is not None else x
@@ -405,14 +422,11 @@ def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
     return update if attrs is None else F.slice_update(x, update, **attrs)
 
 
-def _masked(x: Any, mask: Any, most: int, value: Any) -> Any:
-    value = assigned(value, x.dtype)
+def _masked(x: Any, mask: Any, value: Any) -> Any:
     _check_count(mask.ndim, x.ndim)
     _check_mask(mask, x.shape, 0)
     trailing = x.ndim - mask.ndim
-    if mask.__class__ is Value:
-        value = without_ones(value, most)
-    elif value.ndim > trailing:
+    if mask.__class__ is not Value and value.ndim > trailing:
         return setitem(x, np.asarray(mask), value)
     if trailing:
         mask = F.expand_dims(mask, axes=tuple(range(-trailing, 0)))

@@ -1,0 +1,275 @@
+"""Ops that make sizes of data, name them and hide them.
+
+A size that only data know has a symbol, which `bind_size` binds to a number known at run time.  Ops that make such a
+size (`places`) say nothing of it in the type of their result: its size is erased, and written ``?``.  `with_sizes`
+says what the sizes are, once a symbol is bound to what the array has (`sized`).  So what leaves a block in which a
+symbol is bound, or differs in a size on two paths, has an erased size there, and another symbol outside.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import bool_, int64
+from ..ir.core import Value
+from ..ir.primitive import Effect, F, Names, Primitive, trace
+from ..ir.sizes import ERASED, depends_on_data
+from ..ir.types import Shape, Size, TensorType, tensor
+from .control import COUNT
+from .family import require, require_dtype
+from .samples import B2, F2, F3, I2
+
+
+class BindSize(Primitive):
+    """The number, which is what the symbol `size` is from here on in this block; `text` is what it is from."""
+
+    internal = True
+    effect = Effect.IO  # where it stands matters: what mentions the symbol comes after it
+    open_sizes = True
+
+    def infer(n: TensorType, *, size: Size, text: str):
+        require_dtype(n is COUNT, f"a size is an i64[], not {n}")
+        return COUNT
+
+    def vjp(c, g, n):
+        return None
+
+    errors = [((I2,), {"size": 1, "text": ""}, "a size is an")]
+
+
+class CheckSizes(Primitive):
+    """ValueError unless ``left == right``, or ``left <= right``; `texts` stand before the numbers in its message."""
+
+    internal = True
+    effect = Effect.IO
+
+    def infer(*, left: Size, op: str, right: Size, texts: Names):
+        return None
+
+    def numpy(*, left, op, right, texts):
+        if not (left == right if op == "==" else left <= right):
+            raise ValueError(f"sizes do not fit: {texts[0]}{left}, but {texts[1]}{right}")
+        return ()
+
+
+class WithSizes(Primitive):
+    """The same tensor, of which it is known that it has this shape; an erased size in it hides what it is."""
+
+    internal = True
+    view = "x"
+    open_sizes = True
+    cost = 0
+
+    def infer(x: TensorType, *, shape: Shape):
+        fits = x.ndim == len(shape) and all(
+            d is n or d == n or depends_on_data(d) or depends_on_data(n) for d, n in zip(x.shape, shape, strict=True)
+        )
+        require(fits, f"{x} cannot have the shape {list(shape)}")
+        return tensor(x.dtype, shape)
+
+    def numpy(x, *, shape):
+        return x
+
+    def batch(c, n, x):
+        return F.with_sizes(x, shape=(n, *c.shape))
+
+    def vjp(c, g, x):
+        return F.with_sizes(g, shape=x.shape)
+
+    def samples(rng):
+        yield rng(2, 3), {"shape": (2, 3)}
+
+    errors = [((F2,), {"shape": (3,)}, "cannot have the shape"), ((F2,), {"shape": ()}, "cannot have the shape")]
+
+
+class ZerosOf(Primitive):
+    """Zeros for all elements of a tensor, whatever sizes it has."""
+
+    internal = True
+    open_sizes = True
+    cost = 1
+
+    def infer(x: TensorType):
+        return x
+
+    def numpy(x):
+        return np.zeros_like(x)
+
+    def vjp(c, g, x):
+        return None
+
+    def samples(rng):
+        yield (rng(2, 3),)
+
+
+class Places(Primitive):
+    """Where a mask holds: positions among its elements in row-major order, a vector of erased size."""
+
+    internal = True
+    open_sizes = True
+
+    def infer(mask: TensorType):
+        require_dtype(mask.dtype.is_bool, f"a mask holds bools, not {mask.dtype.name}")
+        return tensor(int64, (ERASED,))
+
+    def numpy(mask):
+        return np.flatnonzero(mask).astype(np.int64, copy=False)
+
+    def vjp(c, g, mask):
+        return None
+
+    errors = [((F2,), {}, "a mask holds bools")]
+
+
+class RunStarts(Primitive):
+    """Along an axis, which slices differ from the one before; the first one does."""
+
+    internal = True
+
+    def infer(x: TensorType, *, axis: int):
+        require(-x.ndim <= axis < 0, f"axis {axis} does not exist in {x}")
+        return tensor(bool_, (x.shape[axis],))
+
+    def numpy(x, *, axis):
+        n = x.shape[axis]
+        new = np.ones(n, bool)
+        rows = np.moveaxis(x, axis, 0)
+        new[1:] = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
+        return new
+
+    def vjp(c, g, x):
+        return None
+
+    def samples(rng):
+        yield rng.ints(6, low=0, high=2), {"axis": -1}
+        yield rng.ints(4, 2, low=0, high=2), {"axis": -2}
+        yield rng(0), {"axis": -1}
+
+    errors = [((F2,), {"axis": -2}, "does not exist")]
+
+
+class FirstPlaces(Primitive):
+    """Where each distinct element of a vector stands first, in this order, and for each element which it is of them."""
+
+    internal = True
+    multiple = True
+    open_sizes = True
+
+    def infer(x: TensorType):
+        require(x.ndim == 1, f"distinct elements are those of a vector, not of {x}")
+        return tensor(int64, (ERASED,)), tensor(int64, x.shape)
+
+    def numpy(x):
+        _, first, inverse = np.unique(x, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return first[order].astype(np.int64, copy=False), rank[inverse.reshape(-1)].astype(np.int64, copy=False)
+
+    def vjp(c, gs, x):
+        return None
+
+
+class RepeatedPlaces(Primitive):
+    """0, 1, ..., each as often as a vector of counts says: of erased size.  ValueError: a count is negative."""
+
+    internal = True
+    open_sizes = True
+    effect = Effect.IO
+
+    def infer(counts: TensorType):
+        require(counts.ndim == 1, f"counts are a vector, not {counts}")
+        require_dtype(counts.dtype.is_int, f"counts are integers, not {counts.dtype.name}")
+        return tensor(int64, (ERASED,))
+
+    def numpy(counts):
+        return np.repeat(np.arange(counts.shape[0]), counts)
+
+    def vjp(c, g, counts):
+        return None
+
+    errors = [((F2,), {}, "counts are integers")]
+
+
+class BroadcastSize(Primitive):
+    """The size that NumPy's broadcasting gives two; ValueError where they differ and none of them is 1."""
+
+    internal = True
+    effect = Effect.IO
+
+    def infer(a: TensorType, b: TensorType, *, texts: Names):
+        require_dtype(a is COUNT and b is COUNT, f"sizes are i64[], not {a} and {b}")
+        return COUNT
+
+    def numpy(a, b, *, texts):
+        if a != b and a != 1 and b != 1:
+            raise ValueError(f"sizes do not broadcast: {texts[0]}{a}, but {texts[1]}{b}")
+        return b if a == 1 else a
+
+    def vjp(c, g, a, b):
+        return None, None
+
+
+class Stretched(Primitive):
+    """The tensor broadcast to another shape of as many dimensions: where sizes are of data, run time tells along which."""
+
+    internal = True
+    view = "x"
+    open_sizes = True
+
+    def infer(x: TensorType, *, shape: Shape):
+        require(x.ndim == len(shape), f"{x} cannot be stretched to {list(shape)}")
+        return tensor(x.dtype, shape)
+
+    def numpy(x, *, shape):
+        return np.broadcast_to(x, shape)
+
+    def vjp(c, g, x):
+        return F.unstretched(g, shape=x.shape)
+
+    def samples(rng):
+        yield rng(1, 3), {"shape": (2, 3)}
+
+    errors = [((F3,), {"shape": ()}, "cannot be stretched")]
+
+
+class Unstretched(Primitive):
+    """Sums over the dimensions that `stretched` has broadcast from this shape."""
+
+    internal = True
+    open_sizes = True
+
+    def infer(x: TensorType, *, shape: Shape):
+        require(x.ndim == len(shape), f"{x} cannot be summed to {list(shape)}")
+        return tensor(x.dtype, shape)
+
+    def numpy(x, *, shape):
+        axes = tuple([i for i in range(x.ndim) if x.shape[i] != shape[i]])
+        return x.sum(axes, keepdims=True, dtype=x.dtype) if axes else x
+
+    def vjp(c, g, x):
+        return F.stretched(g, shape=x.shape)
+
+    def samples(rng):
+        yield rng(2, 3), {"shape": (1, 3)}
+
+    errors = [((B2,), {"shape": ()}, "cannot be summed")]
+
+
+def sized(x: Value, high: Size | None = None) -> Value:
+    """The tensor with names for its erased sizes, each at most `high`."""
+    shape = [d if d is not ERASED else _named(x, i - x.ndim, high) for i, d in enumerate(x.shape)]
+    found: Value = F.with_sizes(x, shape=tuple(shape))
+    return found
+
+
+def _named(x: Value, axis: int, high: Size | None) -> Size:
+    size: Size = trace.builder.bind(F.shape_of(x, axis=axis), 0, high)
+    return size
+
+
+def erased(x: Value) -> Value:
+    """The tensor without what is known of its sizes of data."""
+    shape = tuple([ERASED if depends_on_data(d) else d for d in x.shape])
+    found: Value = F.with_sizes(x, shape=shape)
+    return found
