@@ -16,8 +16,8 @@ from ..errors import InternalCompilerError
 from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import F
-from ..ir.sizes import ERASED, Size, is_at_most
-from ..ir.types import Seq, TensorType, TupleType, Type
+from ..ir.sizes import Size, is_at_most
+from ..ir.types import Seq, TensorType, TupleType, Type, has_erased_sizes
 from ..ir.walk import ops_of
 from ..primitives.control import COUNT, Scan
 from .activity import differentiable
@@ -289,5 +289,5 @@ def zeros_like(builder: Builder, x: Value) -> Value:
 def _holds_sequence(type: Type) -> bool:
     """Whether the type does not tell how many elements there are."""
     if isinstance(type, TensorType):
-        return any(d is ERASED for d in type.shape)
+        return has_erased_sizes(type)
     return isinstance(type, Seq) or (isinstance(type, TupleType) and any(map(_holds_sequence, type.elems)))

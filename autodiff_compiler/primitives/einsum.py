@@ -96,7 +96,8 @@ def _sizes(equation, terms, shapes):
     for term, shape in zip(terms, shapes, strict=True):
         for label, d in zip(term, shape, strict=True):
             known = sizes.get(label, 1)
-            fits = same_dim(known, d) or known == 1 or d == 1
+            stretches = any(n.__class__ is int and n == 1 for n in (known, d))
+            fits = stretches or same_dim(known, d) or known == 1 or d == 1
             require(fits, f"einsum {equation!r}: {label!r} has the sizes {known} and {d}")
             sizes[label] = known if d == 1 else d
     return sizes

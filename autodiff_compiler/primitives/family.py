@@ -15,8 +15,8 @@ from ..errors import DTypeError, ShapeError, StaticValueError, shown_as
 from ..ir.abstract import Abstract
 from ..ir.core import Unknown, UnknownValueError, Value
 from ..ir.primitive import F, Primitive, call, trace
-from ..ir.sizes import ERASED, Size, deciding, depends_on_data, largest
-from ..ir.types import Dim, Shape, TensorType, TupleType, Type, known_same, tensor
+from ..ir.sizes import Size, deciding, depends_on_data, largest
+from ..ir.types import Dim, Shape, TensorType, TupleType, Type, has_erased_sizes, known_same, tensor
 from .samples import B2, D2, F2, F3, I2
 
 __all__ = [
@@ -354,7 +354,7 @@ def number_of(x: Any) -> Any:
 def zeros_like(x: Any) -> Any:
     """Zeros of the type of a Tensor or Value."""
     if x.__class__ is Value:
-        return F.zeros_of(x) if any(d is ERASED for d in x.shape) else trace.builder.const(0, x.type)
+        return F.zeros_of(x) if has_erased_sizes(x.type) else trace.builder.const(0, x.type)
     return F.const(value=0, type=tensor(x.dtype, x.shape))
 
 

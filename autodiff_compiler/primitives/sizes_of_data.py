@@ -8,13 +8,15 @@ symbol is bound, or differs in a size on two paths, has an erased size there, an
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..dtypes import bool_, int64
 from ..ir.core import Value
 from ..ir.primitive import Effect, F, Names, Primitive, trace
-from ..ir.sizes import ERASED, depends_on_data
-from ..ir.types import Shape, Size, TensorType, tensor
+from ..ir.sizes import ERASED, Dim, Symbol, depends_on_data, symbols_of
+from ..ir.types import Seq, Shape, Size, TensorType, TupleType, Type, seq, tensor, tuple_of
 from .control import COUNT
 from .family import require, require_dtype
 from .samples import B2, F2, F3, I2
@@ -53,33 +55,41 @@ class CheckSizes(Primitive):
 
 
 class WithSizes(Primitive):
-    """The same tensor, of which it is known that it has this shape; an erased size in it hides what it is."""
+    """The same value, of which it is known that its sizes are those of a type; an erased one hides what it is."""
 
     internal = True
     view = "x"
     open_sizes = True
     cost = 0
 
-    def infer(x: TensorType, *, shape: Shape):
-        fits = x.ndim == len(shape) and all(
-            d is n or d == n or depends_on_data(d) or depends_on_data(n) for d, n in zip(x.shape, shape, strict=True)
-        )
-        require(fits, f"{x} cannot have the shape {list(shape)}")
-        return tensor(x.dtype, shape)
+    def infer(x: Type, *, type: Type):
+        require(_may_be(x, type), f"{x} cannot be {type}")
+        return type
 
-    def numpy(x, *, shape):
+    def numpy(x, *, type):
         return x
 
     def batch(c, n, x):
-        return F.with_sizes(x, shape=(n, *c.shape))
+        return F.with_sizes(x, type=tensor(c.type.dtype, (n, *c.type.shape)))
 
     def vjp(c, g, x):
-        return F.with_sizes(g, shape=x.shape)
+        return F.with_sizes(g, type=x.type)
 
-    def samples(rng):
-        yield rng(2, 3), {"shape": (2, 3)}
+    errors = [((F2,), {"type": F3}, "cannot be"), ((F2,), {"type": I2}, "cannot be")]
 
-    errors = [((F2,), {"shape": (3,)}, "cannot have the shape"), ((F2,), {"shape": ()}, "cannot have the shape")]
+
+def _may_be(a: Type, b: Type) -> bool:
+    """Whether two types differ in sizes at most of which data decide one."""
+    if isinstance(a, TensorType) and isinstance(b, TensorType):
+        fits = a.dtype is b.dtype and a.ndim == b.ndim
+        return fits and all(
+            d is n or d == n or depends_on_data(d) or depends_on_data(n) for d, n in zip(a.shape, b.shape, strict=True)
+        )
+    if isinstance(a, Seq) and isinstance(b, Seq):
+        return _may_be(a.elem, b.elem)
+    if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a.elems) == len(b.elems):
+        return all(map(_may_be, a.elems, b.elems))
+    return a is b
 
 
 class ZerosOf(Primitive):
@@ -259,7 +269,7 @@ class Unstretched(Primitive):
 def sized(x: Value, high: Size | None = None) -> Value:
     """The tensor with names for its erased sizes, each at most `high`."""
     shape = [d if d is not ERASED else _named(x, i - x.ndim, high) for i, d in enumerate(x.shape)]
-    found: Value = F.with_sizes(x, shape=tuple(shape))
+    found: Value = F.with_sizes(x, type=tensor(x.dtype, tuple(shape)))
     return found
 
 
@@ -268,8 +278,17 @@ def _named(x: Value, axis: int, high: Size | None) -> Size:
     return size
 
 
-def erased(x: Value) -> Value:
-    """The tensor without what is known of its sizes of data."""
-    shape = tuple([ERASED if depends_on_data(d) else d for d in x.shape])
-    found: Value = F.with_sizes(x, shape=shape)
-    return found
+def erased(type: Type, hides: Callable[[Symbol], bool]) -> Type:
+    """The type without the sizes that have a symbol which is to be hidden; the type itself if there is none."""
+    if isinstance(type, TensorType):
+        hidden = [d.__class__ is Dim and any(map(hides, symbols_of(d))) for d in type.shape]
+        if not any(hidden):
+            return type
+        return tensor(type.dtype, tuple([ERASED if h else d for d, h in zip(type.shape, hidden, strict=True)]))
+    if isinstance(type, Seq):
+        elem = erased(type.elem, hides)
+        return type if elem is type.elem else seq(elem)
+    if isinstance(type, TupleType):
+        elems = tuple([erased(t, hides) for t in type.elems])
+        return type if elems == type.elems else tuple_of(elems)
+    return type

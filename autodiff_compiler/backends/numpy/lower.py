@@ -17,7 +17,7 @@ from ...errors import InternalCompilerError
 from ...ir.core import Block, Function, Op, Value
 from ...ir.primitive import Effect
 from ...ir.sizes import symbol_of
-from ...ir.types import Seq, TensorType, TupleType, seq, tensor
+from ...ir.types import Seq, TensorType, TupleType, has_erased_sizes, seq, tensor
 from ...runtime.commits import sees_state
 from ...runtime.text import tensor_repr
 from . import formula as fm
@@ -514,7 +514,7 @@ class Lowering(Writer):
     def seq_add(self, op: Op) -> None:
         x, y = [self.tree(v) for v in op.operands]
         elem = op.results[0].type.elem  # type: ignore[attr-defined]
-        if isinstance(elem, TensorType):
+        if isinstance(elem, TensorType) and not has_erased_sizes(elem):
             tree: ast.expr = ast.BinOp(left=x, op=ast.Add(), right=y)
         else:
             tree = call(self.support.include(add_sequences), x, y)
