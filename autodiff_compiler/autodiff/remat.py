@@ -191,8 +191,8 @@ def _bytes(type: Type) -> int:
 class Unveiled:
     """The sizes of data that a forward block binds, and that its adjoint mentions.
 
-    What leaves the forward block has erased sizes there (`hidden`); the adjoint block begins with what binds the symbols
-    again, and says the types of what arrives (`shown`).
+    What leaves the forward block has erased sizes there (`hidden`); the adjoint block begins with what binds the
+    symbols again, and says the types of what arrives (`shown`).
     """
 
     def __init__(self, forward: Block, adjoint: Block) -> None:

@@ -139,7 +139,7 @@ def literal_text(value: Any) -> str:
 
 def _size_text(size: Size) -> str:
     for symbol in symbols_of(size):
-        if symbol is not ERASED_SYMBOL and not SIZE_NAME.fullmatch(symbol.name) or symbol.name in RESERVED:
+        if (symbol is not ERASED_SYMBOL and not SIZE_NAME.fullmatch(symbol.name)) or symbol.name in RESERVED:
             raise ValueError(f"a symbolic size cannot be called {symbol.name!r}")
     return str(size)
 

@@ -10,7 +10,7 @@ from .build import Builder, Rules
 from .core import Block, Function, Module, Op, Value
 from .definition import Attrs, Effect
 from .sizes import Dim, Size, Symbol, fresh, substitute, symbol_of, symbols_of
-from .types import Link, Seq, TensorType, TupleType, Type, link, seq, tensor, tuple_of
+from .types import Link, Seq, TensorType, TupleType, link, seq, tensor, tuple_of
 
 #: Who mentions a value (an op as an operand, a block among its outs) and at which position.
 Use: TypeAlias = "tuple[Op | Block, int]"

@@ -64,8 +64,8 @@ def coordinates(mask: Any) -> list[Any]:
         if axis == 0:
             return [places, *found]
         size = constant_size(mask.shape[axis], places)
-        found.insert(0, F.remainder(places, size))
-        places = F.floor_divide(places, size)
+        found.insert(0, F.mod(places, size))
+        places = F.floordiv(places, size)
     return found
 
 

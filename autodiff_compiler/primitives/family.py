@@ -148,8 +148,27 @@ def _article(kind: type) -> str:
 
 
 def static_size(x: Any, parameter: str) -> Size:
-    """A size that must be a constant or depend on sizes of arguments alone; StaticValueError for other numbers."""
-    return x if x.__class__ is Dim else static_int(x, parameter)
+    """A size: a constant, what depends on sizes of arguments, or an int known only at run time, a size of data."""
+    if x.__class__ is Dim:
+        return x
+    number = run_time_int(x)
+    return static_int(x, parameter) if number is None else bound_size(number)
+
+
+def run_time_int(x: Any) -> Any:
+    """An int known only at run time as an i64[]; None for everything else."""
+    if x.__class__ is SymScalar and x.kind is int:
+        return cast(x.value, int64)
+    return cast(x, int64) if x.__class__ is Value and x.dtype.is_int and x.shape == () else None
+
+
+def bound_size(n: Any) -> Size:
+    """The size that an i64[] is; ValueError at run time if it is negative."""
+    builder = trace.builder
+    if n.constant is not None or n.made_by("size_value"):
+        size: Size = builder.bind(n)
+        return size
+    return builder.bind(builder.once(("as_size", n), lambda: F.as_size(n)))  # type: ignore[no-any-return]
 
 
 def known_array(x: Any, parameter: str) -> np.ndarray[Any, Any]:

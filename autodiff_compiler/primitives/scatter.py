@@ -170,9 +170,12 @@ class ScatterUpdate(_Scatter):
 
 def _last_writer(index, size, shape, axis):
     """Which updates were not overwritten by a later one at the same position, in the shape of the updates."""
-    _require_known(index)
-    order = np.arange(np.prod(index.shape, dtype=np.int64)).reshape(index.shape)
-    order = constant(order, tensor(int64, index.shape))
+    if all(type(d) is int for d in index.shape):
+        order = np.arange(np.prod(index.shape, dtype=np.int64)).reshape(index.shape)
+        order = constant(order, tensor(int64, index.shape))
+    else:
+        order = F.iota(start=0, step=1, size=dim_product(index.shape), dtype=int64)
+        order = F.reshape(order, shape=index.shape)
     last = F.scatter_update(constant(0, tensor(int64, (size,))), index, order, axis=-1)
     return _as_updates(F.equal(F.gather(last, index, axis=-1), order), shape, axis)
 

@@ -39,6 +39,27 @@ class BindSize(Primitive):
     errors = [((I2,), {"size": 1, "text": ""}, "a size is an")]
 
 
+class AsSize(Primitive):
+    """The number; ValueError if it is negative, which no size is."""
+
+    internal = True
+    effect = Effect.IO
+
+    def infer(n: TensorType):
+        require_dtype(n is COUNT, f"a size is an i64[], not {n}")
+        return COUNT
+
+    def numpy(n):
+        if n < 0:
+            raise ValueError(f"a size must not be negative: {n}")
+        return n
+
+    def vjp(c, g, n):
+        return None
+
+    errors = [((I2,), {}, "a size is an")]
+
+
 class CheckSizes(Primitive):
     """ValueError unless ``left == right``, or ``left <= right``; `texts` stand before the numbers in its message."""
 
@@ -221,7 +242,7 @@ class BroadcastSize(Primitive):
 
 
 class Stretched(Primitive):
-    """The tensor broadcast to another shape of as many dimensions: where sizes are of data, run time tells along which."""
+    """The tensor broadcast to another shape of as many dimensions; run time tells along which, as sizes are of data."""
 
     internal = True
     view = "x"

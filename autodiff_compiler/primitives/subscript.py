@@ -15,9 +15,11 @@ import numpy as np
 from ..dtypes import DType
 from ..errors import DynamicShapeError, StaticValueError
 from ..ir.core import Value
-from ..ir.primitive import METHODS, F, call, composite
-from ..ir.sizes import Dim, count_of, deciding, largest, may_be_at_most, smallest
+from ..ir.primitive import METHODS, F, call, composite, trace
+from ..ir.sizes import Dim, count_of, deciding, depends_on_data, is_at_most, largest, may_be_at_most, smallest
 from ..ir.types import dim_product, known_same, same_shape, tensor
+from .control import COUNT
+from .data_sized import coordinates, places_of
 from .family import (
     SymScalar,
     as_tensor,
@@ -29,9 +31,9 @@ from .family import (
     normal_axis,
     promoted_dtype,
     require,
+    run_time_int,
     static_int,
 )
-from .data_sized import coordinates, places_of
 from .index import checked
 from .shape import permuted
 
@@ -110,6 +112,8 @@ def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
     for item in items:
         if _is_mask(item):
             _check_mask(item, shape, len(plan.axes))
+        elif item.__class__ is Dim or (item.__class__ is int and depends_on_data(shape[len(plan.axes)])):
+            item = _number(item) if depends_on_data(item) or depends_on_data(shape[len(plan.axes)]) else item
         gathered = _is_index(item) or isinstance(item, np.ndarray) or (arrays and isinstance(item, int))
         if gathered and not gathering:
             runs += 1
@@ -135,14 +139,19 @@ def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
     return plan
 
 
+def _is_run_time(bound: Any) -> bool:
+    return bound.__class__ is Value or bound.__class__ is SymScalar
+
+
 def _slice(item: slice, size: Any) -> Any:
-    for bound in (item.start, item.stop, item.step):
-        if bound.__class__ is Value or bound.__class__ is SymScalar:
-            raise StaticValueError(
-                "slice bounds must be constants, but one is known only at run time",
-                code="AC1306",
-                hint="index with an integer tensor, e.g. x[start + arange(n)], or mask with where",
-            ).about(bound)
+    if _is_run_time(item.step):
+        raise StaticValueError(
+            "the step of a slice must be a constant, but is known only at run time",
+            code="AC1306",
+            hint="index with an integer tensor, e.g. x[start + step * arange(n)]",
+        ).about(item.step)
+    if any(_is_run_time(bound) or _is_undecided(bound) for bound in (item.start, item.stop)):
+        return _run_time_slice(item, size)
     if item.start is None and item.stop is None and item.step in (None, 1):
         return None
     start, stop, step = _bounds(item, size)
@@ -150,6 +159,42 @@ def _slice(item: slice, size: Any) -> Any:
     if count.__class__ is int and count == 0:
         return 0, 0, 1
     return None if step == 1 and start.__class__ is int and start == 0 and count is size else (start, stop, step)
+
+
+def _is_undecided(bound: Any) -> bool:
+    """Whether only run time knows from which end a bound counts."""
+    return bound.__class__ is Dim and depends_on_data(bound) and not is_at_most(0, bound) and not is_at_most(bound, -1)
+
+
+def _run_time_slice(item: slice, size: Any) -> Any:
+    """Where a slice of an axis begins and ends if run time tells it: sizes of data, of which the end is the larger."""
+    step = 1 if item.step is None else operator.index(item.step)
+    if step <= 0:
+        raise StaticValueError(
+            f"a slice of step {step} has bounds that are known only at run time",
+            code="AC1306",
+            hint="take the slice forwards and flip it, or index with an integer tensor",
+        )
+    builder = trace.builder
+    n, zero = _number(size), constant(0, COUNT)
+
+    def within(bound: Any, otherwise: Any) -> Any:
+        if bound is None:
+            return otherwise
+        i = run_time_int(bound)
+        if i is None:
+            i = _number(bound if bound.__class__ is Dim else operator.index(bound))
+        i = F.select(F.less(i, zero), i + n, i)
+        return F.maximum(zero, F.minimum(i, n))
+
+    start = within(item.start, zero)
+    stop = builder.bind(F.maximum(start, within(item.stop, n)), 0, size)
+    return builder.bind(start, 0, stop), stop, step
+
+
+def _number(size: Any) -> Any:
+    """A size as an i64[]."""
+    return F.size_value(size=size) if size.__class__ is Dim else constant(size, COUNT)
 
 
 def _bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
@@ -166,7 +211,7 @@ def _bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
         if bound is None:
             return otherwise
         bound = bound if bound.__class__ is Dim else operator.index(bound)
-        if deciding.by is None:  # nobody answers which it is
+        if deciding.by is None or depends_on_data(bound) or depends_on_data(size):  # nobody answers which it is
             return largest(low, smallest(high, bound if may_be_at_most(0, bound) else bound + size))
         bound = bound + size if bound < 0 else bound
         return low if bound < low else high if bound > high else bound
@@ -409,7 +454,10 @@ def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
     while value.ndim > len(final) and value.shape[0] == 1:
         value = F.squeeze(value, axes=(-value.ndim,))  # in assignments NumPy drops leading dimensions of size 1
     value = broadcast_to(value, broadcast_shapes([value.shape, final], "value and indexed part"))
-    require(value.shape == final, f"a value of shape {list(value.shape)} does not fit a part of shape {list(final)}")
+    fits = same_shape(value.shape, final)
+    require(fits, f"a value of shape {list(value.shape)} does not fit a part of shape {list(final)}")
+    if value.__class__ is Value and not known_same(value.shape, final):
+        value = F.with_sizes(value, type=tensor(value.dtype, final))
     if stage is None:
         update = value if known_same(value.shape, part.shape) else F.reshape(value, shape=part.shape)
         update = part + update if scatter == "scatter_add" else update
