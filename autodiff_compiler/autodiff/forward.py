@@ -29,7 +29,7 @@ from .homogeneous import is_homogeneous
 from .masks import MASK, MaskedRuns, any_of, either, finest, joined, masks_of_arms, one_mask, spread
 from .provenance import Provenance
 from .remat import prune
-from .reverse import Cotangents, Sweep, adjoint
+from .reverse import Cotangents, Sweep, adjoint, in_sizes_of
 from .vjp_functions import Pushed, VjpFunctions
 
 #: Emits a derivative rule: a builder and the cotangents of the results to one cotangent (or None) per operand.
@@ -171,7 +171,7 @@ class Forward(Cloner):
             cotangents.add(share, tangent)
         adjoint(sweep, scratch, list(block.ops), cotangents)
         found = {r: cotangents.pending.get(g) for r, g in placeholders.items()}
-        present = {r: g for r, g in found.items() if g is not None}
+        present = {r: in_sizes_of(scratch, r, g) for r, g in found.items() if g is not None}
         inner = {r: cotangents.masks[g] for r, g in placeholders.items() if g in cotangents.masks}
         scratch.ret(*present.values(), *inner.values())
         prune(block, builder.module, block.outs)

@@ -72,10 +72,11 @@ def _is_finite(number: Any) -> bool:
     return isinstance(number, int) or bool(np.isfinite(number))
 
 
-def _text_at(loc: Loc) -> str:
-    """What the user's program says at a place."""
+def _said_at(loc: Loc) -> str:
+    """What the user's program says at a place, and where."""
     line = line_of(loc.file, loc.line)
-    return line[loc.col : loc.end_col if loc.end_line == loc.line else None].strip()
+    text = line[loc.col : loc.end_col if loc.end_line == loc.line else None].strip()
+    return f"`{text}` ({loc.short})" if text else loc.short
 
 
 class Builder:
@@ -272,7 +273,7 @@ class Builder:
         if n.made_by("size_value"):
             found: Size = n.op.attrs[0]  # type: ignore[union-attr]
             return found
-        return self.bind_as(n, fresh(low, high), "" if self.loc is None else _text_at(self.loc.of_user()))
+        return self.bind_as(n, fresh(low, high), "" if self.loc is None else _said_at(self.loc.of_user()))
 
     def bind_as(self, n: Value, size: Dim, text: str) -> Size:
         """The same for a symbol that is wanted, which is bound nowhere around; another one if `n` has one already."""
@@ -296,7 +297,7 @@ class Builder:
         """What stands before the number of a size in a message: the text in the user's program that it is from."""
         symbol = symbol_of(size)
         text = self.binder_text(symbol) if symbol is not None and symbol.of_data else None
-        return f"`{text}` gives " if text else otherwise
+        return f"{text} gives " if text else otherwise
 
     def binder_text(self, symbol: Symbol) -> str | None:
         """The text that a symbol of data is from; None if no op around here binds it."""
@@ -388,7 +389,7 @@ def _checked(a: Size, op: str, b: Size) -> None:
     """Makes a relation of sizes of data a check of the program that is being built."""
     builder: Builder | None = trace.builder
     if builder is not None:
-        texts = (builder.said(a, ""), builder.said(b, "another is " if op == "==" else "at most "))
+        texts = (builder.said(a, "one is "), builder.said(b, "another is " if op == "==" else "at most "))
         builder.emit(REGISTRY["check_sizes"], (), (a, op, b, texts))
 
 

@@ -268,7 +268,7 @@ def _met(a: Size, b: Size) -> Size:
     if builder is None:
         return largest(a, b)
     numbers = [F.size_value(size=d) if d.__class__ is Dim else builder.const(d, tensor(int64, ())) for d in (a, b)]
-    texts = (builder.said(a, ""), builder.said(b, "another is "))
+    texts = (builder.said(a, "one is "), builder.said(b, "another is "))
     n = builder.once(("broadcast_size", *numbers), lambda: F.broadcast_size(*numbers, texts=texts))
     known = next((d for d in (a, b) if d.__class__ is int), None)  # it is not 1
     return builder.bind(n, 0, largest(a, b)) if known is None else known

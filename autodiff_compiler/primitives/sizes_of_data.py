@@ -13,13 +13,22 @@ from collections.abc import Callable
 import numpy as np
 
 from ..dtypes import bool_, int64
+from ..errors import DynamicShapeError
 from ..ir.core import Value
 from ..ir.primitive import Effect, F, Names, Primitive, trace
 from ..ir.sizes import ERASED, Dim, Symbol, depends_on_data, symbols_of
 from ..ir.types import Seq, Shape, Size, TensorType, TupleType, Type, seq, tensor, tuple_of
 from .control import COUNT
 from .family import require, require_dtype
-from .samples import B2, F2, F3, I2
+from .samples import B2, F2, F3
+
+
+def _one_for_each(c, n, x):
+    """The batching rule of what gives each example sizes of its own."""
+    raise DynamicShapeError(
+        "each example of a `vmap` would have a size of its own, which depends on its data",
+        hint="keep the shape: `ops.where`, `masked_fill`, or a sum with the mask",
+    )
 
 
 class BindSize(Primitive):
@@ -33,10 +42,10 @@ class BindSize(Primitive):
         require_dtype(n is COUNT, f"a size is an i64[], not {n}")
         return COUNT
 
+    batch = _one_for_each
+
     def vjp(c, g, n):
         return None
-
-    errors = [((I2,), {"size": 1, "text": ""}, "a size is an")]
 
 
 class AsSize(Primitive):
@@ -56,8 +65,6 @@ class AsSize(Primitive):
 
     def vjp(c, g, n):
         return None
-
-    errors = [((I2,), {}, "a size is an")]
 
 
 class CheckSizes(Primitive):
@@ -84,7 +91,7 @@ class WithSizes(Primitive):
     cost = 0
 
     def infer(x: Type, *, type: Type):
-        require(_may_be(x, type), f"{x} cannot be {type}")
+        require(may_be(x, type), f"{x} cannot be {type}")
         return type
 
     def numpy(x, *, type):
@@ -96,10 +103,8 @@ class WithSizes(Primitive):
     def vjp(c, g, x):
         return F.with_sizes(g, type=x.type)
 
-    errors = [((F2,), {"type": F3}, "cannot be"), ((F2,), {"type": I2}, "cannot be")]
 
-
-def _may_be(a: Type, b: Type) -> bool:
+def may_be(a: Type, b: Type) -> bool:
     """Whether two types differ in sizes at most of which data decide one."""
     if isinstance(a, TensorType) and isinstance(b, TensorType):
         fits = a.dtype is b.dtype and a.ndim == b.ndim
@@ -107,9 +112,9 @@ def _may_be(a: Type, b: Type) -> bool:
             d is n or d == n or depends_on_data(d) or depends_on_data(n) for d, n in zip(a.shape, b.shape, strict=True)
         )
     if isinstance(a, Seq) and isinstance(b, Seq):
-        return _may_be(a.elem, b.elem)
+        return may_be(a.elem, b.elem)
     if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a.elems) == len(b.elems):
-        return all(map(_may_be, a.elems, b.elems))
+        return all(map(may_be, a.elems, b.elems))
     return a is b
 
 
@@ -129,9 +134,6 @@ class ZerosOf(Primitive):
     def vjp(c, g, x):
         return None
 
-    def samples(rng):
-        yield (rng(2, 3),)
-
 
 class Places(Primitive):
     """Where a mask holds: positions among its elements in row-major order, a vector of erased size."""
@@ -146,10 +148,10 @@ class Places(Primitive):
     def numpy(mask):
         return np.flatnonzero(mask).astype(np.int64, copy=False)
 
+    batch = _one_for_each
+
     def vjp(c, g, mask):
         return None
-
-    errors = [((F2,), {}, "a mask holds bools")]
 
 
 class RunStarts(Primitive):
@@ -197,6 +199,8 @@ class FirstPlaces(Primitive):
         rank[order] = np.arange(len(order))
         return first[order].astype(np.int64, copy=False), rank[inverse.reshape(-1)].astype(np.int64, copy=False)
 
+    batch = _one_for_each
+
     def vjp(c, gs, x):
         return None
 
@@ -216,10 +220,10 @@ class RepeatedPlaces(Primitive):
     def numpy(counts):
         return np.repeat(np.arange(counts.shape[0]), counts)
 
+    batch = _one_for_each
+
     def vjp(c, g, counts):
         return None
-
-    errors = [((F2,), {}, "counts are integers")]
 
 
 class BroadcastSize(Primitive):
@@ -255,6 +259,9 @@ class Stretched(Primitive):
     def numpy(x, *, shape):
         return np.broadcast_to(x, shape)
 
+    def batch(c, n, x):
+        return F.stretched(x, shape=(n, *c.shape))
+
     def vjp(c, g, x):
         return F.unstretched(g, shape=x.shape)
 
@@ -277,6 +284,9 @@ class Unstretched(Primitive):
     def numpy(x, *, shape):
         axes = tuple([i for i in range(x.ndim) if x.shape[i] != shape[i]])
         return x.sum(axes, keepdims=True, dtype=x.dtype) if axes else x
+
+    def batch(c, n, x):
+        return F.unstretched(x, shape=(n, *c.shape))
 
     def vjp(c, g, x):
         return F.stretched(g, shape=x.shape)
