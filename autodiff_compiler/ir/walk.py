@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from ..source import Loc
 from .build import Builder, Rules
 from .core import Block, Function, Module, Op, Value
-from .definition import Attrs, Effect
+from .definition import Effect
 from .sizes import Dim, Size, Symbol, fresh, substitute, symbol_of, symbols_of
 from .types import Link, Seq, TensorType, TupleType, link, seq, tensor, tuple_of
 
@@ -211,13 +211,10 @@ class Cloner:
         if op.defn.infer_blocks is not None:
             self.map_results(op, self.clone_structured(op, operands))
             return
-        attrs = op.attrs
-        if attrs and op.defn.name == "bind_size":
+        if op.defn.name == "bind_size":
             self._bind(op, *operands)
             return
-        if attrs and SIZES in mapping:
-            attrs = replaced(attrs, mapping[SIZES])
-        found = builder.emit(op.defn, operands, attrs)
+        found = builder.emit(op.defn, operands, self.renamed(op.attrs))
         if found.__class__ is Value:
             old = op.results[0]
             mapping[old] = found
@@ -248,8 +245,11 @@ class Cloner:
         # A call cannot be inferred while the new module lacks its callee; the types follow from the operands'.
         unchanged = not blocks and all(x.type is y.type for x, y in zip(op.operands, operands, strict=True))
         types = [r.type for r in op.results] if unchanged else None
-        attrs = replaced(op.attrs, self.mapping[SIZES]) if SIZES in self.mapping else op.attrs
-        return self.builder.emit_op(op.defn, operands, attrs, blocks, types).results
+        return self.builder.emit_op(op.defn, operands, self.renamed(op.attrs), blocks, types).results
+
+    def renamed(self, attrs: Any) -> Any:
+        """Attributes, or a type, with the sizes that symbols of data have become in the copy."""
+        return _replaced(attrs, self.mapping[SIZES]) if SIZES in self.mapping else attrs
 
     def clone_block(self, block: Block) -> Block:
         """The copy of a block inside the op being copied, to be owned by the new op."""
@@ -260,9 +260,8 @@ class Cloner:
         """The builder of the copy of a block inside, with its arguments."""
         builder = self.builder.nested_like(block.args)
         self.mapping.update(zip(block.args, builder.block.args, strict=True))
-        if SIZES in self.mapping:
-            for arg in builder.block.args:
-                (arg.type,) = replaced((arg.type,), self.mapping[SIZES])
+        for arg in builder.block.args:
+            arg.type = self.renamed(arg.type)
         return builder
 
     def map_results(self, op: Op, results: Sequence[Value]) -> None:
@@ -277,24 +276,20 @@ class Cloner:
 SIZES = "sizes"
 
 
-def replaced(attrs: Attrs, by: Mapping[Symbol, Size]) -> Attrs:
-    """Attributes, or types, with other sizes in the place of symbols."""
-    return tuple([_replaced(value, by) for value in attrs])
-
-
 def _replaced(value: Any, by: Mapping[Symbol, Size]) -> Any:
+    """An attribute, several, or a type, with other sizes in the place of symbols."""
     if isinstance(value, Dim):
         return substitute(value, by)
     if isinstance(value, tuple):
-        return replaced(value, by)
+        return tuple([_replaced(part, by) for part in value])
     if isinstance(value, TensorType):
-        return tensor(value.dtype, replaced(value.shape, by)) if any(d.__class__ is Dim for d in value.shape) else value
+        return tensor(value.dtype, _replaced(value.shape, by)) if any(d.__class__ is Dim for d in value.shape) else value
     if isinstance(value, TupleType):
-        return tuple_of(replaced(value.elems, by))
+        return tuple_of(_replaced(value.elems, by))
     if isinstance(value, Seq):
         return seq(_replaced(value.elem, by))
     if isinstance(value, Link):
-        return link(replaced(value.ins, by), replaced(value.outs, by))
+        return link(_replaced(value.ins, by), _replaced(value.outs, by))
     return value
 
 

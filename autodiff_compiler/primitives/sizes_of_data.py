@@ -13,7 +13,6 @@ from collections.abc import Callable
 import numpy as np
 
 from ..dtypes import bool_, int64
-from ..errors import DynamicShapeError
 from ..ir.core import Value
 from ..ir.primitive import Effect, F, Names, Primitive, trace
 from ..ir.sizes import ERASED, Dim, Symbol, depends_on_data, symbols_of
@@ -21,14 +20,6 @@ from ..ir.types import Seq, Shape, Size, TensorType, TupleType, Type, seq, tenso
 from .control import COUNT
 from .family import require, require_dtype
 from .samples import B2, F2, F3
-
-
-def _one_for_each(c, n, x):
-    """The batching rule of what gives each example sizes of its own."""
-    raise DynamicShapeError(
-        "each example of a `vmap` would have a size of its own, which depends on its data",
-        hint="keep the shape: `ops.where`, `masked_fill`, or a sum with the mask",
-    )
 
 
 class BindSize(Primitive):
@@ -41,8 +32,6 @@ class BindSize(Primitive):
     def infer(n: TensorType, *, size: Size, text: str):
         require_dtype(n is COUNT, f"a size is an i64[], not {n}")
         return COUNT
-
-    batch = _one_for_each
 
     def vjp(c, g, n):
         return None
@@ -148,8 +137,6 @@ class Places(Primitive):
     def numpy(mask):
         return np.flatnonzero(mask).astype(np.int64, copy=False)
 
-    batch = _one_for_each
-
     def vjp(c, g, mask):
         return None
 
@@ -199,8 +186,6 @@ class FirstPlaces(Primitive):
         rank[order] = np.arange(len(order))
         return first[order].astype(np.int64, copy=False), rank[inverse.reshape(-1)].astype(np.int64, copy=False)
 
-    batch = _one_for_each
-
     def vjp(c, gs, x):
         return None
 
@@ -219,8 +204,6 @@ class RepeatedPlaces(Primitive):
 
     def numpy(counts):
         return np.repeat(np.arange(counts.shape[0]), counts)
-
-    batch = _one_for_each
 
     def vjp(c, g, counts):
         return None
