@@ -44,7 +44,8 @@ _DECISIONS = 20
 def stage_text(stage: str, module: Module, stages: Stages, of: str, lowered: Lowered) -> str:
     """The text of a module, which is that of a stage of the program `of` (its call)."""
     names: dict[Value, str] = {}
-    parts = ["\n".join(declarations(module))] if module.states or module.constants or module.callables else []
+    declared = "\n".join(declarations(module))
+    parts = [declared] if declared else []
     for function in module:
         parts.append(dump_function(function, module, ["fuse", "plan_memory"] if stage == "plan" else [], names))
     header = [f"stage {stage} of {of}", *_header(stage, stages, of), *_results(module.entry, lowered, names)]

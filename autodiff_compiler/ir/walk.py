@@ -283,7 +283,8 @@ def _replaced(value: Any, by: Mapping[Symbol, Size]) -> Any:
     if isinstance(value, tuple):
         return tuple([_replaced(part, by) for part in value])
     if isinstance(value, TensorType):
-        return tensor(value.dtype, _replaced(value.shape, by)) if any(d.__class__ is Dim for d in value.shape) else value
+        known = all(d.__class__ is int for d in value.shape)
+        return value if known else tensor(value.dtype, _replaced(value.shape, by))
     if isinstance(value, TupleType):
         return tuple_of(_replaced(value.elems, by))
     if isinstance(value, Seq):

@@ -107,8 +107,31 @@ def may_be(a: Type, b: Type) -> bool:
     return a is b
 
 
+class SizeAt(Primitive):
+    """The size of one dimension, of which the type says nothing: 0 for `undef`."""
+
+    internal = True
+    open_sizes = True
+    cost = 0
+
+    def infer(x: TensorType, *, axis: int):
+        require(-x.ndim <= axis < 0, f"axis {axis} does not exist in {x}")
+        return COUNT
+
+    def numpy(x, *, axis):
+        return np.asarray(0 if x is None else x.shape[axis])
+
+    def vjp(c, g, x):
+        return None
+
+    def samples(rng):
+        yield rng(2, 3), {"axis": -2}
+
+    errors = [((F2,), {"axis": -2}, "does not exist")]
+
+
 class ZerosOf(Primitive):
-    """Zeros for all elements of a tensor, whatever sizes it has."""
+    """Zeros for all elements of a tensor, whatever sizes it has; `undef` for `undef`."""
 
     internal = True
     open_sizes = True
@@ -118,7 +141,7 @@ class ZerosOf(Primitive):
         return x
 
     def numpy(x):
-        return np.zeros_like(x)
+        return None if x is None else np.zeros_like(x)
 
     def vjp(c, g, x):
         return None
@@ -258,6 +281,7 @@ class Unstretched(Primitive):
     """Sums over the dimensions that `stretched` has broadcast from this shape."""
 
     internal = True
+    flops = 1
     open_sizes = True
 
     def infer(x: TensorType, *, shape: Shape):
@@ -288,7 +312,7 @@ def sized(x: Value, high: Size | None = None) -> Value:
 
 
 def _named(x: Value, axis: int, high: Size | None) -> Size:
-    size: Size = trace.builder.bind(F.shape_of(x, axis=axis), 0, high)
+    size: Size = trace.builder.bind(F.size_at(x, axis=axis), 0, high)
     return size
 
 

@@ -57,7 +57,10 @@ class SizeVariable(Variable):
         return number_binary(ctx, op, a, b)
 
     def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-        if _is_whole(a) and _is_whole(b) and not deciding.later and not _is_left_open(op, a, b):
+        of_data = _is_whole(a) and _is_whole(b) and depends_on_data(a - b)
+        if of_data and op in COMPARISON and (known := _known(op, a, b)) is not None:
+            return known
+        if _is_whole(a) and _is_whole(b) and not deciding.later and not of_data:
             return _COMPARED[op](a, b)
         if op in COMPARISON and all(kind_of_number(x) for x in (a, b)):
             return variable_of(self._number()).compare(ctx, op, *(_as_number(x) for x in (a, b)))
@@ -85,8 +88,10 @@ class SizeVariable(Variable):
         return 1
 
     def truth(self, ctx: ValueContext) -> Any:
-        open_ = deciding.later or is_undecided(self.value, 1)
-        return self._at_run_time().truth(ctx) if open_ else bool(self.value)
+        if depends_on_data(self.value):
+            known = _known("NotEq", self.value, 0)
+            return self._at_run_time().truth(ctx) if known is None else known
+        return self._at_run_time().truth(ctx) if deciding.later else bool(self.value)
 
     def getattr(self, ctx: ValueContext, name: str) -> Any:
         return getattr(operator.index(self.value), name)
@@ -126,13 +131,16 @@ def is_undecided(size: Any, least: Any) -> bool:
     return depends_on_data(size - least) and is_at_most(least, size) is None
 
 
-def _is_left_open(op: str, a: Any, b: Any) -> bool:
-    """Whether only data tell what a comparison of sizes is."""
-    if op not in COMPARISON or not depends_on_data(a - b):
-        return False
-    if op in ("Eq", "NotEq"):
-        return is_at_most(a, b) is not False and is_at_most(b, a) is not False
-    return is_at_most(a, b) is None if op in ("LtE", "Gt") else is_at_most(b, a) is None
+def _known(op: str, a: Any, b: Any) -> bool | None:
+    """What a comparison of sizes is for all data; None where that differs, or is not seen."""
+    at_most, at_least = is_at_most(a, b), is_at_most(b, a)
+    if op in ("LtE", "Gt"):
+        return at_most if at_most is None or op == "LtE" else not at_most
+    if op in ("GtE", "Lt"):
+        return at_least if at_least is None or op == "GtE" else not at_least
+    if at_most and at_least:
+        return op == "Eq"
+    return op == "NotEq" if False in (at_most, at_least) else None
 
 
 #: To what power a size is a size again.
