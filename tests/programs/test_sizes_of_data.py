@@ -7,7 +7,9 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, grad, jit, ops, value_and_grad
-from autodiff_compiler.errors import DynamicShapeError, StaticValueError
+from autodiff_compiler.errors import DynamicShapeError, InternalCompilerError, StaticValueError
+from autodiff_compiler.ir.text import parse_module
+from autodiff_compiler.ir.verify import verify
 
 SIZES = (0, 1, 2, 7)
 
@@ -470,7 +472,7 @@ def test_elements_that_do_not_exist_are_told_when_the_program_runs():
     [
         (lambda x: ms.vmap(lambda v: x[x > v])(x), DynamicShapeError),
         (lambda x: ms.jacrev(lambda x: x[x > 0])(x), DynamicShapeError),
-        (lambda x: [x * i for i in range(len(x[x > 0]))], StaticValueError),
+        (lambda x: [x * i for i in range(len(x[x > 0]))], DynamicShapeError),
         (lambda x: x[_count(x) :: -1], StaticValueError),
         (lambda x: x[:: _count(x)], StaticValueError),
     ],
@@ -490,11 +492,9 @@ def test_the_text_form_reads_back():
         return y * len(y)
 
     for stage in ("front", "opt"):
-        text = jit(f).lower(Tensor([1.0, 2.0, 3.0])).ir(stage)
-        again = ms.parse_ir(str(text))
-        assert str(again).split("func", 1)[1].split("//")[0]
+        again = ms.parse_ir(str(jit(f).lower(Tensor([1.0, 2.0, 3.0])).ir(stage)))
         for x in ([1.0, -0.5, 2.0], [-1.0, -2.0, -3.0]):
-            np.testing.assert_array_equal(again.run(np.array(x))[0], f(Tensor(x)).asnumpy())
+            np.testing.assert_array_equal(again.run(np.array(x, np.float32))[0], f(Tensor(x)).asnumpy())
 
 
 def test_a_size_must_be_bound_before_it_is_used():
@@ -507,5 +507,5 @@ def test_a_size_must_be_bound_before_it_is_used():
       return %y
     }
     """
-    with pytest.raises(ms.errors.InternalCompilerError, match="the size d is bound nowhere before it"):
-        ms.ir.verify.verify(ms.ir.text.parse_module(text))
+    with pytest.raises(InternalCompilerError, match="the size d is bound nowhere before it"):
+        verify(parse_module(text))

@@ -111,7 +111,7 @@ def check_bounds(owner: Any, index: Any) -> None:
                 raise StaticValueError(
                     f"the bounds of a slice must be known at compile time, this one is a {describe(b)}",
                     code="AC1306",
-                    hint="a slice of a Tensor may have bounds that are ints known at run time",
+                    hint="of a Tensor they may be ints known at run time: make one of a list with `ops.stack`",
                 ).about(b)
 
 
