@@ -222,7 +222,8 @@ class Forward(Cloner):
         return results[:n]
 
     def _copy(self, x: Value) -> Value:
-        return self.mapping.get(x, x)
+        found: Value = self.mapping.get(x, x)
+        return found
 
     def _loop(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         """A loop that also carries, reads and collects tangents, and the masks of those that not every trip has."""

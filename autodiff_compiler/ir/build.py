@@ -173,7 +173,9 @@ class Builder:
             self.block.ops.append(op)
             results = op.results
             if defn.name == "bind_size":
-                self.bound[symbol_of(attrs[0])] = attrs[1]
+                symbol = symbol_of(attrs[0])
+                assert symbol is not None
+                self.bound[symbol] = attrs[1]
             result = results[0] if len(results) == 1 and not defn.multiple else tuple(results)
         if numbered:
             self.numbers[key] = result

@@ -231,6 +231,7 @@ class Cloner:
         wanted = size
         if self.builder.binder_text(symbol) is not None:
             wanted = fresh(symbol.low, None if symbol.high is None else substitute(symbol.high, sizes))
+        found: Size
         if n.constant is not None:
             found = int(n.constant)
         else:

@@ -79,9 +79,9 @@ MOVES = {
     "as_size", "bitcast", "broadcast_size", "broadcast_to", "cast", "chance_weights", "check_exponent", "check_index",
     "check_sizes", "check_solved", "concat", "const", "diag_embed", "diagonal", "expand_dims", "extend", "eye",
     "first_places", "gather", "iota", "math_function", "one_hot", "pad", "places", "repeat_elements",
-    "repeated_places", "reshape", "roll", "row_order", "run_starts", "scatter_update", "shape_of", "size_at", "size_value",
-    "slice", "slice_update", "squeeze", "stack", "stop_gradient", "stretched", "take_along_axis", "transpose", "tril",
-    "triu", "windows", "with_sizes", "without_overflow", "zeros_of",
+    "repeated_places", "reshape", "roll", "row_order", "run_starts", "scatter_update", "shape_of", "size_at",
+    "size_value", "slice", "slice_update", "squeeze", "stack", "stop_gradient", "stretched", "take_along_axis",
+    "transpose", "tril", "triu", "windows", "with_sizes", "without_overflow", "zeros_of",
 }  # fmt: skip
 
 

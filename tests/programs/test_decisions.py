@@ -12,7 +12,6 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
-from autodiff_compiler.errors import CompileError
 from autodiff_compiler.transforms import jit as jit_module
 from tests.agreement import assert_same, bits
 

@@ -143,7 +143,7 @@ def _by_out(
 
 def _in_sizes(x: Value, type_: Type) -> Value:
     """A derivative in the type of what it is of, inside or outside of the block that knows its sizes."""
-    return x if x.type is type_ else F.with_sizes(x, type=type_)  # type: ignore[no-any-return]
+    return x if x.type is type_ else F.with_sizes(x, type=type_)
 
 
 # ------------------------------------------------------------------------------------------------ linear maps
@@ -201,7 +201,7 @@ class Linear:
                 found = emit_derivative(ctx, "pull", (self.link, *builder.block.args), (), ()).results
             seeds = [j for j, v in enumerate(found) if differentiable(v.type)]
             zeros = [
-                _in_sizes(trace.builder.const(0, self.results[i].type), t)  # type: ignore[arg-type]
+                _in_sizes(trace.builder.const(0, self.results[i].type), t)
                 for i, t in zip(self.carrying, types, strict=True)
             ]
             attrs = (tuple(range(len(types))), tuple(seeds), ())

@@ -225,7 +225,7 @@ def _leaving(x: Value, builder: Builder) -> Value:
     if type_ is x.type:
         return x
     with builder:
-        return F.with_sizes(x, type=type_)  # type: ignore[no-any-return]
+        return F.with_sizes(x, type=type_)
 
 
 def named(results: Sequence[Value]) -> list[Value]:

@@ -245,8 +245,8 @@ class Join:
         value = value_in(leaf, bound, mine)
         with other:
             nothing = F.undef(type=leaf.type)
-        pair = (value, nothing) if other is self.b else (nothing, value)
-        return self._tie_one(self.phi(*pair, leaf), bound, other)
+        one, two = (value, nothing) if other is self.b else (nothing, value)
+        return self._tie_one(self.phi(one, two, leaf), bound, other)
 
     def _tie_one(self, part: Any, bound: Any, other: Builder) -> Any:
         return self._tie(part, bound) if other is self.b else self._tie(part, None, bound)

@@ -79,6 +79,7 @@ class Leaf:
     def hidden(self, sees: Callable[[Size], bool]) -> Leaf:
         """The leaf of what leaves a block, without the sizes that are not seen outside."""
         type_ = erased(self.type, lambda symbol: not sees(size_of(symbol)))
+        assert isinstance(type_, TensorType)
         return self if type_ is self.type else replace(self, type=type_)
 
 
@@ -130,7 +131,7 @@ class TensorLeaf(Leaf):
             return x.lifted(self.type, builder)
         value = x.lifted(own.type, builder)
         with builder:
-            return F.with_sizes(value, type=self.type)  # type: ignore[no-any-return]
+            return F.with_sizes(value, type=self.type)
 
     def covers(self, common: Leaf) -> bool:
         states = common.snapshot.states if common.snapshot is not None else frozenset()
