@@ -97,16 +97,18 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "AC1306": Entry(
         _STATIC,
-        "the bounds of a slice are known only at run time",
-        "write `ops.narrow(x, axis, start, n)` with a known `n`",
+        "the bounds of a slice of a list, or the step of one of a Tensor, are known only at run time",
+        "slice a Tensor (`ops.stack` makes one of a list), forwards",
     ),
     "AC1307": Entry(
         ("DynamicShapeError",),
-        "the size of the result depends on data, as when a mask selects elements",
-        "keep the shape: `ops.where`, `masked_fill`, or a sum with the mask",
+        "a size depends on data, but has to be known while compiling: for a `vmap`, a Jacobian, the gradient of a hook",
+        "keep the shape (`ops.where`, `masked_fill`), or make of the result what has a known size",
     ),
     "AC1401": Entry(_JOIN, "a variable has different dtypes on two paths that meet", "cast one of them"),
-    "AC1402": Entry(_JOIN, "a variable has different shapes on two paths that meet", "pad or slice one of them"),
+    "AC1402": Entry(
+        _JOIN, "a variable has different numbers of dimensions on two paths that meet", "reshape one of them"
+    ),
     "AC1403": Entry(
         _JOIN,
         "a container differs in length, keys or class on two paths that meet",

@@ -17,7 +17,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import F
 from ..ir.sizes import Size, is_at_most
-from ..ir.types import Seq, TensorType, TupleType, Type
+from ..ir.types import Seq, TensorType, TupleType, Type, has_erased_sizes
 from ..ir.walk import ops_of
 from ..primitives.control import COUNT, Scan
 from .activity import differentiable
@@ -268,11 +268,13 @@ def filled(builder: Builder, type: Type, number: float) -> Value:
 
 
 def zeros_like(builder: Builder, x: Value) -> Value:
-    """The zero cotangent of `x`; `x` itself is mentioned only where it tells the length of a sequence."""
+    """The zero cotangent of `x`; `x` itself is mentioned only where it tells the length of a sequence, or a size."""
     type = x.type
     if not _holds_sequence(type):
         return filled(builder, type, 0)
     with builder:
+        if isinstance(type, TensorType):
+            return F.zeros_of(x)  # type: ignore[no-any-return]
         if isinstance(type, TupleType):
             parts = [zeros_like(builder, F.tuple_get(x, index=i)) for i in range(len(type.elems))]
             return F.tuple_make(*parts)  # type: ignore[no-any-return]
@@ -285,4 +287,7 @@ def zeros_like(builder: Builder, x: Value) -> Value:
 
 
 def _holds_sequence(type: Type) -> bool:
+    """Whether the type does not tell how many elements there are."""
+    if isinstance(type, TensorType):
+        return has_erased_sizes(type)
     return isinstance(type, Seq) or (isinstance(type, TupleType) and any(map(_holds_sequence, type.elems)))

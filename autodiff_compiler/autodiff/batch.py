@@ -152,7 +152,7 @@ class _Batcher(Cloner):
         if found is None:
             found = self._one_by_one(op)
         self.map_results(op, found)
-        self._mark(op.results, [v.type is not r.type for v, r in zip(found, op.results, strict=True)])
+        self._mark(op.results, [v.type is not self.renamed(r.type) for v, r in zip(found, op.results, strict=True)])
 
     def _all_at_once(self, op: Op) -> Sequence[Value] | None:
         """The op applied to all examples at once; None if it refuses, or its results are not stacked."""
@@ -161,13 +161,14 @@ class _Batcher(Cloner):
             if defn.batch is not None:
                 flags = tuple([x in self.examples for x in op.operands])
                 operands = [self.mapping.get(x, x) for x in op.operands]
-                found = defn.batch(Context(defn, op.attrs, op.results, flags), self.size, *operands)
+                found = defn.batch(Context(defn, self.renamed(op.attrs), op.results, flags), self.size, *operands)
             else:
-                wanted = tuple([self._type(r.type) for r in op.results])
-                given = tuple([self._type(x.type) for x in op.operands])
-                if defn.infer_types(given, op.attrs) != wanted:
+                attrs = self.renamed(op.attrs)
+                wanted = tuple([self._type(self.renamed(r.type)) for r in op.results])
+                given = tuple([self._type(self.renamed(x.type)) for x in op.operands])
+                if defn.infer_types(given, attrs) != wanted:
                     return None
-                found = self.builder.emit(defn, tuple(map(self.lifted, op.operands)), op.attrs)
+                found = self.builder.emit(defn, tuple(map(self.lifted, op.operands)), attrs)
         except CompileError:  # the op refuses the larger operands
             return None
         return found if found is None or isinstance(found, tuple | list) else (found,)
@@ -210,7 +211,8 @@ class _Batcher(Cloner):
 
     def _block(self, args: Sequence[Value], flags: Sequence[bool]) -> _Batcher:
         """The batcher of a block whose arguments have the leading dimension where flagged."""
-        types = [self._type(a.type) if flag else a.type for a, flag in zip(args, flags, strict=True)]
+        own = [self.renamed(a.type) for a in args]
+        types = [self._type(t) if flag else t for t, flag in zip(own, flags, strict=True)]
         inner = self.nested(self.builder.nested(types, [a.name for a in args]))
         self.mapping.update(zip(args, inner.builder.block.args, strict=True))
         self._mark(args, flags)

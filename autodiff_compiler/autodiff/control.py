@@ -21,7 +21,7 @@ from ..primitives.control import COUNT, If, Scan
 from ..registration import Registrar
 from .accumulate import added_into, readers, summed, zeros_like
 from .masks import MASK, Masks, any_of, either, finest, masks_of_arms, one_mask, or_zeros, spread
-from .remat import choose, prune, residual_name, take_over
+from .remat import Unveiled, choose, prune, residual_name, take_over
 from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint
 
 _rule = Registrar(STRUCTURED)
@@ -71,10 +71,9 @@ def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
         own = [v for v in values if v.block is forward]
         choice = choose(own, forward, at_hand=at_hand, visible=outside.__contains__, once=not _repeated(op))
         mapping: dict[Value, Value] = {}
-        for v in choice.taken:
-            if v in at_hand:
-                mapping[v] = at_hand[v]
-                continue
+        sizes = Unveiled(forward, block)
+
+        def saved(v: Value, forward: Block = forward) -> Value:
             open_slots = vacant.get(v.type) if forward is op.blocks[1] else None
             if open_slots:
                 slot = open_slots.pop(0)
@@ -86,8 +85,12 @@ def _save_from_arms(op: Op, adjoints: Sequence[Block]) -> None:
                 if forward is op.blocks[0]:
                     vacant.setdefault(v.type, []).append(slot)
             forward.outs[slot] = v
-            mapping[v] = op.results[slot]
+            return op.results[slot]
+
+        for v in choice.taken:
+            mapping[v] = at_hand[v] if v in at_hand else sizes.shown(saved(sizes.hidden(v)), v)
         take_over(block, forward, mapping, choice.recomputed)
+        sizes.bind(saved)
     for arm, other in (op.blocks, op.blocks[::-1]):
         for slot in range(first_new, len(arm.outs)):
             if arm.outs[slot].block is other:
@@ -354,14 +357,16 @@ def _save_from_trips(
     mentioned = [v for v in free_values(block) if v.block is body]
     choice = choose(mentioned, body, at_hand=at_hand, visible=lambda v: True, carried=following)
     mapping = dict(constant)
-    read = []
+    read: list[tuple[Value, Value]] = []
+    sizes = Unveiled(body, block)
+
+    def was(v: Value) -> Value:
+        read.append((sequences[v] if v in sequences else loop.collect(v), Value(v.type, block, 0)))
+        read[-1][1].name = residual_name("was", v)
+        return read[-1][1]
+
     for v in choice.taken:
-        if v is index:
-            mapping[v] = block.args[0]
-            continue
-        xs = sequences[v] if v in sequences else loop.collect(v)
-        mapping[v] = Value(v.type, block, 0, residual_name("was", v))
-        read.append((xs, mapping[v]))
+        mapping[v] = block.args[0] if v is index else sizes.shown(was(sizes.hidden(v)), v)
     carries = []
     for v in choice.shifted:
         # Going backwards, the carry's saved value of this trip is what `v` was one trip earlier.
@@ -369,6 +374,7 @@ def _save_from_trips(
         mapping[v] = Value(v.type, block, 0, residual_name("was", v))
         carries.append(_Carry(mapping[v], loop.finals[loop.carries.index(carry)], mapping[carry], v))
     take_over(block, body, mapping, choice.recomputed)
+    sizes.bind(was)
     return carries, read
 
 

@@ -95,11 +95,10 @@ class _Expander(Cloner):
             return super().clone_structured(op, operands)
         # The block gets arguments of its own: `grad(f)(x, x)` distinguishes its arguments, and so does a captured `x`.
         (body,) = op.blocks
-        builder = self.builder.nested_like(body.args)
+        builder = self.inner_builder(body)
         block = builder.block
         for arg, operand in zip(block.args, operands, strict=False):  # which will stand in its place
             arg.name, arg.number = (operand.name, operand.number) if operand.name else (arg.name, operand.number)
-        self.mapping.update(zip(body.args, block.args, strict=True))
         builder.ret(*self.nested(builder).clone_ops(body))
         nested = _holds_grad(body, self.nesting)
         if nested and _must_wait(block, builder.module):

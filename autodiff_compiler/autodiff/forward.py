@@ -29,7 +29,7 @@ from .homogeneous import is_homogeneous
 from .masks import MASK, MaskedRuns, any_of, either, finest, joined, masks_of_arms, one_mask, spread
 from .provenance import Provenance
 from .remat import prune
-from .reverse import Cotangents, Sweep, adjoint
+from .reverse import Cotangents, Sweep, adjoint, in_sizes_of
 from .vjp_functions import Pushed, VjpFunctions
 
 #: Emits a derivative rule: a builder and the cotangents of the results to one cotangent (or None) per operand.
@@ -150,7 +150,7 @@ class Forward(Cloner):
         """What the operands under one mask contribute: the transpose of the op's rule, applied to their tangents."""
         builder = self.runs.under(mask)
         carrying = [r for r in results if r in self.active]
-        scratch = builder.nested([r.type for r in carrying])
+        scratch = builder.nested([self._copy(r).type for r in carrying])
         block = scratch.block
         placeholders = dict(zip(carrying, block.args, strict=True))
         with scratch:
@@ -171,7 +171,7 @@ class Forward(Cloner):
             cotangents.add(share, tangent)
         adjoint(sweep, scratch, list(block.ops), cotangents)
         found = {r: cotangents.pending.get(g) for r, g in placeholders.items()}
-        present = {r: g for r, g in found.items() if g is not None}
+        present = {r: in_sizes_of(scratch, self._copy(r), g) for r, g in found.items() if g is not None}
         inner = {r: cotangents.masks[g] for r, g in placeholders.items() if g in cotangents.masks}
         scratch.ret(*present.values(), *inner.values())
         prune(block, builder.module, block.outs)
@@ -222,7 +222,8 @@ class Forward(Cloner):
         return results[:n]
 
     def _copy(self, x: Value) -> Value:
-        return self.mapping.get(x, x)
+        found: Value = self.mapping.get(x, x)
+        return found
 
     def _loop(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         """A loop that also carries, reads and collects tangents, and the masks of those that not every trip has."""
@@ -276,11 +277,11 @@ class Forward(Cloner):
         e = len(block.args) - len(loop.elems)
         args, elems = block.args[:e], block.args[e:]
         carries = args[e - len(loop.inits) :]
-        self.mapping.update({x: _argument(made, x.type, x.name) for x in args})
-        tangents = {carries[i]: _argument(made, carries[i].type) for i in moved.carries}
+        self.mapping.update({x: _argument(made, self.renamed(x.type), x.name) for x in args})
+        tangents = {carries[i]: _argument(made, self.renamed(carries[i].type)) for i in moved.carries}
         known: dict[Value, Value | None] = {carries[i]: _argument(made, MASK) for i in moved.masked}
-        self.mapping.update({x: _argument(made, x.type, x.name) for x in elems})
-        tangents.update({elems[j]: _argument(made, elems[j].type) for j in moved.read})
+        self.mapping.update({x: _argument(made, self.renamed(x.type), x.name) for x in elems})
+        tangents.update({elems[j]: _argument(made, self.renamed(elems[j].type)) for j in moved.read})
         known.update({elems[j]: masks.get(loop.sequences[j]) for j in moved.read})
         known.update({elems[j]: _argument(made, masks[loop.sequences[j]].type.elem) for j in moved.told})  # type: ignore[attr-defined]
         for x, tangent in tangents.items():
@@ -378,7 +379,7 @@ def _rule_of(op: Op, sweep: Forward) -> _Rule:
         raise NotDifferentiableError(f"`{defn.name}` has no derivative, and the tangent asked for needs it", loc=op.loc)
     operands = [mapping.get(x, x) for x in op.operands]
     flags = tuple([x in sweep.tangents for x in op.operands])
-    context = Context(defn, op.attrs, [mapping[r] for r in op.results], flags)
+    context = Context(defn, sweep.renamed(op.attrs), [mapping[r] for r in op.results], flags)
 
     def rule(scratch: Builder, gs: Sequence[Value | None]) -> Sequence[Value | None]:
         assert defn.vjp is not None

@@ -7,13 +7,18 @@ for every forward value still mentioned how it arrives (by bytes, and by the `co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ..ir.core import Block, Module, Op, Value
+from ..ir.core import Attrs, Block, Module, Op, Value
+from ..ir.definition import Definition
 from ..ir.primitive import COSTLY, Effect
+from ..ir.sizes import Symbol, symbol_of
 from ..ir.types import Seq, TensorType, TupleType, Type
-from ..ir.walk import effect_of, ops_of
+from ..ir.walk import effect_of, ops_of, symbols_in, symbols_of_type
+from ..primitives.control import COUNT
+from ..primitives.shape import SizeValue
+from ..primitives.sizes_of_data import BindSize, WithSizes, erased
 
 #: The highest cost at which a residual of a loop is recomputed: where saving it takes memory in every trip, and where
 #: #: it would only take one more carry.
@@ -180,6 +185,74 @@ def _bytes(type: Type) -> int:
         return sum(map(_bytes, type.elems))
     assert isinstance(type, Seq)
     return _bytes(type.elem) * _UNKNOWN_TRIPS
+
+
+# ------------------------------------------------------------------------------------------------- sizes of data
+class Unveiled:
+    """The sizes of data that a forward block binds, and that its adjoint mentions.
+
+    What leaves the forward block has erased sizes there (`hidden`); the adjoint block begins with what binds the
+    symbols again, and says the types of what arrives (`shown`).
+    """
+
+    def __init__(self, forward: Block, adjoint: Block) -> None:
+        self.forward, self.adjoint = forward, adjoint
+        self._bound = {op.attrs[0]: op for op in forward.ops if op.defn.name == "bind_size"}
+        self._symbols = {symbol_of(size): size for size in self._bound}
+        self._hidden: dict[Value, Value] = {}
+        self._begin: list[Op] = []
+
+    def hidden(self, v: Value) -> Value:
+        """What leaves the forward block in the place of a value."""
+        type = erased(v.type, self._symbols.__contains__) if self._symbols else v.type
+        if type is v.type:
+            return v
+        if v not in self._hidden:
+            self._hidden[v] = _appended(self.forward, WithSizes, (v,), type, (type,))
+            self._hidden[v].named_after(v)
+        return self._hidden[v]
+
+    def shown(self, arriving: Value, v: Value) -> Value:
+        """A value in the adjoint block, from what arrives there."""
+        if arriving.type is v.type:
+            return arriving
+        op = Op(WithSizes, (arriving,), (v.type,), (v.type,), (), None, self.adjoint)
+        op.results[0].name = arriving.name
+        self._begin.append(op)
+        return op.results[0]
+
+    def bind(self, arrives: Callable[[Value], Value], known: Collection[Symbol] = ()) -> None:
+        """Binds the symbols that the adjoint block mentions, but for those known there; its first ops are complete.
+
+        `arrives` hands a value of the forward block over.
+        """
+        if not self._symbols:
+            return
+        self.adjoint.ops[:0] = self._begin
+        mentioned = {s for op in ops_of(self.adjoint) for s in _symbols_at(op)}
+        mentioned.update(s for v in (*self.adjoint.outs, *self.adjoint.args) for s in symbols_of_type(v.type))
+        binds = []
+        for symbol, size in self._symbols.items():
+            if symbol in mentioned and symbol not in known:
+                binder = self._bound[size]
+                number = _appended(self.forward, SizeValue, (), COUNT, (size,))
+                place = binder.loc and binder.loc.tagged("adjoint")
+                binds.append(Op(BindSize, (arrives(number),), (COUNT,), binder.attrs, (), place, self.adjoint))
+        self.adjoint.ops[:0] = binds
+
+
+def _appended(block: Block, defn: type[Definition], operands: tuple[Value, ...], type: Type, attrs: Attrs) -> Value:
+    op = Op(defn, operands, (type,), attrs, (), None, block)
+    block.ops.append(op)
+    return op.results[0]
+
+
+def _symbols_at(op: Op) -> Iterator[Symbol]:
+    """The symbols of data that an op mentions, or an argument of a block of it."""
+    yield from symbols_in(op)
+    for block in op.blocks:
+        for arg in block.args:
+            yield from symbols_of_type(arg.type)
 
 
 # ------------------------------------------------------------------------------------------------- the replacement

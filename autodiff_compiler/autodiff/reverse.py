@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 from ..errors import CompileError, InternalCompilerError, NotDifferentiableError
 from ..ir.build import Builder
 from ..ir.core import Op, Value
-from ..ir.primitive import Context
+from ..ir.primitive import Context, F
 from ..ir.types import TensorType
 from ..primitives.family import cotangent_in
+from ..primitives.sizes_of_data import may_be
 from ..source import Loc
 from .accumulate import ReadsOfMade, added_into, summed, zeros_like
 from .masks import MaskedRuns, Masks, either, joined
@@ -79,8 +80,7 @@ class Cotangents:
         """
         if g is None or x not in self.sweep.active:
             return
-        if g.type is not x.type:
-            raise InternalCompilerError(f"the cotangent of {x} has the type {g.type}", loc=self.builder.loc)
+        g = in_sizes_of(self.builder, x, g)
         self.uses.add(x, g, place or self.builder.loc)
         before = self.pending.get(x)
         if before is None:
@@ -124,6 +124,16 @@ class Cotangents:
             return zeros_like(self.builder, x)
         self.uses.of_block(x, g)
         return g
+
+
+def in_sizes_of(builder: Builder, x: Value, g: Value) -> Value:
+    """A derivative of `x` in the type of x: a rule may give it sizes that a check has found to be equal."""
+    if g.type is x.type:
+        return g
+    if not may_be(g.type, x.type):
+        raise InternalCompilerError(f"the cotangent of {x} has the type {g.type}", loc=builder.loc)
+    with builder:
+        return F.with_sizes(g, type=x.type)  # type: ignore[no-any-return]
 
 
 def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotangents) -> None:

@@ -11,14 +11,14 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.known_sizes import mentioned_symbols, told_symbols
 from ..ir.types import Type
-from ..ir.walk import clone_function, free_values, reachable
+from ..ir.walk import clone_function, free_values, reachable, symbols_of_type
 from ..primitives.control import Call
 from ..source import Loc
 from .accumulate import readers
 from .activity import active_values, differentiable, holds_floats
 from .masks import MASK, Masks
 from .provenance import Provenance, order_of
-from .remat import choose, prune, take_over
+from .remat import Unveiled, choose, prune, take_over
 from .reverse import Cotangents, Shares, Sweep, adjoint
 
 
@@ -178,9 +178,10 @@ def _save(forward: Function, original: list[Value], backward: Block, arriving: l
     mapping: dict[Value, Value] = {}
     args: list[Value] = []
     residuals = []
-    for v in choice.taken:
-        mapping[v] = Value(v.type, backward, 0, v.name)
-        args.append(mapping[v])
+    sizes = Unveiled(body, backward)
+
+    def handed(v: Value) -> Value:
+        args.append(Value(v.type, backward, 0, v.name))
         if v.owner is body:
             residuals.append(Residual("arg", v.index, v.type, v.name))
         elif v in outs:
@@ -188,7 +189,12 @@ def _save(forward: Function, original: list[Value], backward: Block, arriving: l
         else:
             residuals.append(Residual("residual", len(body.outs) - len(original), v.type, v.name))
             body.outs.append(v)
+        return args[-1]
+
+    for v in choice.taken:
+        mapping[v] = handed(v) if v in outs else sizes.shown(handed(sizes.hidden(v)), v)
     take_over(backward, body, mapping, choice.recomputed)
+    sizes.bind(handed, {s for v in (*args, *arriving) for s in symbols_of_type(v.type)})
     backward.args = args + arriving
     for v in _needed_for_sizes(backward, body.args):
         args.append(Value(v.type, backward, 0, v.name))

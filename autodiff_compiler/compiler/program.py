@@ -21,6 +21,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
 from ..ir.failure import stage
 from ..ir.primitive import REGISTRY, Effect
+from ..ir.sizes import ERASED
 from ..ir.types import Seq, TensorType, TupleType, Type, seq
 from ..ir.walk import Cloner, ops_of
 from ..locks import Lock, importing
@@ -443,7 +444,8 @@ def _absent(type: Type) -> Any:
     if isinstance(type, TupleType):
         return tuple(map(_absent, type.elems))
     assert isinstance(type, TensorType)
-    return np.broadcast_to(np.zeros((), type.dtype.numpy), type.shape)  # type: ignore[arg-type]
+    shape = [0 if d is ERASED else d for d in type.shape]
+    return np.broadcast_to(np.zeros((), type.dtype.numpy), shape)  # type: ignore[arg-type]
 
 
 def _seed(g: Tensor | None, result: Any) -> Tensor:

@@ -9,9 +9,11 @@ from typing import Any
 from .. import progress
 from ..depth import deep
 from ..errors import AutodiffWarning, CompileError
-from ..ir.core import Module
+from ..ir.core import Module, Value
 from ..ir.failure import is_ours
+from ..ir.primitive import F
 from ..ir.types import TensorType
+from ..primitives.sizes_of_data import erased
 from ..runtime.commits import Commit
 from .derivatives.callbacks import check_reads
 from .derivatives.tensor_hooks import check_loops
@@ -101,6 +103,12 @@ def lower(
             raise told from error
 
 
+def _leaving(x: Value) -> Value:
+    """A result of the program: its type says nothing of sizes that only the program knows."""
+    type_ = erased(x.type, lambda symbol: symbol.of_data)
+    return x if type_ is x.type else F.with_sizes(x, type=type_)
+
+
 def _lower(lowering: Interpreter, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Lowered:
     lowering.program.builder.before_io = lambda op: commit_before(lowering, op)
     if lowering.program.module.check_nonfinite:
@@ -126,7 +134,7 @@ def _lower(lowering: Interpreter, fn: Any, args: Sequence[Any], kwargs: dict[str
         changed = lowering.effects.attributes.final(), lowering.effects.containers.final()
         (result,), left, outs = structures_left(lowering, *changed, returned)
         lowering.effects.containers.guard_aliases()
-        lowering.program.builder.ret(*outs)
+        lowering.program.builder.ret(*map(_leaving, outs))
     return Lowered(
         module=lowering.program.module,
         argument_types=_finished(lowering.program),

@@ -51,7 +51,8 @@ def stage_text(
     `symbols`: what is known of each symbolic size.
     """
     names: dict[Value, str] = {}
-    parts = ["\n".join(declarations(module))] if module.states or module.constants or module.callables else []
+    declared = "\n".join(declarations(module))
+    parts = [declared] if declared else []
     for function in module:
         parts.append(dump_function(function, module, ["fuse", "plan_memory"] if stage == "plan" else [], names))
     header = [f"stage {stage} of {of}", *_header(stage, stages, of), *(f"size {text}" for text in symbols)]

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType, float64
-from ..source import Loc
+from ..source import Loc, line_of
 from .core import Attrs, Block, Module, Op, Value
 from .definition import Definition, Effect
 from .primitive import REGISTRY, kernel_of, trace
+from .sizes import Size, Symbol, fresh, set_check, symbol_of, symbols_of
 from .types import Dim, Shape, TensorType, Type, tensor
 
 __all__ = ["Builder", "Rules", "attrs_key", "current", "scalar_key"]
@@ -71,10 +72,19 @@ def _is_finite(number: Any) -> bool:
     return isinstance(number, int) or bool(np.isfinite(number))
 
 
+def _said_at(loc: Loc) -> str:
+    """What the user's program says at a place, and where."""
+    line = line_of(loc.file, loc.line)
+    text = line[loc.col : loc.end_col if loc.end_line == loc.line else None].strip()
+    return f"`{text}` ({loc.short})" if text else loc.short
+
+
 class Builder:
     """Appends ops to one block.  `parent` is the builder of the block around it (its values may be mentioned)."""
 
-    __slots__ = ("_const", "_entered", "_known", "before_io", "block", "loc", "module", "numbers", "parent", "rules")
+    __slots__ = (
+        "_const", "_entered", "_known", "before_io", "block", "bound", "loc", "module", "numbers", "parent", "rules",
+    )  # fmt: skip
     module: Module
     rules: Rules | None
     loc: Loc | None
@@ -97,6 +107,8 @@ class Builder:
         self.numbers: dict[Any, Any] = {}
         #: the keys of the numbers of all builders of the program
         self._known: set[Any] = parent._known if parent else set()
+        #: the symbols of data that an op of the block binds, with the text in the user's program that they are from
+        self.bound: dict[Symbol, str] = {}
         self._entered: list[Any] = []
         self._const = REGISTRY.get("const")
 
@@ -160,6 +172,10 @@ class Builder:
         if result is None:
             self.block.ops.append(op)
             results = op.results
+            if defn.name == "bind_size":
+                symbol = symbol_of(attrs[0])
+                assert symbol is not None
+                self.bound[symbol] = attrs[1]
             result = results[0] if len(results) == 1 and not defn.multiple else tuple(results)
         if numbered:
             self.numbers[key] = result
@@ -248,6 +264,56 @@ class Builder:
         self.block.ops.append(op)
         return op
 
+    # ------------------------------------------------------------------------------------------- sizes of data
+    def bind(self, n: Value, low: int = 0, high: Size | None = None) -> Size:
+        """The size that an int64 number is, which only run time knows; one for each Value.
+
+        At least `low` and at most `high`, which whoever computes the number sees to.
+        """
+        if n.constant is not None:
+            return int(n.constant)
+        if n.made_by("size_value"):
+            found: Size = n.op.attrs[0]  # type: ignore[union-attr]
+            return found
+        return self.bind_as(n, fresh(low, high), "" if self.loc is None else _said_at(self.loc.of_user()))
+
+    def bind_as(self, n: Value, size: Dim, text: str) -> Size:
+        """The same for a symbol that is wanted, which is bound nowhere around; another one if `n` has one already."""
+
+        def bound() -> Dim:
+            self.emit(REGISTRY["bind_size"], (n,), (size, text))
+            return size
+
+        found: Size = self.once(("bind_size", n), bound)
+        return found
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What is made in a scope for a key, once: also what an op with an effect gives."""
+        found = self._numbered(key)
+        if found is None:
+            self.numbers[key] = found = make()
+            self._known.add(key)
+        return found
+
+    def said(self, size: Size, otherwise: str) -> str:
+        """What stands before the number of a size in a message: the text in the user's program that it is from."""
+        symbol = symbol_of(size)
+        text = self.binder_text(symbol) if symbol is not None and symbol.of_data else None
+        return f"{text} gives " if text else otherwise
+
+    def binder_text(self, symbol: Symbol) -> str | None:
+        """The text that a symbol of data is from; None if no op around here binds it."""
+        scope: Builder | None = self
+        while scope is not None:
+            if symbol in scope.bound:
+                return scope.bound[symbol]
+            scope = scope.parent
+        return None
+
+    def sees(self, size: Size) -> bool:
+        """Whether all symbols of data in a size are bound here or around."""
+        return all(not s.of_data or self.binder_text(s) is not None for s in symbols_of(size))
+
     # ------------------------------------------------------------------------------------------- constants
     def const(self, value: Any, type: TensorType) -> Value:
         """A tensor of `type` whose elements all equal the number `value`.
@@ -319,3 +385,14 @@ class Builder:
             else:
                 raise TypeError(f"{defn.name}: cannot use a {type(x).__name__} as an operand while tracing")
         return tuple(out)
+
+
+def _checked(a: Size, op: str, b: Size) -> None:
+    """Makes a relation of sizes of data a check of the program that is being built."""
+    builder: Builder | None = trace.builder
+    if builder is not None:
+        texts = (builder.said(a, "one is "), builder.said(b, "another is " if op == "==" else "at most "))
+        builder.emit(REGISTRY["check_sizes"], (), (a, op, b, texts))
+
+
+set_check(_checked)

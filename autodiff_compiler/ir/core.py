@@ -219,9 +219,11 @@ class Module:
 
     @property
     def has_open_sizes(self) -> bool:
-        """Whether some size of an argument is known only to a call."""
+        """Whether some size of an argument is known only to a call, or some size only to data."""
         types = [x.type for function in self for x in function.body.args]
-        return any(isinstance(d, Dim) for t in types if isinstance(t, TensorType) for d in t.shape)
+        if any(isinstance(d, Dim) for t in types if isinstance(t, TensorType) for d in t.shape):
+            return True
+        return any(_has_sizes_of_data(function.body) for function in self)
 
     def fresh_name(self, hint: str) -> str:
         """A function name not yet taken: `hint`, `hint.1`, ..."""
@@ -241,3 +243,8 @@ class Module:
 
     def __iter__(self) -> Iterator[Function]:
         return iter(self.functions.values())
+
+
+def _has_sizes_of_data(block: Block) -> bool:
+    """Whether an op of a block, or of one inside it, makes sizes of data or hides them."""
+    return any(op.defn.open_sizes or any(map(_has_sizes_of_data, op.blocks)) for op in block.ops)

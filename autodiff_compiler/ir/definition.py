@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from ..dtypes import DType, dtype_of
-from .sizes import deciding
+from .sizes import assuming, deciding
 from .types import Dim, Size, Type
 from .unknown import Unknown
 
@@ -164,6 +164,9 @@ class Definition:
     #: Values at kinks and ties: (operands, attributes, cotangents for a cotangent of ones).
     ties: ClassVar[list[Any]] = []
 
+    #: Whether it makes, names or hides sizes of data (`primitives.sizes_of_data`).
+    open_sizes: ClassVar[bool] = False
+
     #: Whether the op is a part of others or of the compiler, so that users get no function `ops.<name>`.
     internal: ClassVar[bool] = False
 
@@ -226,10 +229,11 @@ class Definition:
         key = (types, attrs)
         found = cls.memo.get(key)
         if found is None:
-            before = deciding.open
+            before = deciding.open, assuming.times
             result = cls.infer(*types, **dict(zip(cls.schema, attrs, strict=True)))
             found = result if isinstance(result, tuple) else (() if result is None else (result,))
-            if deciding.open == before and len(cls.memo) < 4096:
+            # each program has to ask, and to check what it assumes
+            if (deciding.open, assuming.times) == before and len(cls.memo) < 4096:
                 cls.memo[key] = found
         return found
 

@@ -345,15 +345,18 @@ class _Parser:
         self.expect("{")
         while not self.accept("}"):
             at, word = self.i, self.tokens[self.i]
-            if word not in ("low", "high") or word in known:
-                raise self.error(f"a size has one low and one high, but not {word or 'the end'}")
+            if word not in ("low", "high", "data") or word in known:
+                raise self.error(f"a size has one low, one high and one data, but not {word or 'the end'}")
             self.i += 1
             self.expect("=")
             known[word] = self.literal()
-            if type(known[word]) is not int and (word == "low" or type(known[word]) is not Dim):
+            if word == "data":
+                if known[word] is not True:
+                    raise self.error("data is True", at + 2)
+            elif type(known[word]) is not int and (word == "low" or type(known[word]) is not Dim):
                 raise self.error(f"{word} is a number", at + 2)
             self.accept(",")
-        return symbol(name, **known)
+        return symbol(name, known.get("low", 0), known.get("high"), of_data="data" in known)
 
     def declaration(
         self, opener: str, name: str, module: Module, places: dict[str, list[tuple[int, str, int]]]

@@ -16,7 +16,7 @@ from ..dtypes import BY_SHORT, DType, from_numpy
 from ..source import Loc
 from .core import Block, Function, Module, Op, Value
 from .naming import Namer, carries_of, definitions
-from .sizes import Dim, Size, Symbol, symbols_of
+from .sizes import ERASED_SYMBOL, Dim, Size, Symbol, symbols_of
 from .types import Link, Seq, TensorType, TupleType, Type, tensor, tuple_of
 from .walk import ops_of
 
@@ -139,15 +139,17 @@ def literal_text(value: Any) -> str:
 
 def _size_text(size: Size) -> str:
     for symbol in symbols_of(size):
-        if not SIZE_NAME.fullmatch(symbol.name) or symbol.name in RESERVED:
+        if (symbol is not ERASED_SYMBOL and not SIZE_NAME.fullmatch(symbol.name)) or symbol.name in RESERVED:
             raise ValueError(f"a symbolic size cannot be called {symbol.name!r}")
     return str(size)
 
 
 def _symbol_text(symbol: Symbol) -> str:
     """The line that says what is known of a symbol."""
-    high = [] if symbol.high is None else [f"high={literal_text(symbol.high)}"]
-    return f"size @{symbol.name} {{{', '.join([f'low={symbol.low}', *high])}}}"
+    known = [f"low={symbol.low}"]
+    known += [] if symbol.high is None else [f"high={literal_text(symbol.high)}"]
+    known += ["data=True"] if symbol.of_data else []
+    return f"size @{symbol.name} {{{', '.join(known)}}}"
 
 
 def _bounded(module: Module) -> list[Symbol]:
@@ -158,11 +160,13 @@ def _bounded(module: Module) -> list[Symbol]:
         for symbol in symbols_of(size):
             if symbol.high is not None:
                 add(symbol.high)
-            if symbol.low or symbol.high is not None:
+            if (symbol.low or symbol.high is not None or symbol.of_data) and symbol is not ERASED_SYMBOL:
                 found[symbol] = None
 
     types = {x.type: None for f in module for x in f.body.args}
     for op in (op for f in module for op in ops_of(f.body)):
+        if op.defn.name == "bind_size":
+            add(op.attrs[0])
         types.update({x.type: None for x in op.results})
         types.update({x.type: None for block in op.blocks for x in block.args})
     for t in types:

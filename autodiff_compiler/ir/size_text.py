@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .sizes import Size, largest, smallest
+from .sizes import ERASED, Size, largest, smallest
 
 
 def parse(text: str, named: Callable[[str], Size]) -> list[Size]:
@@ -68,6 +68,8 @@ class _Reader:
             return self.inside(self.sum)
         if token in ("max", "min") and self.next("("):
             return self.inside(lambda: self.pair(largest if token == "max" else smallest))
+        if token == "?":
+            return ERASED
         if token.isidentifier():
             return self.named(token)
         raise ValueError(f"a size cannot go on with {token!r}" if token else "a size ends too early")

@@ -6,33 +6,42 @@ object, so ``a is b`` decides.  Whether ``a <= b`` for all values of the symbols
 
 A comparison that the symbols leave open is answered by the call that a function is compiled for, and becomes a guard
 (see `deciding`); without such a call two sizes are not known to be equal, and an order or a number is a TypeError.
+No call answers for a symbol of data, which an op of the program binds: what a rule needs of it is checked when the
+program runs (`assumed`), and what would have to be known while compiling is refused.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import gcd, inf, prod
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol, TypeAlias
+
+from ..errors import DynamicShapeError
 
 
 class Symbol:
-    """A name for a size, with what is known of it: at least `low`, at most `high`.  Made by `symbol`."""
+    """A name for a size, with what is known of it: at least `low`, at most `high`.  Made by `symbol`.
 
-    __slots__ = ("high", "low", "name")
+    `of_data`: an op binds it when the program runs (`bind_size`), no argument tells it.
+    """
+
+    __slots__ = ("high", "low", "name", "of_data")
     name: str
     low: int
     high: Size | None
+    of_data: bool
 
     def __repr__(self) -> str:
         return self.name
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        return _symbol, (self.name, self.low, self.high)
+        return _symbol, (self.name, self.low, self.high, self.of_data)
 
 
 class Atom:
@@ -121,7 +130,7 @@ class Dim:
         if not isinstance(difference, Dim):
             return False
         low, high = bounds(difference)
-        if low > 0 or high < 0:
+        if low > 0 or high < 0 or depends_on_data(difference):
             return False
         deciding.open += 1
         return deciding.by is not None and deciding.by.are_equal(self, other)
@@ -191,6 +200,8 @@ def left_to_run_time() -> Iterator[None]:
 
 
 def _decider(op: str, *sizes: Any) -> Decider:
+    if any(map(depends_on_data, sizes)):
+        refuse_unknown(sizes[0] if op == "int" else f"{sizes[0]} {op} {sizes[1]}")
     deciding.open += 1
     if deciding.by is None:
         what = f"int({sizes[0]})" if op == "int" else f"{sizes[0]} {op} {sizes[1]}"
@@ -214,15 +225,62 @@ class OpenSizeError(TypeError):
 
 #: What a size is taken to be where code for all sizes is chosen by what is fast.
 _USUAL = 64
+
+
+def refuse_unknown(what: Any) -> NoReturn:
+    """Raises for what data decide, where it has to be known while compiling."""
+    raise DynamicShapeError(
+        f"what {what} is depends on data, but has to be known while compiling",
+        hint="keep a size that is known (`ops.where`, `masked_fill`), or let the condition be one at run time",
+    )
+
+
+class _Assuming(threading.local):
+    """Who notes what is taken for granted of sizes of data in this thread, and how often that was."""
+
+    times = 0
+
+
+assuming = _Assuming()
+_check: Callable[[Size, str, Size], None] | None = None
+
+
+def set_check(check: Callable[[Size, str, Size], None]) -> None:
+    """Installs what makes a relation of sizes of data a check of the program that is being built."""
+    global _check
+    _check = check
+
+
+def assumed(a: Size, op: str, b: Size) -> bool:
+    """True: that a size of data is equal to another, or at most that, is checked when the program runs."""
+    assuming.times += 1
+    if _check is not None:
+        _check(a, op, b)
+    return True
+
+
 #: Sums of so many products are no sizes of arrays.
 _MOST_TERMS = 1000
 #: The least and the largest value; infinite where nothing is known.
 Interval: TypeAlias = tuple[float, float]
 
 
-def symbol(name: str, low: int = 0, high: Size | None = None) -> Dim:
+def symbol(name: str, low: int = 0, high: Size | None = None, of_data: bool = False) -> Dim:
     """The size of this name: any number from `low` on, up to `high` if that is given."""
-    return size_of(_symbol(name, low, high))
+    return size_of(_symbol(name, low, high, of_data))
+
+
+_fresh_numbers = itertools.count(1)
+
+
+def fresh(low: int = 0, high: Size | None = None) -> Dim:
+    """A size of data, of a name of its own; `high` stands for itself where it is no more than a number."""
+    return symbol(f"d{next(_fresh_numbers)}", low, high, of_data=True)
+
+
+def depends_on_data(size: Size) -> bool:
+    """Whether a symbol of data is in a size."""
+    return isinstance(size, Dim) and any(s.of_data for s in symbols_of(size))
 
 
 def largest(a: Size, b: Size) -> Size:
@@ -264,9 +322,20 @@ def may_be_at_most(a: Size, b: Size) -> bool:
         return a <= b
     known = is_at_most(a, b)
     if known is None:
+        if depends_on_data(b - a):
+            return assumed(a, "<=", b)
         deciding.open += 1
         return deciding.by is None or deciding.by.is_at_most(a, b)
     return known
+
+
+def may_be_equal(a: Size, b: Size) -> bool:
+    """Whether a == b for some values of the symbols of data, which is checked when the program runs."""
+    difference = a - b
+    if not depends_on_data(difference):
+        return False
+    low, high = bounds(difference)
+    return low <= 0 <= high and assumed(a, "==", b)
 
 
 def count_of(start: Size, stop: Size, step: Size) -> Size:
@@ -516,16 +585,17 @@ def _exact(a: Size, b: Dim) -> Size | None:
     return None
 
 
-_SYMBOLS: dict[tuple[str, int, Size | None], Symbol] = {}
+_SYMBOLS: dict[tuple[str, int, Size | None, bool], Symbol] = {}
 _ATOMS: dict[tuple[str, Size, Size], Atom] = {}
 
 
-def _symbol(name: str, low: int, high: Size | None) -> Symbol:
-    found = _SYMBOLS.get((name, low, high))
+def _symbol(name: str, low: int, high: Size | None, of_data: bool = False) -> Symbol:
+    key = (name, low, high, of_data)
+    found = _SYMBOLS.get(key)
     if found is None:
         found = Symbol()
-        found.name, found.low, found.high = name, low, high
-        found = _SYMBOLS.setdefault((name, low, high), found)
+        found.name, found.low, found.high, found.of_data = key
+        found = _SYMBOLS.setdefault(key, found)
     return found
 
 
@@ -545,6 +615,11 @@ def _chosen(op: str, left: Size, right: Size) -> Size:
 
 
 # ------------------------------------------------------------------------------------------------ what values may be
+#: A size of which a type says nothing, not even which other sizes are equal to it; `with_sizes` says more.
+ERASED = symbol("?", of_data=True)
+ERASED_SYMBOL = _symbol("?", 0, None, of_data=True)
+
+
 @functools.lru_cache(maxsize=4096)
 def bounds(size: Size, depth: int = 4) -> Interval:
     """The least and the largest value that a size may have, as far as intervals tell.

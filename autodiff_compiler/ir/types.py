@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from ..dtypes import DType
 from ..errors import ShapeError
-from .sizes import Dim, Size, bounds
+from .sizes import ERASED, Dim, Size, bounds, may_be_equal
 
 __all__ = [
     "MOST_BYTES",
@@ -25,6 +25,7 @@ __all__ = [
     "TupleType",
     "Type",
     "dim_product",
+    "has_erased_sizes",
     "known_same",
     "link",
     "same_dim",
@@ -162,13 +163,16 @@ def link(ins: tuple[Type, ...], outs: tuple[Type, ...]) -> Link:
 
 
 def same_dim(a: Size, b: Size) -> bool:
-    """Whether two sizes are equal; the call that is compiled for answers what the symbols leave open."""
-    return a is b or a == b
+    """Whether two sizes are equal, as a rule needs it.
+
+    The call that is compiled for answers what the symbols leave open, or for sizes of data a check of the program.
+    """
+    return a is b or a == b or may_be_equal(a, b)
 
 
 def same_shape(a: Shape, b: Shape) -> bool:
     """The same of shapes."""
-    return len(a) == len(b) and a == b
+    return len(a) == len(b) and all(map(same_dim, a, b))
 
 
 def known_same(a: Shape, b: Shape) -> bool:
@@ -176,6 +180,11 @@ def known_same(a: Shape, b: Shape) -> bool:
     return len(a) == len(b) and all(
         x is y or (x.__class__ is int and y.__class__ is int and x == y) for x, y in zip(a, b, strict=True)
     )
+
+
+def has_erased_sizes(t: Type) -> bool:
+    """Whether a tensor's type does not say all of its sizes."""
+    return isinstance(t, TensorType) and any(d is ERASED for d in t.shape)
 
 
 def dim_product(shape: Shape) -> Size:

@@ -18,7 +18,12 @@ from .walk import ops_of
 _Way: TypeAlias = "tuple[Value, Value, Block | None]"
 
 #: Ops that hand on what they get, be it a value or a placeholder, or take a placeholder for what has no elements.
-_PASSING = frozenset({"from_seq", "seq_add", "seq_len", "stop_gradient", "to_seq", "tuple_get", "tuple_make"})
+_PASSING = frozenset({
+    "from_seq", "seq_add", "seq_len", "size_at", "stop_gradient", "to_seq", "tuple_get", "tuple_make", "with_sizes",
+    "zeros_of",
+})  # fmt: skip
+#: Those of them that give a size.
+_MEASURING = ("seq_len", "size_at")
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
@@ -111,7 +116,7 @@ def _handed_on(op: Op, module: Module) -> Iterator[_Way]:
         if callee is not None:
             yield from ((x, arg, op.parent) for x, arg in zip(op.operands, callee.args, strict=True))
             yield from ((x, r, callee.body) for x, r in zip(callee.outs, op.results, strict=True))
-    elif name in _PASSING and name != "seq_len":
+    elif name in _PASSING and name not in _MEASURING:
         for x in op.operands:
             yield x, op.results[0], op.parent
 

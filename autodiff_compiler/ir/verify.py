@@ -12,9 +12,10 @@ from .build import canonical_number, scalar_key
 from .core import Block, Function, Module, Op, Value
 from .definition import WHOLE, Definition
 from .printer import FunctionPrinter, Unbound, literal_text
+from .sizes import ERASED_SYMBOL, Symbol, symbol_of
 from .types import Dim, Link, TensorType, Type
 from .undefined import misread
-from .walk import ops_of
+from .walk import ops_of, symbols_in, symbols_of_type
 
 _CONTEXT = 10
 
@@ -109,6 +110,8 @@ class _Verifier:
     def __init__(self, function: Function, module: Module | None, spec: Spec, seen: set[Block]) -> None:
         self.function, self.module, self.spec, self.seen = function, module, spec, seen
         self.visible: set[Value] = set()
+        #: the symbols of data that are bound here, or told by an argument of the function
+        self.sizes: set[Symbol] = {s for x in function.body.args for s in symbols_of_type(x.type)}
         self.numbers: set[Any] = set()  # the constants found canonical
 
     def run(self) -> None:
@@ -132,6 +135,7 @@ class _Verifier:
             if x.owner is not block or x.index != i:
                 raise self.fail(f"argument {i} of a block does not know its place", owner)
         visible.update(block.args)
+        sizes = set(self.sizes)
         for op in block.ops:
             self.op(op, block, forbidden)
         for i, x in enumerate(block.outs):
@@ -139,6 +143,7 @@ class _Verifier:
                 raise self.fail(f"what the block ends with (number {i}, {x}) is not defined there", owner, block)
             if isinstance(x.type, Link):
                 raise self.fail(f"a link ({x}) leaves the block of its `linearize`", owner, block)
+        self.sizes = sizes
         visible.difference_update(block.args)
         for op in block.ops:
             visible.difference_update(op.results)
@@ -156,6 +161,7 @@ class _Verifier:
                 raise self.fail(f"operand {i} ({x}) is a link: only `pull` takes it, from `linearize` itself", op)
         if op.attrs or defn.schema:
             self.attrs(op)
+        self.symbols(op)
         if op.blocks or defn.regions:
             if len(op.blocks) != len(defn.regions):
                 raise self.fail(f"it has {len(op.blocks)} blocks, not {len(defn.regions)}", op)
@@ -172,6 +178,17 @@ class _Verifier:
             if x.owner is not op or x.index != i:
                 raise self.fail(f"result {i} ({x}) does not know its place", op)
             visible.add(x)
+
+    def symbols(self, op: Op) -> None:
+        """Whether the symbols of data that an op mentions are bound, and the one that it binds is not."""
+        bound = symbol_of(op.attrs[0]) if op.defn.name == "bind_size" else None
+        if bound is not None:
+            if bound in self.sizes or not bound.of_data:
+                raise self.fail(f"the size {bound} is bound already", op)
+            self.sizes.add(bound)
+        for symbol in symbols_in(op):
+            if symbol not in self.sizes and symbol is not ERASED_SYMBOL:
+                raise self.fail(f"the size {symbol} is bound nowhere before it", op)
 
     def inferred(self, op: Op) -> list[Type] | None:
         """The result types by the op's own rule; None where it takes a module to know them."""

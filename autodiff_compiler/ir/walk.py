@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..source import Loc
 from .build import Builder, Rules
 from .core import Block, Function, Module, Op, Value
 from .definition import Effect
+from .sizes import Dim, Size, Symbol, fresh, substitute, symbol_of, symbols_of
+from .types import Link, Seq, TensorType, TupleType, link, seq, tensor, tuple_of
 
 #: Who mentions a value (an op as an operand, a block among its outs) and at which position.
 Use: TypeAlias = "tuple[Op | Block, int]"
@@ -171,6 +173,7 @@ class Cloner:
     """Emits copies of ops into a builder, which infers, folds, numbers and rewrites them again.
 
     `mapping` leads from old values to new ones; a value it does not know stands for itself (it lies around the copy).
+    At `SIZES` it has the sizes that symbols of data have become.
     Names and locations are kept, `relocate` may change the latter.  Passes override `clone_op` or `clone_structured`
     for the ops they treat differently; nested blocks are copied by a cloner of the same class (`nested`).
     """
@@ -178,11 +181,11 @@ class Cloner:
     def __init__(
         self,
         builder: Builder,
-        mapping: dict[Value, Value] | None = None,
+        mapping: dict[Any, Any] | None = None,
         relocate: Callable[[Loc | None], Loc | None] | None = None,
     ) -> None:
         self.builder = builder
-        self.mapping: dict[Value, Value] = {} if mapping is None else mapping
+        self.mapping: dict[Any, Any] = {} if mapping is None else mapping
         self.relocate = relocate
 
     def nested(self, builder: Builder) -> Cloner:
@@ -208,7 +211,10 @@ class Cloner:
         if op.defn.infer_blocks is not None:
             self.map_results(op, self.clone_structured(op, operands))
             return
-        found = builder.emit(op.defn, operands, op.attrs)
+        if op.defn.name == "bind_size":
+            self._bind(op, *operands)
+            return
+        found = builder.emit(op.defn, operands, self.renamed(op.attrs))
         if found.__class__ is Value:
             old = op.results[0]
             mapping[old] = found
@@ -217,19 +223,47 @@ class Cloner:
         elif found is not None:
             self.map_results(op, found)
 
+    def _bind(self, op: Op, n: Value) -> None:
+        """Binds a symbol of data in the copy: another one where this one is bound around it."""
+        size, text = op.attrs
+        symbol, sizes = symbol_of(size), self.mapping.get(SIZES, {})
+        assert symbol is not None
+        wanted = size
+        if self.builder.binder_text(symbol) is not None:
+            wanted = fresh(symbol.low, None if symbol.high is None else substitute(symbol.high, sizes))
+        found: Size
+        if n.constant is not None:
+            found = int(n.constant)
+        else:
+            found = n.op.attrs[0] if n.made_by("size_value") else self.builder.bind_as(n, wanted, text)  # type: ignore[union-attr]
+        self.mapping[op.results[0]] = n
+        if found is not size or symbol in sizes:
+            self.mapping[SIZES] = {**sizes, symbol: found}
+
     def clone_structured(self, op: Op, operands: tuple[Value, ...]) -> Sequence[Value]:
         """Copies an op that owns blocks, or a call; returns the results of the copy."""
         blocks = [self.clone_block(b) for b in op.blocks]
         # A call cannot be inferred while the new module lacks its callee; the types follow from the operands'.
         unchanged = not blocks and all(x.type is y.type for x, y in zip(op.operands, operands, strict=True))
         types = [r.type for r in op.results] if unchanged else None
-        return self.builder.emit_op(op.defn, operands, op.attrs, blocks, types).results
+        return self.builder.emit_op(op.defn, operands, self.renamed(op.attrs), blocks, types).results
+
+    def renamed(self, attrs: Any) -> Any:
+        """Attributes, or a type, with the sizes that symbols of data have become in the copy."""
+        return _replaced(attrs, self.mapping[SIZES]) if SIZES in self.mapping else attrs
 
     def clone_block(self, block: Block) -> Block:
         """The copy of a block inside the op being copied, to be owned by the new op."""
+        builder = self.inner_builder(block)
+        return builder.ret(*self.nested(builder).clone_ops(block))
+
+    def inner_builder(self, block: Block) -> Builder:
+        """The builder of the copy of a block inside, with its arguments."""
         builder = self.builder.nested_like(block.args)
         self.mapping.update(zip(block.args, builder.block.args, strict=True))
-        return builder.ret(*self.nested(builder).clone_ops(block))
+        for arg in builder.block.args:
+            arg.type = self.renamed(arg.type)
+        return builder
 
     def map_results(self, op: Op, results: Sequence[Value]) -> None:
         """Says which new values stand for the results of `op`; they inherit its names."""
@@ -239,11 +273,57 @@ class Cloner:
                 new.named_after(old)
 
 
+#: Where the mapping of a `Cloner` has the sizes that symbols of data have become.
+SIZES = "sizes"
+
+
+def _replaced(value: Any, by: Mapping[Symbol, Size]) -> Any:
+    """An attribute, several, or a type, with other sizes in the place of symbols."""
+    if isinstance(value, Dim):
+        return substitute(value, by)
+    if isinstance(value, tuple):
+        return tuple([_replaced(part, by) for part in value])
+    if isinstance(value, TensorType):
+        known = all(d.__class__ is int for d in value.shape)
+        return value if known else tensor(value.dtype, _replaced(value.shape, by))
+    if isinstance(value, TupleType):
+        return tuple_of(_replaced(value.elems, by))
+    if isinstance(value, Seq):
+        return seq(_replaced(value.elem, by))
+    if isinstance(value, Link):
+        return link(_replaced(value.ins, by), _replaced(value.outs, by))
+    return value
+
+
+def symbols_in(op: Op) -> Iterator[Symbol]:
+    """The symbols of data that the attributes and result types of an op mention, not those of its blocks."""
+    for value in (*op.attrs, *(x.type for x in op.results)):
+        yield from symbols_of_type(value)
+
+
+def symbols_of_type(value: Any) -> Iterator[Symbol]:
+    """The symbols of data in a type, or in an attribute."""
+    if isinstance(value, Dim):
+        yield from (s for s in symbols_of(value) if s.of_data)
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from symbols_of_type(part)
+    elif isinstance(value, TensorType):
+        for d in value.shape:
+            if d.__class__ is Dim:
+                yield from symbols_of_type(d)
+    elif isinstance(value, TupleType | Link):
+        for part in value.elems if isinstance(value, TupleType) else (*value.ins, *value.outs):
+            yield from symbols_of_type(part)
+    elif isinstance(value, Seq):
+        yield from symbols_of_type(value.elem)
+
+
 def inline(
     builder: Builder,
     block: Block,
     operands: Sequence[Value],
-    mapping: dict[Value, Value] | None = None,
+    mapping: dict[Any, Any] | None = None,
     caller: Loc | None = None,
 ) -> list[Value]:
     """Copies a block's ops into a builder with `operands` for its arguments; returns what it yields.

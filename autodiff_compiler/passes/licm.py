@@ -11,11 +11,14 @@ that its trips read, `x[:, 0]` for `x[i, 0]`, and not to all of `x`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import Effect
+from ..ir.sizes import Symbol
 from ..ir.undefined import undefined_values
-from ..ir.walk import Cloner, ops_of
+from ..ir.walk import SIZES, Cloner, ops_of, symbols_in
 from .manager import module_pass
 
 _LOOPS = ("while", "scan")
@@ -66,8 +69,7 @@ class _Mover(Cloner):
         self.around, self.free = (builder,), 0
 
     def clone_block(self, block: Block) -> Block:
-        builder = self.builder.nested_like(block.args)
-        self.mapping.update(zip(block.args, builder.block.args, strict=True))
+        builder = self.inner_builder(block)
         inner = type(self)(builder, self.mapping)
         inner.around, inner.undefined = (*self.around, builder), self.undefined
         parent = block.parent.defn.name if block.parent is not None else ""
@@ -84,18 +86,25 @@ class _Mover(Cloner):
         if not (self.free and self.moves(op) and self.undefined.isdisjoint(op.operands)):
             super().clone_op(op)
             return
-        target = self._target([self.mapping.get(x, x) for x in op.operands])
+        sizes = list(symbols_in(op))
+        if SIZES in self.mapping and sizes:
+            super().clone_op(op)  # they have other names in the copy
+            return
+        target = self._target([self.mapping.get(x, x) for x in op.operands], sizes)
         inside, self.builder, loc = self.builder, target, target.loc
         with target:
             super().clone_op(op)
         self.builder, target.loc = inside, loc
 
-    def _target(self, operands: list[Value]) -> Builder:
-        """The outermost builder an op may move to: the innermost block that one of its operands lies in, at most."""
+    def _target(self, operands: list[Value], sizes: Sequence[Symbol]) -> Builder:
+        """The outermost builder an op may move to: the innermost block that one of its operands lies in, at most.
+
+        Nor does it leave a block that binds one of its `sizes`.
+        """
         blocks = {x.block for x in operands}
         last = len(self.around) - 1
         for i in range(last, last - self.free, -1):
-            if self.around[i].block in blocks:
+            if self.around[i].block in blocks or any(s in self.around[i].bound for s in sizes):
                 return self.around[i]
         return self.around[last - self.free]
 

@@ -50,6 +50,7 @@ from . import (
     scan,
     scatter,
     shape,
+    sizes_of_data,
     solve,
     sorting,
     special,

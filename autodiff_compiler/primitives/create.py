@@ -10,8 +10,8 @@ import numpy as np
 from ..dtypes import DType, dtype_of, float32, int64
 from ..errors import StaticValueError
 from ..ir.core import Value
-from ..ir.primitive import F, Number, Primitive, call, composite
-from ..ir.sizes import Dim, count_of, may_be_at_most
+from ..ir.primitive import F, Number, Primitive, call, composite, trace
+from ..ir.sizes import Dim, count_of, depends_on_data, may_be_at_most
 from ..ir.types import Size, tensor
 from .family import (
     SymScalar,
@@ -27,6 +27,7 @@ from .family import (
     promoted_dtype,
     require,
     require_dtype,
+    run_time_int,
     static_int,
     static_size,
 )
@@ -85,8 +86,13 @@ class Eye(Primitive):
 
 
 def _filled(shape, value, dtype):
-    sizes = as_shape((shape,) if isinstance(shape, int) else (tuple(shape),))
-    return constant(number_in(value, dtype), tensor(dtype, sizes))
+    return constant(number_in(value, dtype), tensor(dtype, _sizes_of(shape)))
+
+
+def _sizes_of(shape):
+    """A shape as it is given: one size, or several."""
+    one = isinstance(shape, int | Dim | SymScalar) or (shape.__class__ is Value and shape.shape == ())
+    return as_shape((shape,) if one else (tuple(shape),))
 
 
 @composite()
@@ -114,7 +120,7 @@ def full(shape, value, dtype=None):
         value = F.size_value(size=value)
     if is_tensor(value) or value.__class__ is SymScalar:
         value = as_tensor(value) if dtype is None else in_dtype(value, dtype_of(dtype))
-        return broadcast_to(value, as_shape((shape,) if isinstance(shape, int) else (tuple(shape),)))
+        return broadcast_to(value, _sizes_of(shape))
     return _filled(shape, value, dtype_of(dtype or type(value)))
 
 
@@ -144,6 +150,8 @@ def arange(start, end=None, step=1, dtype=None):
     """The numbers from start (0 if only one argument is given) up to before end; int64 unless a float is among them."""
     if end is None:
         start, end = 0, start
+    if run_time_int(start) is not None or run_time_int(end) is not None or _of_data(start) or _of_data(end):
+        return _run_time_range(start, end, static_int(step, "step"), dtype)
     for name, bound in (("start", start), ("end", end), ("step", step)):
         if bound.__class__ is Value or bound.__class__ is SymScalar:
             raise StaticValueError(f"`{name}` of arange must be a constant, but its value is known only at run time")
@@ -164,6 +172,23 @@ def arange(start, end=None, step=1, dtype=None):
         numbers = F.iota(start=0, step=step, size=size, dtype=int64)
         return cast(numbers + number(start, tensor(int64, (size,))), dtype)
     return F.iota(start=start, step=step, size=size, dtype=dtype)
+
+
+def _of_data(bound):
+    return bound.__class__ is Dim and depends_on_data(bound)
+
+
+def _run_time_range(start, end, step, dtype):
+    """The same for ints of which one is known only at run time."""
+    if step == 0:
+        raise ValueError("`step` of arange must not be zero")
+    first, last = (as_tensor(bound) if run_time_int(bound) is None else run_time_int(bound) for bound in (start, end))
+    for name, bound in (("start", first), ("end", last)):
+        require_dtype(bound.dtype is int64, f"`{name}` of arange must be an int beside others known only at run time")
+    span = (last - first if step > 0 else first - last) + (abs(step) - 1)
+    count = F.maximum(F.floordiv(span, constant(abs(step), span.type)), constant(0, span.type))
+    found = F.iota(start=0, step=step, size=trace.builder.bind(count), dtype=int64)
+    return cast(found + broadcast_to(first, found.shape), dtype or int64)
 
 
 # ------------------------------------------------------------------------------------------------ like a tensor

@@ -1,4 +1,4 @@
-"""Results whose size depends on the data: eager code only, since a compiled program has fixed shapes."""
+"""Results whose size depends on the data: a size of data in compiled code (`sizes_of_data`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ from ..errors import DynamicShapeError
 from ..ir.core import Value
 from ..ir.primitive import F, composite
 from ..ir.types import dim_product, tensor
-from .family import SymScalar, as_tensor, broadcast_shapes, broadcast_to, constant, normal_axis, require, require_dtype
+from .family import (
+    SymScalar,
+    as_tensor,
+    broadcast_shapes,
+    broadcast_to,
+    cast,
+    constant,
+    normal_axis,
+    require,
+    require_dtype,
+    zeros_like,
+)
+from .sizes_of_data import sized
 
 
 def known_elements(x: Any, what: str, hint: str) -> Any:
@@ -28,42 +40,62 @@ def _new(array):
     return constant(array, tensor(from_numpy(array.dtype), array.shape))
 
 
+def _flat(x):
+    return F.reshape(x, shape=(dim_product(x.shape),))
+
+
 def _picked(x, places):
     """The elements of the flat tensor at known positions, with their derivative."""
-    flat = F.reshape(x, shape=(dim_product(x.shape),))
-    return F.gather(flat, _new(places.astype(np.int64)), axis=-1)
+    return F.gather(_flat(x), places, axis=-1)
 
 
-_MASK_HINT = "use where(mask, x, 0), masked_fill, or a sum with the mask"
+def places_of(mask: Any) -> Any:
+    """Where a mask holds: positions among its elements, a vector."""
+    if mask.__class__ is Value:
+        return sized(F.places(mask), dim_product(mask.shape))
+    return _new(np.flatnonzero(np.array(mask)).astype(np.int64))
+
+
+def coordinates(mask: Any) -> list[Any]:
+    """Where a mask holds: a vector of positions for each of its dimensions."""
+    places = places_of(mask)
+    found: list[Any] = []
+    for axis in range(mask.ndim - 1, -1, -1):
+        if axis == 0:
+            return [places, *found]
+        size = constant_size(mask.shape[axis], places)
+        found.insert(0, F.mod(places, size))
+        places = F.floordiv(places, size)
+    return found
+
+
+def constant_size(size: Any, like: Any) -> Any:
+    """A size in the type of a Value or Tensor of int64."""
+    number = F.size_value(size=size) if like.__class__ is Value else _new(np.array(size, np.int64))
+    return broadcast_to(number, like.shape)
 
 
 @composite("masked_select")
 def masked_select(x, mask):
-    """The elements where the mask holds, in one dimension; not in compiled code."""
+    """The elements where the mask holds, in one dimension."""
     x, mask = as_tensor(x), as_tensor(mask, "mask")
     require_dtype(mask.dtype.is_bool, f"a mask holds bools, not {mask.dtype.name}")
     shape = broadcast_shapes([x.shape, mask.shape], "tensor and mask")
-    chosen = np.broadcast_to(known_elements(mask, "masked_select", _MASK_HINT), shape)
-    return _picked(broadcast_to(x, shape), np.flatnonzero(chosen))
+    return _picked(broadcast_to(x, shape), places_of(broadcast_to(mask, shape)))
 
 
 @composite("nonzero")
 def nonzero(x, as_tuple=False):
-    """The indices (int64) of the nonzero elements: [elements, dimensions], or a vector for each dimension.
-
-    Not in compiled code.
-    """
+    """The indices (int64) of the nonzero elements: [elements, dimensions], or a vector for each dimension."""
     x = as_tensor(x)
     require(x.ndim > 0, "nonzero needs at least one dimension: a single number has no places")
-    found = known_elements(x, "nonzero", "compute with the mask `x != 0` itself").nonzero()
-    if as_tuple:
-        return tuple([_new(part.astype(np.int64)) for part in found])
-    return _new(np.stack(found, 1).astype(np.int64))
+    found = coordinates(x if x.dtype.is_bool else F.not_equal(x, zeros_like(x)))
+    return tuple(found) if as_tuple else F.stack(*found, axis=-1)
 
 
 @composite("argwhere")
 def argwhere(x):
-    """The indices (int64) of the nonzero elements, one in each row; not in compiled code."""
+    """The indices (int64) of the nonzero elements, one in each row."""
     return nonzero(x)
 
 
@@ -71,37 +103,45 @@ def argwhere(x):
 def unique(x):
     """The distinct elements in the order in which they first appear, and the position of each element among them.
 
-    Positions are int64 for int64 elements, else int32.  Not in compiled code.
+    Positions are int64 for int64 elements, else int32.
     """
     x = as_tensor(x)
-    values = known_elements(x, "unique", "sort the elements and compare neighbours").reshape(-1)
+    if x.__class__ is Value:
+        first, positions = F.first_places(_flat(F.stop_gradient(x)))
+        first, positions = sized(first, dim_product(x.shape)), F.reshape(positions, shape=x.shape)
+    else:
+        first, positions = _first(np.array(x).reshape(-1), x.shape)
+    return _picked(x, first), cast(positions, int64 if x.dtype is int64 else int32)
+
+
+def _first(values, shape):
+    """What `first_places` gives for known elements."""
     _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    positions = rank[inverse.reshape(-1)].reshape(x.shape)
-    return _picked(x, first[order]), _new(positions.astype(int64.numpy if x.dtype is int64 else int32.numpy))
+    return _new(first[order].astype(np.int64)), _new(rank[inverse.reshape(-1)].reshape(shape).astype(np.int64))
 
 
 @composite("unique_consecutive")
 def unique_consecutive(x, return_inverse=False, return_counts=False, dim=None):
-    """The elements (or slices along `dim`) without repetitions of the one before; not in compiled code.
+    """The elements (or slices along `dim`) without repetitions of the one before.
 
     On demand also the position of every element among them and how often each was repeated.
     """
     x = as_tensor(x)
-    values = known_elements(x, "unique_consecutive", "compare neighbours and mask")
     axis = -1 if dim is None else normal_axis(dim, x.ndim, "dim")
-    if dim is None:
-        x, values = F.reshape(x, shape=(dim_product(x.shape),)), values.reshape(-1)
-    rows = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
-    new = np.ones(len(rows), bool)
-    new[1:] = (rows[1:] != rows[:-1]).any(1)
-    starts = np.flatnonzero(new)
-    out = [F.gather(x, _new(starts.astype(np.int64)), axis=axis)]
+    x = _flat(x) if dim is None else x
+    new = F.run_starts(x, axis=axis)
+    starts = places_of(new)
+    out = [F.gather(x, starts, axis=axis)]
     index = int64 if x.dtype is int64 else int32
     if return_inverse:
-        out.append(_new((np.cumsum(new) - 1).astype(index.numpy)))
+        out.append(cast(F.cumsum(cast(new, int64), axis=-1) - 1, index))
     if return_counts:
-        out.append(_new(np.diff([*starts, len(rows)]).astype(index.numpy)))
+        size, n = x.shape[axis], starts.shape[0]
+        end = broadcast_to(F.size_value(size=size) if starts.__class__ is Value else _new(np.array(size)), (1,))
+        ends = F.concat(starts, end, axis=-1)
+        first, last = (F.slice(ends, axes=(-1,), starts=(i,), stops=(n + i,), steps=(1,)) for i in (0, 1))
+        out.append(cast(F.sub(last, first), index))
     return tuple(out) if len(out) > 1 else out[0]

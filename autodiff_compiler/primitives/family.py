@@ -15,8 +15,8 @@ from ..errors import DTypeError, ShapeError, StaticValueError, shown_as
 from ..ir.abstract import Abstract
 from ..ir.core import Unknown, UnknownValueError, Value
 from ..ir.primitive import F, Primitive, call, trace
-from ..ir.sizes import Size, deciding
-from ..ir.types import Dim, Shape, TensorType, TupleType, Type, known_same, tensor
+from ..ir.sizes import Size, deciding, depends_on_data, largest
+from ..ir.types import Dim, Shape, TensorType, TupleType, Type, has_erased_sizes, known_same, tensor
 from .samples import B2, D2, F2, F3, I2
 
 __all__ = [
@@ -148,8 +148,27 @@ def _article(kind: type) -> str:
 
 
 def static_size(x: Any, parameter: str) -> Size:
-    """A size that must be a constant or depend on sizes of arguments alone; StaticValueError for other numbers."""
-    return x if x.__class__ is Dim else static_int(x, parameter)
+    """A size: a constant, what depends on sizes of arguments, or an int known only at run time, a size of data."""
+    if x.__class__ is Dim:
+        return x
+    number = run_time_int(x)
+    return static_int(x, parameter) if number is None else bound_size(number)
+
+
+def run_time_int(x: Any) -> Any:
+    """An int known only at run time as an i64[]; None for everything else."""
+    if x.__class__ is SymScalar and x.kind is int:
+        return cast(x.value, int64)
+    return cast(x, int64) if x.__class__ is Value and x.dtype.is_int and x.shape == () else None
+
+
+def bound_size(n: Any) -> Size:
+    """The size that an i64[] is; ValueError at run time if it is negative."""
+    builder = trace.builder
+    if n.constant is not None or n.made_by("size_value"):
+        size: Size = builder.bind(n)
+        return size
+    return builder.bind(builder.once(("as_size", n), lambda: F.as_size(n)))  # type: ignore[no-any-return]
 
 
 def known_array(x: Any, parameter: str) -> np.ndarray[Any, Any]:
@@ -172,8 +191,8 @@ def known_size(size: Size, otherwise: str) -> int:
 def number(size: Size, type: TensorType) -> Any:
     """A tensor all of whose elements are a size."""
     if size.__class__ is int:
-        return constant(size, type)  # type: ignore[no-any-return]
-    return broadcast_to(cast(F.size_value(size=size), type.dtype), type.shape)  # type: ignore[no-any-return]
+        return constant(size, type)
+    return broadcast_to(cast(F.size_value(size=size), type.dtype), type.shape)
 
 
 def known_sizes(sizes: Iterable[Size], otherwise: str) -> tuple[int, ...]:
@@ -241,6 +260,9 @@ def broadcast_shapes(shapes: list[Shape], what: str = "operands") -> Shape:
         sizes = [d for d in sizes if not (d.__class__ is int and d == 1)]
         size: Any = sizes[0] if sizes else 1
         for d in sizes[1:]:
+            if depends_on_data(d) or depends_on_data(size):
+                size = _met(size, d)
+                continue
             if d == size or d == 1:
                 continue
             if size != 1:
@@ -252,6 +274,18 @@ def broadcast_shapes(shapes: list[Shape], what: str = "operands") -> Shape:
             size = d
         out.append(size)
     return tuple(out)
+
+
+def _met(a: Size, b: Size) -> Size:
+    """What two sizes broadcast to, of which data decide one; that they do is checked when the program runs."""
+    builder = trace.builder
+    if builder is None:
+        return largest(a, b)
+    numbers = [F.size_value(size=d) if d.__class__ is Dim else builder.const(d, tensor(int64, ())) for d in (a, b)]
+    texts = (builder.said(a, "one is "), builder.said(b, "another is "))
+    n = builder.once(("broadcast_size", *numbers), lambda: F.broadcast_size(*numbers, texts=texts))
+    known = next((d for d in (a, b) if d.__class__ is int), None)  # it is not 1
+    return builder.bind(n, 0, largest(a, b)) if known is None else known
 
 
 # ------------------------------------------------------------------------------------------------ type rules
@@ -353,7 +387,7 @@ def number_of(x: Any) -> Any:
 def zeros_like(x: Any) -> Any:
     """Zeros of the type of a Tensor or Value."""
     if x.__class__ is Value:
-        return trace.builder.const(0, x.type)
+        return F.zeros_of(x) if has_erased_sizes(x.type) else trace.builder.const(0, x.type)
     return F.const(value=0, type=tensor(x.dtype, x.shape))
 
 
@@ -410,7 +444,16 @@ def promoted_dtype(*xs: Any, floating: bool = False) -> list[Any]:
 
 
 def broadcast_to(x: Any, shape: Shape) -> Any:
+    x = _stretched(x, shape)
     return x if known_same(x.shape, shape) else F.broadcast_to(x, shape=shape)
+
+
+def _stretched(x: Any, shape: Shape) -> Any:
+    """x broadcast to the sizes of a shape that data decide, or that it has by data: run time tells which are 1."""
+    ends = list(zip(x.shape, shape[len(shape) - x.ndim :], strict=False)) if x.ndim <= len(shape) else []
+    if all(known_same((d,), (n,)) or not (depends_on_data(d) or (d != 1 and depends_on_data(n))) for d, n in ends):
+        return x
+    return F.stretched(x, shape=tuple([d if d.__class__ is int and d == 1 else n for d, n in ends]))
 
 
 def where_else_0(mask: Any, g: Any) -> Any:
@@ -431,6 +474,10 @@ def sum_to(g: Any, shape: Shape) -> Any:
     if known_same(g.shape, shape):
         return g
     n = len(shape)
+    ends = list(zip(shape, g.shape[g.ndim - n :], strict=True))
+    if any(not known_same((d,), (e,)) and (depends_on_data(d) or (d != 1 and depends_on_data(e))) for d, e in ends):
+        kept = tuple([e if d.__class__ is int and d == 1 else d for d, e in ends])
+        g = F.unstretched(g, shape=(*g.shape[: g.ndim - n], *kept))
     extra = tuple(range(-g.ndim, -n))
     stretched = tuple([i for i in range(-n, 0) if not known_same(shape[i:][:1], g.shape[i:][:1])])
     if stretched:

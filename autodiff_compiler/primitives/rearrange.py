@@ -7,9 +7,10 @@ import itertools
 import numpy as np
 
 from ..dtypes import int64
-from ..ir.primitive import F, Ints, Primitive, call, composite
+from ..ir.core import Value
+from ..ir.primitive import F, Ints, Primitive, call, composite, trace
 from ..ir.sizes import may_be_at_most
-from ..ir.types import TensorType, dim_product, tensor
+from ..ir.types import TensorType, dim_product, same_dim, tensor
 from .family import (
     as_shape,
     as_tensor,
@@ -28,6 +29,7 @@ from .family import (
 from .index import checked
 from .samples import F2
 from .shape import permuted
+from .sizes_of_data import sized
 
 
 def _listed(x):
@@ -232,6 +234,8 @@ def repeat_interleave(x, repeats, dim=None):
     if dim is None:
         x, dim = F.reshape(x, shape=(dim_product(x.shape),)), -1
     axis = normal_axis(dim, x.ndim, "dim")
+    if repeats.__class__ is Value and trace.builder.known(repeats) is None:
+        return _repeated(x, repeats, axis)
     if is_tensor(repeats):
         repeats = known_array(repeats, "repeats").reshape(-1).tolist()
     counts = [static_int(n, "repeats") for n in _listed(repeats)]
@@ -241,6 +245,20 @@ def repeat_interleave(x, repeats, dim=None):
     require(len(counts) == x.shape[axis], f"{len(counts)} numbers of repeats for {x.shape[axis]} elements")
     places = np.repeat(np.arange(len(counts)), counts)
     return F.gather(x, constant(places, tensor(int64, places.shape)), axis=axis)
+
+
+def _repeated(x, repeats, axis):
+    """The elements along an axis, each as often as counts known only at run time say."""
+    require(repeats.ndim <= 1, f"`repeats` is a number or a vector, not of shape {list(repeats.shape)}")
+    size = x.shape[axis]
+    one = repeats.ndim == 0 or (repeats.shape[0].__class__ is int and repeats.shape[0] == 1)
+    if not one:
+        fits = same_dim(repeats.shape[0], size)
+        require(fits, f"{repeats.shape[0]} numbers of repeats for {size} elements")
+        repeats = F.with_sizes(repeats, type=tensor(repeats.dtype, (size,)))
+    counts = broadcast_to(repeats, (size,))
+    places = trace.builder.once(("repeated_places", counts), lambda: sized(F.repeated_places(counts)))
+    return F.gather(x, places, axis=axis)
 
 
 @composite("expand")

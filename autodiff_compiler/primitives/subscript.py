@@ -15,9 +15,11 @@ import numpy as np
 from ..dtypes import DType
 from ..errors import DynamicShapeError, StaticValueError
 from ..ir.core import Value
-from ..ir.primitive import METHODS, F, call, composite
-from ..ir.sizes import Dim, count_of, deciding, largest, may_be_at_most, smallest
+from ..ir.primitive import METHODS, F, call, composite, trace
+from ..ir.sizes import Dim, count_of, deciding, depends_on_data, is_at_most, largest, may_be_at_most, smallest
 from ..ir.types import dim_product, known_same, same_shape, tensor
+from .control import COUNT
+from .data_sized import coordinates, places_of
 from .family import (
     SymScalar,
     as_tensor,
@@ -29,6 +31,7 @@ from .family import (
     normal_axis,
     promoted_dtype,
     require,
+    run_time_int,
     static_int,
 )
 from .index import checked
@@ -66,7 +69,7 @@ def _items(index: Any) -> list[Any]:
             if not item:
                 raise TypeError("False cannot index a tensor; use a mask tensor")
             item = None
-        if is_tensor(item) and item.dtype.is_bool:
+        if is_tensor(item) and item.dtype.is_bool and item.__class__ is not Value:
             item = np.asarray(item)
         items.append(item)
     return items
@@ -86,7 +89,11 @@ def _stacked(parts: list[Any]) -> Any:
 
 
 def _is_mask(item: Any) -> bool:
-    return isinstance(item, np.ndarray) and item.dtype == bool
+    return item.dtype == bool if isinstance(item, np.ndarray) else _is_run_time_mask(item)
+
+
+def _is_run_time_mask(item: Any) -> bool:
+    return item.__class__ is Value and item.dtype.is_bool
 
 
 def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
@@ -105,6 +112,8 @@ def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
     for item in items:
         if _is_mask(item):
             _check_mask(item, shape, len(plan.axes))
+        elif item.__class__ is Dim or (item.__class__ is int and depends_on_data(shape[len(plan.axes)])):
+            item = _number(item) if depends_on_data(item) or depends_on_data(shape[len(plan.axes)]) else item
         gathered = _is_index(item) or isinstance(item, np.ndarray) or (arrays and isinstance(item, int))
         if gathered and not gathering:
             runs += 1
@@ -117,6 +126,9 @@ def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
             plan.axes.append(_slice(item, shape[axis]))
             plan.layout.append(axis)
         elif gathered:
+            if _is_run_time_mask(item):
+                plan.axes += coordinates(item)
+                continue
             for i, part in enumerate(item.nonzero() if _is_mask(item) else (item,)):
                 plan.axes.append(checked(part, shape[axis + i]))
         else:
@@ -127,14 +139,19 @@ def _plan(shape: tuple[Any, ...], index: Any) -> _Plan:
     return plan
 
 
+def _is_run_time(bound: Any) -> bool:
+    return bound.__class__ is Value or bound.__class__ is SymScalar
+
+
 def _slice(item: slice, size: Any) -> Any:
-    for bound in (item.start, item.stop, item.step):
-        if bound.__class__ is Value or bound.__class__ is SymScalar:
-            raise StaticValueError(
-                "slice bounds must be constants, but one is known only at run time",
-                code="AC1306",
-                hint="index with an integer tensor, e.g. x[start + arange(n)], or mask with where",
-            ).about(bound)
+    if _is_run_time(item.step):
+        raise StaticValueError(
+            "the step of a slice must be a constant, but is known only at run time",
+            code="AC1306",
+            hint="index with an integer tensor, e.g. x[start + step * arange(n)]",
+        ).about(item.step)
+    if any(_is_run_time(bound) or _is_undecided(bound) for bound in (item.start, item.stop)):
+        return _run_time_slice(item, size)
     if item.start is None and item.stop is None and item.step in (None, 1):
         return None
     start, stop, step = _bounds(item, size)
@@ -142,6 +159,42 @@ def _slice(item: slice, size: Any) -> Any:
     if count.__class__ is int and count == 0:
         return 0, 0, 1
     return None if step == 1 and start.__class__ is int and start == 0 and count is size else (start, stop, step)
+
+
+def _is_undecided(bound: Any) -> bool:
+    """Whether only run time knows from which end a bound counts."""
+    return bound.__class__ is Dim and depends_on_data(bound) and not is_at_most(0, bound) and not is_at_most(bound, -1)
+
+
+def _run_time_slice(item: slice, size: Any) -> Any:
+    """Where a slice of an axis begins and ends if run time tells it: sizes of data, of which the end is the larger."""
+    step = 1 if item.step is None else operator.index(item.step)
+    if step <= 0:
+        raise StaticValueError(
+            f"a slice of step {step} has bounds that are known only at run time",
+            code="AC1306",
+            hint="take the slice forwards and flip it, or index with an integer tensor",
+        )
+    builder = trace.builder
+    n, zero = _number(size), constant(0, COUNT)
+
+    def within(bound: Any, otherwise: Any) -> Any:
+        if bound is None:
+            return otherwise
+        i = run_time_int(bound)
+        if i is None:
+            i = _number(bound if bound.__class__ is Dim else operator.index(bound))
+        i = F.select(F.less(i, zero), i + n, i)
+        return F.maximum(zero, F.minimum(i, n))
+
+    start = within(item.start, zero)
+    stop = builder.bind(F.maximum(start, within(item.stop, n)), 0, size)
+    return builder.bind(start, 0, stop), stop, step
+
+
+def _number(size: Any) -> Any:
+    """A size as an i64[]."""
+    return F.size_value(size=size) if size.__class__ is Dim else constant(size, COUNT)
 
 
 def _bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
@@ -158,7 +211,7 @@ def _bounds(item: slice, size: Any) -> tuple[Any, Any, int]:
         if bound is None:
             return otherwise
         bound = bound if bound.__class__ is Dim else operator.index(bound)
-        if deciding.by is None:  # nobody answers which it is
+        if deciding.by is None or depends_on_data(bound) or depends_on_data(size):  # nobody answers which it is
             return largest(low, smallest(high, bound if may_be_at_most(0, bound) else bound + size))
         bound = bound + size if bound < 0 else bound
         return low if bound < low else high if bound > high else bound
@@ -245,12 +298,14 @@ def _final_shape(shape: tuple[Any, ...], plan: _Plan, stage: _Gathered | None) -
 def getitem(x, index):
     """`x[index]` by NumPy's rules; always a new tensor, never a view that writes through.
 
-    A mask known only at run time has no result of known size: DynamicShapeError.
+    A mask known only at run time gives a size of data.
     """
     x = as_tensor(x)
     if any(type(n) is int and n < 0 for n in x.shape):
         raise ValueError(f"a Tensor of open sizes {list(x.shape)} has no elements: it only describes inputs")
-    _refuse_mask(index)
+    masks = run_time_masks(index)
+    if masks and (not isinstance(index, tuple) or len(index) == 1):
+        return _under_mask(x, index[0] if isinstance(index, tuple) else index)
     plan = _plan(x.shape, index)
     attrs = _slice_attrs(plan)
     if attrs is not None:
@@ -260,6 +315,24 @@ def getitem(x, index):
         x = F.gather(_merged(x, stage), stage.index, axis=stage.axis)
     final = _final_shape(shape, plan, stage)
     return x if known_same(x.shape, final) else F.reshape(x, shape=final)
+
+
+def _under_mask(x: Any, mask: Any) -> Any:
+    """The elements, or slices, of a tensor where a mask over its first dimensions holds."""
+    _check_count(mask.ndim, x.ndim)
+    _check_mask(mask, x.shape, 0)
+    _refuse_one_bool(mask)
+    rest = x.shape[mask.ndim :]
+    rows = F.reshape(x, shape=(dim_product(mask.shape), *rest)) if mask.ndim > 1 else x
+    return F.gather(rows, places_of(mask), axis=-1 - len(rest))
+
+
+def _refuse_one_bool(mask: Any) -> None:
+    if mask.ndim == 0:
+        raise DynamicShapeError(
+            "one bool known only at run time is no mask of dimensions",
+            hint="use an `if`, or where(mask, x, 0)",
+        )
 
 
 def _check_count(used: int, ndim: int) -> None:
@@ -280,19 +353,11 @@ def run_time_masks(index: Any) -> list[int]:
     return [i for i, item in enumerate(items) if item.__class__ is Value and item.dtype.is_bool]
 
 
-def _refuse_mask(index: Any) -> None:
-    if run_time_masks(index):
-        raise DynamicShapeError(
-            "indexing with a mask gives a result whose size depends on data",
-            code="AC1307",
-            hint="use where(mask, x, 0), masked_fill, or a sum over the masked elements",
-        )
-
-
-def mask_of(x: Any, index: Any) -> tuple[Any, int]:
+def mask_of(x: Any, index: Any) -> tuple[Any, int] | None:
     """The mask over x's first dimensions for an index with a mask known only at run time.
 
     Beside it how many dimensions a value may have: those behind the mask, none if ints or slices stand beside it.
+    None for indices with other parts.
     """
     places = run_time_masks(index)
     if not isinstance(index, tuple) or len(index) == 1:
@@ -303,7 +368,7 @@ def mask_of(x: Any, index: Any) -> tuple[Any, int]:
     at = places[0]
     others = [*index[:at], *index[at + 1 :]]
     if len(places) > 1 or not all(type(i) is int or isinstance(i, slice) or i is Ellipsis for i in others):
-        _refuse_mask(index)
+        return None
     mask = index[at]
     used = mask.ndim + sum(i is not Ellipsis for i in others)
     _check_count(used, x.ndim)
@@ -317,15 +382,9 @@ def mask_of(x: Any, index: Any) -> tuple[Any, int]:
 
 
 def without_ones(value: Any, ndim: int) -> Any:
-    """A value of at most `ndim` dimensions for masked elements; DynamicShapeError if it has a row for each of them."""
+    """A value for masked elements, of at most `ndim` dimensions if leading ones of size 1 are in the way."""
     while value.ndim > ndim and value.shape[0] == 1:
         value = F.squeeze(value, axes=(-value.ndim,))
-    if value.ndim > ndim:
-        raise DynamicShapeError(
-            "the number of masked elements depends on data, so only a value for all of them can be assigned",
-            code="AC1307",
-            hint="use where(mask, value, x) with a value of x's shape",
-        )
     return value
 
 
@@ -378,12 +437,15 @@ def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
     x = as_tensor(x)
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     masked = is_tensor(mask) and mask.dtype.is_bool
+    value = assigned(value, x.dtype)
     if masked or run_time_masks(index):
         replaces = scatter == "scatter_update"
         require(replaces, "elements under a mask cannot be added to", hint="use x + where(mask, v, 0)")
-        mask, most = mask_of(x, index) if run_time_masks(index) else (mask, x.ndim - mask.ndim)
-        return _masked(x, mask, most, value)
-    value = assigned(value, x.dtype)
+        found = mask_of(x, index) if run_time_masks(index) else (mask, x.ndim - mask.ndim)
+        if found is not None:
+            value = without_ones(value, found[1]) if run_time_masks(index) else value
+            if value.ndim <= found[1] or not run_time_masks(index):
+                return _masked(x, found[0], value)
     plan = _plan(x.shape, index)
     attrs = _slice_attrs(plan)
     part = F.slice(x, **attrs) if attrs is not None else x
@@ -392,7 +454,10 @@ def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
     while value.ndim > len(final) and value.shape[0] == 1:
         value = F.squeeze(value, axes=(-value.ndim,))  # in assignments NumPy drops leading dimensions of size 1
     value = broadcast_to(value, broadcast_shapes([value.shape, final], "value and indexed part"))
-    require(value.shape == final, f"a value of shape {list(value.shape)} does not fit a part of shape {list(final)}")
+    fits = same_shape(value.shape, final)
+    require(fits, f"a value of shape {list(value.shape)} does not fit a part of shape {list(final)}")
+    if value.__class__ is Value and not known_same(value.shape, final):
+        value = F.with_sizes(value, type=tensor(value.dtype, final))
     if stage is None:
         update = value if known_same(value.shape, part.shape) else F.reshape(value, shape=part.shape)
         update = part + update if scatter == "scatter_add" else update
@@ -405,14 +470,11 @@ def _written(x: Any, index: Any, value: Any, scatter: str) -> Any:
     return update if attrs is None else F.slice_update(x, update, **attrs)
 
 
-def _masked(x: Any, mask: Any, most: int, value: Any) -> Any:
-    value = assigned(value, x.dtype)
+def _masked(x: Any, mask: Any, value: Any) -> Any:
     _check_count(mask.ndim, x.ndim)
     _check_mask(mask, x.shape, 0)
     trailing = x.ndim - mask.ndim
-    if mask.__class__ is Value:
-        value = without_ones(value, most)
-    elif value.ndim > trailing:
+    if mask.__class__ is not Value and value.ndim > trailing:
         return setitem(x, np.asarray(mask), value)
     if trailing:
         mask = F.expand_dims(mask, axes=tuple(range(-trailing, 0)))

@@ -29,7 +29,7 @@ N = 3
 #: Run example by example where all operands differ: their kernels know no further leading dimension.
 LOOPED = {
     "conv", "conv_filter", "conv_input", "histc", "random_gamma", "random_integers", "random_normal", "random_order",
-    "random_poisson", "random_uniform", "searchsorted",
+    "random_poisson", "random_uniform", "run_starts", "searchsorted",
 }  # fmt: skip
 
 

@@ -183,7 +183,7 @@ def test_what_is_no_size_is_refused_where_it_stands(size, told):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("size @n {low=1, low=2}", "one low and one high"), ("size @n {big=1}", "one low and one high"),
+        ("size @n {low=1, low=2}", "one low, one high"), ("size @n {big=1}", "one low, one high"),
         ("size @n {low=1.5}", "low is a number"), ("size @n {low=n}", "low is a number"),
         ("size @n {} ; size @n {}", "twice"),
     ],

@@ -76,11 +76,12 @@ def test_every_op_can_be_counted(name: str) -> None:
 
 #: Ops that move elements, make them, or look at them, and compute nothing.
 MOVES = {
-    "bitcast", "broadcast_to", "cast", "chance_weights", "check_exponent", "check_index", "check_solved", "concat",
-    "const", "diag_embed", "diagonal", "expand_dims", "extend", "eye", "gather", "iota", "math_function", "one_hot",
-    "pad", "repeat_elements", "reshape", "roll", "row_order", "scatter_update", "shape_of", "slice", "slice_update",
-    "size_value", "squeeze", "stack", "stop_gradient", "take_along_axis", "transpose", "tril", "triu", "windows",
-    "without_overflow",
+    "as_size", "bitcast", "broadcast_size", "broadcast_to", "cast", "chance_weights", "check_exponent", "check_index",
+    "check_sizes", "check_solved", "concat", "const", "diag_embed", "diagonal", "expand_dims", "extend", "eye",
+    "first_places", "gather", "iota", "math_function", "one_hot", "pad", "places", "repeat_elements",
+    "repeated_places", "reshape", "roll", "row_order", "run_starts", "scatter_update", "shape_of", "size_at",
+    "size_value", "slice", "slice_update", "squeeze", "stack", "stop_gradient", "stretched", "take_along_axis",
+    "transpose", "tril", "triu", "windows", "with_sizes", "without_overflow", "zeros_of",
 }  # fmt: skip
 
 

@@ -20,9 +20,10 @@ from autodiff_compiler.runtime.tensor import Tensor
 
 #: What backends, `autodiff` and `passes` treat themselves, and so test themselves.
 WITHOUT_SAMPLES = {
-    "assert", "call", "const", "custom_vjp", "from_seq", "grad", "grad_map", "host_call", "if", "print", "raise",
-    "scan", "seq_add", "seq_len", "state_read", "state_write", "stop_gradient", "to_seq", "tuple_get", "tuple_make",
-    "undef", "while",
+    "as_size", "assert", "bind_size", "broadcast_size", "call", "check_sizes", "const", "custom_vjp", "first_places",
+    "from_seq", "grad", "grad_map", "host_call", "if", "places", "print", "raise", "repeated_places", "scan", "seq_add",
+    "seq_len", "state_read", "state_write", "stop_gradient", "to_seq", "tuple_get", "tuple_make", "undef", "while",
+    "with_sizes", "zeros_of",
 }  # fmt: skip
 
 

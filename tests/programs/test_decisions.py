@@ -12,7 +12,6 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
-from autodiff_compiler.errors import CompileError
 from autodiff_compiler.transforms import jit as jit_module
 from tests.agreement import assert_same, bits
 
@@ -273,14 +272,10 @@ def test_a_derivative_made_in_eager_mode_hits_in_graph_mode(compiles):
 
 
 # ------------------------------------------------------------------------------------------------ 12: sizes
-@pytest.mark.parametrize(
-    ("f", "code"), [(lambda x: x[x > 1.0], "AC1307"), (lambda x: x[0:1] if x[0] > 0 else x, "AC1402")]
-)
-def test_sizes_that_depend_on_data(f, code):
+@pytest.mark.parametrize("f", [lambda x: x[x > 1.0], lambda x: x[0:1] if x[0] > 0 else x])
+def test_sizes_that_depend_on_data(f):
+    assert ms.jit(f)(X).tolist() == f(X).tolist()
     assert f(X).shape == (1,)
-    with pytest.raises(CompileError) as caught:
-        ms.jit(f)(X)
-    assert caught.value.code == code
 
 
 def test_an_element_can_be_assigned_by_its_method():

@@ -162,7 +162,7 @@ def f(x):
 """),
     ("run-time bounds of a slice", "AC1306", TypeError, 3, "slice", """
 def f(x):
-    return x[:int(x[0])]
+    return [x, x * 2][:int(x[0])]
 """),
     ("shapes that do not broadcast", "AC1410", ValueError, 3, "reshape", """
 def f(x):

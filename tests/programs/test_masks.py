@@ -84,22 +84,23 @@ def test_the_caller_and_a_parameter_see_it():
     assert w.tolist() == [2.0, -2.0, 4.0]
 
 
-REFUSED = {
-    "a value for each of the selected": "t[t > 1.0] = u",
-    "an operand for each of the selected": "t[t > 1.0] += u",
+#: Statements with a value for each of the selected elements; with the mask of one element, and of two.
+FOR_EACH = {
+    "a value": "t[t > 1.0] = u",
+    "an operand": "t[t > 1.0] += u",
     "what a mask selects": "t[t > 1.0] = t[t > 1.0] * 2.0",
-    "rows under a mask and a slice": "t.reshape(2, 1)[t > 1.0, 0:] = u",
-    "two masks": "t.reshape(2, 1)[t > 1.0, u[:1] > 0.0] = 1.0",
-    "a matrix product": "t[t > 1.0] @= u",
+    "rows under a mask and a slice": "t = t.reshape(2, 1)\n    t[t[:, 0] > 1.0, 0:] = u[:1]",
+    "two masks": "t = t.reshape(2, 1)\n    t[t[:, 0] > 1.0, u[:1] > 0.0] = 1.0",
+    "a matrix product": "t[t > 1.0] @= t[t > 1.0].reshape(-1, 1) @ t[t > 1.0].reshape(1, -1)",
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_has_no_size_is_refused(name):
-    f = define(f"def f(t, u):\n    {REFUSED[name]}\n    return t\n")
-    with pytest.raises(ms.CompileError) as caught:
-        ms.jit(f)(ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0]))
-    assert caught.value.code == "AC1307"
+@pytest.mark.parametrize("name", FOR_EACH)
+@pytest.mark.parametrize(("t", "u"), [([1.0, 2.0], [3.0]), ([3.0, 2.0], [3.0, 4.0])])
+def test_values_for_each_of_the_selected(name, t, u):
+    f = define(f"def f(t, u):\n    {FOR_EACH[name]}\n    return t\n")
+    expected = f(ms.Tensor(t), ms.Tensor(u))
+    assert ms.jit(f)(ms.Tensor(t), ms.Tensor(u)).tolist() == expected.tolist()
 
 
 def test_a_mask_of_another_shape():

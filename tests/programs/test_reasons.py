@@ -48,7 +48,7 @@ CHAINS = [
     (
         "a Tensor read as a number",
         "AC1302",
-        "def f(x):\n    t = x * 2\n    n = int(t.sum())\n    return x.reshape((n, 4))",
+        "def f(x):\n    t = x * 2\n    n = int(t.sum())\n    return x.sum(n)",
         (),
         "`n` is dynamic because: argument `x` is a Tensor (here) → `t = x * 2` (_:2) → `n = int(t.sum())` (_:3)",
     ),
@@ -77,7 +77,7 @@ CHAINS = [
     (
         "a bound of a slice",
         "AC1306",
-        "def f(x, n):\n    return x[:n]",
+        "def f(x, n):\n    return [x, x][:n]",
         (mutable(1),),
         "`n` is dynamic because: argument `n` is mutable (here)",
     ),
@@ -99,7 +99,7 @@ CHAINS = [
     (
         "a long loop",
         "AC1501",
-        "def f(x):\n    for i in range(5000):\n        j = i + 1\n        x = x + x[:j].sum()\n    return x",
+        "def f(x):\n    for i in range(5000):\n        j = i + 1\n        x = x + x.sum(j)\n    return x",
         (),
         "`j` is dynamic because: the index of the kept loop (_:2) → `j = i + 1` (_:3)",
     ),
@@ -301,7 +301,7 @@ def test_the_name_of_an_attribute_must_be_known():
 @pytest.mark.parametrize(("file", "place"), [("<stdin>", ""), (__file__, f" ({HERE}:1)")])
 def test_a_call_that_nobody_can_look_up_has_no_place(file, place):
     """Of a program from standard input there is no line 1 to read."""
-    f = define("def f(x):\n    n = int(x.sum())\n    return x.reshape((n, 4))")
+    f = define("def f(x):\n    n = int(x.sum())\n    return x.sum(n)")
     calling = compile("fn(x)", file, "exec")
     with pytest.raises(ms.CompileError) as caught:
         exec(calling, {"fn": ms.jit(f), "x": X})

@@ -655,6 +655,8 @@ def test_what_passes_infer_is_no_answer_for_a_call():
     f(x)
     with pytest.raises(ShapeError, match="no extreme element"):
         f(ones(0, 3))
+
+
 @pytest.mark.filterwarnings("ignore:.*AC2003")  # the gradient of nothing is 0
 @pytest.mark.parametrize("kind", [nn.RNN, nn.LSTM, nn.GRU])
 def test_sequences_of_any_length_and_of_none(kind) -> None:
@@ -681,7 +683,7 @@ def test_rows_beside_numbers_and_other_rows_are_read_as_sequences() -> None:
 
     def f(x, y):
         s = x[0] * 0.0
-        for i, (a, b) in enumerate(zip(x, y)):  # noqa: B905
+        for i, (a, b) in enumerate(zip(x, y)):
             s = ops.tanh(s + a * b) * (i % 3 + 1)
         return s.sum()
 

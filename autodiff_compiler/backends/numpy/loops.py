@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from ...errors import InternalCompilerError
 from ...ir.core import Op, Value
 from ...ir.loops import Carry
-from ...ir.types import Seq, TensorType, TupleType, Type
+from ...ir.types import Seq, TensorType, TupleType, Type, has_erased_sizes
 from .control import LoopWriter
 from .formula import Splat
 from .lower import LOWERINGS, UNDEF, Lowering, Operand, Pack
-from .runtime import Ragged
+from .runtime import Listed, Ragged
 from .syntax import Var, assign, attribute, call, constant, load, none, number, store, subscript, tuple_expr
 
 #: The initial capacity of a growing sequence, in bytes.
@@ -44,6 +44,8 @@ class _Store:
         if isinstance(elem, Seq):
             trips = number(0) if self.growing else room
             self.low.run(assign(store(var), call(self._ragged(), self._payload(elem.elem), trips)))
+        elif has_erased_sizes(elem):
+            self.low.run(assign(store(var), self._listed()))
         else:
             self.low.run(assign(store(var), self._empty(room, elem)))
         return var
@@ -51,7 +53,12 @@ class _Store:
     def _ragged(self) -> str:
         return self.low.support.include(Ragged)
 
+    def _listed(self) -> ast.expr:
+        return call(self.low.support.include(Listed), ast.List(elts=[], ctx=ast.Load()))
+
     def _payload(self, elem: Type) -> ast.expr:
+        if has_erased_sizes(elem):
+            return self._listed()
         if isinstance(elem, Seq):
             return call(self._ragged(), self._payload(elem.elem), number(0))
         return self._empty(number(0), elem)
@@ -69,7 +76,7 @@ class _Store:
     def _push(self, operand: Operand, into: Operand, index: Var, undefined: bool) -> None:
         low = self.low
         if operand is UNDEF:
-            if isinstance(into, Var) and isinstance(dict(self.parts)[into], Seq):
+            if isinstance(into, Var) and _is_pushed(dict(self.parts)[into]):
                 low.run(ast.Expr(value=call(attribute(load(into), "push"), load(index), none(), *self._direction())))
             return
         if isinstance(into, Pack):
@@ -92,7 +99,7 @@ class _Store:
                 self._store(subscript(tree, number(i)), part, index, undefined)
             return
         assert isinstance(into, Var)
-        if isinstance(dict(self.parts)[into], Seq):
+        if _is_pushed(dict(self.parts)[into]):
             low.run(ast.Expr(value=call(attribute(load(into), "push"), load(index), tree, *self._direction())))
             return
         with low.into([]) as body:
@@ -106,20 +113,25 @@ class _Store:
     def close(self, trips: ast.expr) -> None:
         """After the loop: trims unused capacity."""
         for var, elem in self.parts:
-            if isinstance(elem, Seq):
+            if _is_pushed(elem):
                 self.low.run(ast.Expr(value=call(attribute(load(var), "trim"), trips)))
             elif self.growing:
                 self.low.run(_resized(self.low, var, trips, elem))
 
     def grow(self, room: Var) -> None:
         for var, elem in self.parts:
-            if isinstance(elem, TensorType):
+            if isinstance(elem, TensorType) and not _is_pushed(elem):
                 self.low.run(_resized(self.low, var, load(room), elem))
 
     def bind(self, result: Value) -> None:
         self.low.env[result] = self.operand
         if isinstance(self.operand, Var):
             self.operand.type = result.type
+
+
+def _is_pushed(elem: Type) -> bool:
+    """Whether the sequence of such elements is an object that is told each of them, and no array."""
+    return isinstance(elem, Seq) or has_erased_sizes(elem)
 
 
 def _dims(low: Lowering, trips: ast.expr, elem: TensorType) -> ast.expr:
@@ -140,7 +152,7 @@ def _first_room(types: Iterable[Type]) -> int:
         elem = stack.pop()
         if isinstance(elem, TupleType):
             stack.extend(elem.elems)
-        elif isinstance(elem, TensorType):
+        elif isinstance(elem, TensorType) and not has_erased_sizes(elem):
             fits = max(1, min(64, _FIRST_ROOM // max(1, Var(elem).nbytes)))
             room = min(room or fits, fits)
     return room

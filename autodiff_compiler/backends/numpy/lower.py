@@ -16,7 +16,8 @@ from ...dtypes import DType
 from ...errors import InternalCompilerError
 from ...ir.core import Block, Function, Op, Value
 from ...ir.primitive import Effect
-from ...ir.types import Seq, TensorType, TupleType, seq, tensor
+from ...ir.sizes import symbol_of
+from ...ir.types import Seq, TensorType, TupleType, has_erased_sizes, seq, tensor
 from ...runtime.commits import sees_state
 from ...runtime.text import tensor_repr
 from . import formula as fm
@@ -37,6 +38,7 @@ from .syntax import (
     none,
     number,
     size,
+    size_variable,
     store,
     subscript,
     tuple_expr,
@@ -512,15 +514,26 @@ class Lowering(Writer):
     def seq_add(self, op: Op) -> None:
         x, y = [self.tree(v) for v in op.operands]
         elem = op.results[0].type.elem  # type: ignore[attr-defined]
-        if isinstance(elem, TensorType):
+        if isinstance(elem, TensorType) and not has_erased_sizes(elem):
             tree: ast.expr = ast.BinOp(left=x, op=ast.Add(), right=y)
         else:
             tree = call(self.support.include(add_sequences), x, y)
         self.define(op.results[0], tree)
 
     def same(self, op: Op) -> None:
-        """A tensor as a sequence or back: the bytes are the same."""
+        """A tensor as a sequence or back, or of which the type says another thing: the bytes are the same."""
         self.copy(self.target(op.results[0]), self.env[op.operands[0]])
+
+    def bind_size(self, op: Op) -> None:
+        """The variable of a symbol of data."""
+        symbol = symbol_of(op.attr("size"))
+        assert symbol is not None
+        self.env[op.results[0]] = self.env[op.operands[0]]
+        self.run(assign(store(size_variable(symbol)), call("int", self.tree(op.operands[0]))))
+
+    def check_sizes(self, op: Op) -> None:
+        tree, _ = kernel_expression(op, [], self.support)
+        self.run(ast.Expr(value=tree))
 
 
 #: How ops are lowered that are more than a formula or a kernel; `loops` and `calls` enter theirs.
@@ -528,5 +541,6 @@ LOWERINGS: dict[str, Callable[[Lowering, Op], None]] = {
     **SHARED,
     "const": Lowering.const, "undef": Lowering.undef, "tuple_make": Lowering.tuple_make,
     "tuple_get": Lowering.tuple_get, "seq_len": Lowering.seq_len, "seq_add": Lowering.seq_add,
-    "to_seq": Lowering.same, "from_seq": Lowering.same,
+    "to_seq": Lowering.same, "from_seq": Lowering.same, "with_sizes": Lowering.same, "bind_size": Lowering.bind_size,
+    "check_sizes": Lowering.check_sizes,
 }  # fmt: skip

@@ -12,6 +12,7 @@ from ...blas import SINGLE
 from ...ir.core import Module, Op
 from ...ir.sizes import Dim, symbols_of
 from ...ir.types import TensorType
+from ...ir.walk import ops_of
 from ...primitives.flops import flops_of
 from ...source import Loc, line_of
 from .module_code import ModuleCode
@@ -74,6 +75,9 @@ def _size_variables(module: Module) -> Iterator[str]:
         for arg in function.args:
             for d in arg.shape if isinstance(arg.type, TensorType) else ():
                 yield from map(size_variable, symbols_of(d))
+        for op in ops_of(function.body):
+            if op.defn.name == "bind_size":
+                yield from map(size_variable, symbols_of(op.attr("size")))
 
 
 def _constructed_exceptions(module: Module) -> dict[str, str]:

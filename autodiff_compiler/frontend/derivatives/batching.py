@@ -10,7 +10,7 @@ from typing import Any
 from ...autodiff.activity import differentiable
 from ...autodiff.batch import changes_something, one_by_one
 from ...dtypes import DType
-from ...errors import SideEffectError
+from ...errors import DynamicShapeError, SideEffectError
 from ...ir.build import Builder
 from ...ir.core import Block, Value
 from ...ir.primitive import REGISTRY, F, trace
@@ -22,7 +22,7 @@ from ..variables.structure import flatten, map_leaves
 from ..variables.values import OUTSIDE, TensorVar, describe, is_tensor
 from .context import DerivativeContext
 from .grad import linear_of, linearise
-from .traced import Traced, always_raising, emit_derivative, traced_call
+from .traced import Traced, always_raising, emit_derivative, refuse_open_sizes, traced_call
 
 
 # ---------------------------------------------------------------------------------------------------------- vmap
@@ -51,8 +51,19 @@ def vectorised(ctx: DerivativeContext, fn: Any, args: tuple[Any, ...], flags: Se
                 hint="return the value, which is stacked",
             )
         outs = [ctx.unwrap(_tensor(x)) for x in _leaves(result)]
+        _refuse_own_sizes(outs, builder)
     values = iter(_vectorised_block(builder.ret(*outs), operands, size))
     return map_leaves(lambda x: x if x is None else TensorVar(next(values)), result)
+
+
+def _refuse_own_sizes(outs: Sequence[Value], builder: Builder) -> None:
+    """Refuses results with sizes of data that each example has of its own: they cannot be stacked."""
+    around = builder.parent
+    if around is not None and not all(around.sees(d) for x in outs for d in x.shape):
+        raise DynamicShapeError(
+            "the size of a result of a vectorised function depends on data, and the results are stacked",
+            hint="keep the shape (`ops.where`, `masked_fill`), or select by a mask outside of the function",
+        )
 
 
 def _leaves(result: Any) -> list[Any]:
@@ -78,6 +89,7 @@ def reverse_jacobian(
     The function runs once; the backward pass runs for all elements of the result at once.
     """
     linear = linearise(ctx, fn, args, kwargs, positions, (), select)
+    refuse_open_sizes(linear.traced, "its Jacobian")
     outs, wrt = linear.traced.outs, [_type(v) for v in linear.traced.operands]
     types = [_type(outs[i]) for i in linear.carrying]
     starts = dict(zip(linear.carrying, _starts(types), strict=True))
@@ -100,6 +112,7 @@ def forward_jacobian(
 ) -> tuple[Any, Any]:  # fmt: skip
     """Like `reverse_jacobian`, by tangents along all elements of the arguments at once."""
     traced = traced_call(ctx, fn, args, kwargs, positions, select)
+    refuse_open_sizes(traced, "its Jacobian")
     wrt = [_type(v) for v in traced.operands]
     carrying = traced.carrying()
     result, columns = (_pushed if _acts(traced) else _carried)(ctx, traced, wrt, carrying)

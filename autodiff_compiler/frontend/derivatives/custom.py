@@ -38,7 +38,7 @@ from ..variables.naming import name_of
 from ..variables.structure import elements, form_of, in_order, map_leaves
 from ..variables.values import STANDS_FOR_PARAMETER, TensorVar, describe, is_dynamic, is_parameter, is_tensor, usable
 from .context import DerivativeContext
-from .traced import Traced, traced_call
+from .traced import Traced, named, refuse_open_sizes, traced_call
 
 #: What gives the cotangents of a block's operands, given the block's arguments: abstract values, None, NOT_GIVEN.
 Rule = Callable[[Sequence[Value]], list[Any]]
@@ -64,7 +64,8 @@ def call_with_rule(
     called = OfVariables(fn, given, keywords, keeps_parameters=True)
     traced = traced_call(ctx, called, variables, {}, range(len(variables)), None, backward=False)
     if ctx.effects.scouting:
-        return traced.finish(ctx, inline(trace.builder, traced.block, traced.operands))
+        return traced.finish(ctx, named(inline(trace.builder, traced.block, traced.operands)))
+    refuse_open_sizes(traced, f"its cotangent, which {what.rstrip(',')} takes")
     _warn_of_bypassed(ctx, traced.block, what)
     inputs: list[Any] = [v.type for v in traced.operands]
     outs = [v.type for v in traced.block.outs]

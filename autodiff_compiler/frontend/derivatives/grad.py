@@ -13,6 +13,7 @@ from ...errors import NOTHING_RETURNED, GradientError, GradientWarning
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import F, trace
+from ...ir.types import Type, has_erased_sizes, same_shape, tensor
 from ...ir.walk import ops_of
 from ..effects.after_forward import check_names
 from ..effects.commits import commit_before_backward
@@ -23,7 +24,7 @@ from ..variables.values import StateVar, TensorVar, describe
 from .context import DerivativeContext
 from .custom import in_type
 from .tensor_hooks import after_variable_hooks
-from .traced import Traced, _dynamic, emit_derivative, traced_call
+from .traced import Traced, _dynamic, emit_derivative, named, traced_call
 
 
 def differentiate(
@@ -40,6 +41,9 @@ def differentiate(
         place = ctx.report.called_from if ctx.here is None else ctx.here
         ctx.report.warnings.append((GradientWarning(NOTHING_RETURNED), place and place.of_user()))
     of_weights = _of_weights(ctx, weights)
+    carrying = traced.carrying(of_weights)
+    if any(has_erased_sizes(traced.outs[i].type) for i in carrying):
+        return _pulled_back(ctx, linear_of(ctx, traced, weights), [args[p] for p in positions], weights, sens)
     seeds, seed_values = _seeds(ctx, traced, of_weights, select, sens)
     states = tuple([w.name for w in of_weights])
     attrs = (tuple(range(len(positions))), seeds, states, False, ())
@@ -48,7 +52,18 @@ def differentiate(
     bare = _bare_numbers(ctx, traced, positions)
     grads = [_as_number(v) if i in bare else TensorVar(v) for i, v in enumerate(op.results[n:])]
     grads = _hooked(ctx, traced, [*(args[p] for p in positions), *_of_weights(ctx, weights)], grads)
-    return traced.finish(ctx, op.results[:n]), grads[:k], grads[k:]
+    return traced.finish(ctx, named(op.results[:n])), grads[:k], grads[k:]
+
+
+def _pulled_back(
+    ctx: DerivativeContext, linear: Linear, wrt: Sequence[Any], weights: Sequence[Any], sens: Any
+) -> tuple[Any, list[Any], list[Any]]:
+    """The same where cotangents have sizes of data, which are known once the function has run."""
+    chosen = linear.traced.chosen
+    given = [1] * len(chosen) if sens is None else sens
+    linear.variables = [*wrt, *_of_weights(ctx, weights)]
+    grads = linear.pull(ctx, given)
+    return linear.result, grads[: len(wrt)], grads[len(wrt) :]
 
 
 def _of_weights(ctx: DerivativeContext, weights: Sequence[Any]) -> list[StateVar]:
@@ -112,14 +127,23 @@ def push_forward(
     attrs = (tuple(range(len(positions))), tuple(carrying), (), True, ())
     op = emit_derivative(ctx, "grad", (*traced.operands, *given), attrs, (traced.block,))
     n = traced.count
-    by_out = _by_out(traced, carrying, op.results[n:])
-    return traced.finish(ctx, op.results[:n]), traced.part(by_out)
+    results = named(op.results[:n])
+    by_out = _by_out(traced, results, carrying, op.results[n:])
+    return traced.finish(ctx, results), traced.part(by_out)
 
 
-def _by_out(traced: Traced, carrying: Sequence[int], found: Sequence[Value]) -> dict[int, TensorVar]:
+def _by_out(
+    traced: Traced, results: Sequence[Value], carrying: Sequence[int], found: Sequence[Value]
+) -> dict[int, TensorVar]:
     """Values for the outs that may have a derivative, and zeros for the others, by the number of the out."""
-    zeros = {i: trace.builder.const(0, traced.outs[i].type) for i in traced.chosen if i not in carrying}
-    return {i: TensorVar(v) for i, v in (dict(zip(carrying, found, strict=True)) | zeros).items()}
+    zeros = {i: trace.builder.const(0, results[i].type) for i in traced.chosen if i not in carrying}
+    given = {i: _in_sizes(v, results[i].type) for i, v in zip(carrying, found, strict=True)}
+    return {i: TensorVar(v) for i, v in (given | zeros).items()}
+
+
+def _in_sizes(x: Value, type_: Type) -> Value:
+    """A derivative in the type of what it is of, inside or outside of the block that knows its sizes."""
+    return x if x.type is type_ else F.with_sizes(x, type=type_)
 
 
 # ------------------------------------------------------------------------------------------------ linear maps
@@ -136,6 +160,8 @@ class Linear:
     #: numbers of its outs that may have a derivative
     carrying: list[int]
     link: Value
+    #: its outs, where they are used
+    results: Sequence[Value] = ()
     forward: Value | None = None
     #: the inputs and weights, if their hooks are to see what `pull` gives
     variables: list[Any] | None = None
@@ -146,7 +172,8 @@ class Linear:
         seeds = []
         for i, s in zip(chosen, _given(ctx, sens, len(chosen)), strict=True):
             if i in self.carrying:  # as in eager code, outputs that carry no derivative take any cotangent
-                seeds.append(_seed(0 if s is None else s, outs[i].type))
+                seed = _seed(0 if s is None else s, self.results[i].type)
+                seeds.append(_in_sizes(seed, outs[i].type))
         bare = _bare_numbers(ctx, self.traced, self.traced.operands)
         found = self.pulled(ctx, self.link, seeds)
         grads = [_as_number(v) if i in bare else TensorVar(v) for i, v in enumerate(found)]
@@ -160,7 +187,7 @@ class Linear:
             if type(t) is not Value or t.type is not x.type:
                 raise GradientError(f"the tangent of an argument {x.type} is {t.type if type(t) is Value else t!r}")
         found = self.pulled(ctx, link, [t for t in given if differentiable(t.type)])
-        return self.traced.part(_by_out(self.traced, self.carrying, found))
+        return self.traced.part(_by_out(self.traced, self.results, self.carrying, found))
 
     def forward_link(self, ctx: DerivativeContext) -> Value:
         """The link whose backward pass is the map of tangents.
@@ -173,7 +200,10 @@ class Linear:
             with builder:
                 found = emit_derivative(ctx, "pull", (self.link, *builder.block.args), (), ()).results
             seeds = [j for j, v in enumerate(found) if differentiable(v.type)]
-            zeros = [trace.builder.const(0, t) for t in types]
+            zeros = [
+                _in_sizes(trace.builder.const(0, self.results[i].type), t)
+                for i, t in zip(self.carrying, types, strict=True)
+            ]
             attrs = (tuple(range(len(types))), tuple(seeds), ())
             self.forward = emit_derivative(ctx, "linearize", zeros, attrs, (builder.ret(*found),)).results[-1]
         return self.forward
@@ -214,7 +244,8 @@ def linear_of(ctx: DerivativeContext, traced: Traced, weights: Sequence[Any] = (
     carrying = traced.carrying(of_weights)
     attrs = (tuple(range(len(traced.operands))), tuple(carrying), tuple([w.name for w in of_weights]))
     *results, link = emit_derivative(ctx, "linearize", traced.operands, attrs, (traced.block,)).results
-    return Linear(traced, traced.finish(ctx, results), carrying, link)
+    results = named(results)
+    return Linear(traced, traced.finish(ctx, results), carrying, link, results)
 
 
 def _seeds(
@@ -249,6 +280,6 @@ def _seed(given: Any, type_: Any) -> Value:
         return trace.builder.const(given, type_)
     if type(given) is not Value:
         raise GradientError(f"the cotangent of an output must be a Tensor, not {describe(given)}")
-    if given.shape != type_.shape:
+    if not same_shape(given.shape, type_.shape):
         raise GradientError(f"the output has shape {list(type_.shape)}, but its cotangent has {list(given.shape)}")
-    return in_type(given, type_)
+    return in_type(_in_sizes(given, tensor(given.dtype, type_.shape)), type_)

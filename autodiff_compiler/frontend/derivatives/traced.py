@@ -11,11 +11,14 @@ from functools import partial
 from typing import Any
 
 from ...autodiff.activity import differentiable, holds_floats
-from ...errors import GradientError
+from ...errors import DynamicShapeError, GradientError
 from ...ir.build import Builder
 from ...ir.core import Block, Op, Value
-from ...ir.primitive import REGISTRY, trace
+from ...ir.primitive import REGISTRY, F, trace
+from ...ir.sizes import size_of
+from ...ir.types import has_erased_sizes
 from ...ir.walk import inline
+from ...primitives.sizes_of_data import erased, sized
 from ...runtime.trees import attributes_of, leaves
 from ..effects.after_forward import flush
 from ..effects.commits import commit_before_backward
@@ -187,7 +190,7 @@ def traced_call(
                 result = ends.copy(call(ctx, fn, given, kwargs))
             finally:
                 ctx.derivatives.differentiated = outer
-        outs = [variable_of(x).to_operand(ctx) for x in _dynamic(result)]
+        outs = [_leaving(variable_of(x).to_operand(ctx), builder) for x in _dynamic(result)]
         flush(ctx)
         if backward:
             commit_before_backward(ctx, builder.block)
@@ -203,7 +206,8 @@ def traced_call(
     kept.sort(key=lambda change: order.get(id(change[0]), -1))
     changes = [(obj, obj.as_value(held)) for obj, held in kept]
     _refuse_which_was_written(changes, originals)
-    left = [x.value for _, held in changes for x in flatten(held) if variable_of(x).is_own(region.start)]
+    own = [x.value for _, held in changes for x in flatten(held) if variable_of(x).is_own(region.start)]
+    left = [_leaving(x, builder) for x in own]
     part = result if select is None else select(result)
     _check_known(ctx, part)
     picked = {id(x) for x in _dynamic(part)}
@@ -211,6 +215,32 @@ def traced_call(
     chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and is_tensor(dynamic[i])]
     block = builder.ret(*outs, *left)
     return Traced(operands, block, result, outs, part, chosen, changes, originals, region.start, perhaps, ends)
+
+
+def _leaving(x: Value, builder: Builder) -> Value:
+    """What leaves the block of a derivative: with no size in its type that only the block knows."""
+    around = builder.parent
+    assert around is not None
+    type_ = erased(x.type, lambda symbol: not around.sees(size_of(symbol)))
+    if type_ is x.type:
+        return x
+    with builder:
+        return F.with_sizes(x, type=type_)
+
+
+def named(results: Sequence[Value]) -> list[Value]:
+    """The results of such an op, with names for the sizes that only its block knew."""
+    return [sized(x) if has_erased_sizes(x.type) else x for x in results]
+
+
+def refuse_open_sizes(traced: Traced, what: str) -> None:
+    """Raises where a result of the traced call has a size of data, which has to be known before the call has run."""
+    for x in traced.outs:
+        if has_erased_sizes(x.type):
+            raise DynamicShapeError(
+                f"the size of a result depends on data, and so does that of {what}",
+                hint="keep the shape (`ops.where`, `masked_fill`), or reduce the result to one number",
+            )
 
 
 def _refuse_which_was_written(changes: Sequence[tuple[Any, Any]], originals: dict[int, Any]) -> None:

@@ -268,6 +268,7 @@ class Loop:
             if (
                 known is not None and not known.fixed
             ):  # two names of one Tensor get a slot each: they may part in the body
+                known = known.hidden(trace.builder.sees)
                 types.append(known.type)
                 names.append(cell.name if cell.obj is None and not cell.internal else None)
                 return Slot(len(types) - 1, replace(known, locked=self._locked(x, cell)))

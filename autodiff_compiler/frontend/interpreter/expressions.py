@@ -9,7 +9,7 @@ from typing import Any
 
 import gast
 
-from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError
+from ...errors import CompileError, UnsupportedSyntaxError
 from ..effects.after_forward import note_name
 from ..guards.objects import UNBOUND
 from ..syntax.unsupported_syntax import complex_literal
@@ -18,10 +18,9 @@ from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Frame, turn
-from ..variables.structure import is_static
 from ..variables.text import concatenated, formatted
 from ..variables.truth_values import truth
-from ..variables.values import BoundMethod, LocalDict, LocalList, LocalSet, describe, is_size, is_tensor, is_unbound
+from ..variables.values import BoundMethod, LocalDict, LocalList, LocalSet, is_tensor, is_unbound
 from .conditions import condition_of, kept, note_branch, short_circuit, truth_at
 from .context import StatementContext, expression
 from .control import branch
@@ -99,15 +98,7 @@ def _subscript(ctx: StatementContext, node: Any) -> Any:
 
 @expression("Slice")
 def _slice(ctx: StatementContext, node: Any) -> Any:
-    bounds = [ctx.expr(n) if n is not None else None for n in (node.lower, node.upper, node.step)]
-    for b in bounds:
-        if not (is_static(b) or is_size(b)):
-            raise StaticValueError(
-                f"the bounds of a slice must be known at compile time, this one is a {describe(b)}",
-                code="AC1306",
-                hint="a window of fixed size may move: `ops.narrow(x, axis, start, length)`",
-            ).about(b)
-    return slice(*bounds)
+    return slice(*[ctx.expr(n) if n is not None else None for n in (node.lower, node.upper, node.step)])
 
 
 @expression("BinOp")

@@ -14,6 +14,7 @@ from ...errors import CompileError, JoinError
 from ...ir.build import Builder
 from ...ir.core import Op, Value
 from ...ir.primitive import F
+from ...ir.sizes import Size
 from ...source import Loc
 from ..effects.may_alias import Ties, as_condition
 from ..guards.objects import same_static
@@ -22,7 +23,7 @@ from ..variables.changing import is_aliased
 from ..variables.leaves import Leaf, NumberLeaf, common_leaf
 from ..variables.structure import elements, form_of, outline, rebuild, told_apart
 from ..variables.templates import Slot, leaf_of, value_in
-from ..variables.values import MaybeUnbound, describe, is_broken, is_unbound
+from ..variables.values import MaybeUnbound, describe, is_broken, is_size, is_unbound
 
 #: Objects by their ids, with what they held.
 Changes = Mapping[int, tuple[Any, Any]]
@@ -176,10 +177,16 @@ class Join:
         common = common_leaf(known_a, known_b)
         if common is None:
             raise self._mismatch(a, b, known_a, known_b, name)
+        common = common.hidden(self._sees)
         va, vb = value_in(common, a, self.a), value_in(common, b, self.b)
         if va is vb and va.block is not self.a.block and common.kind is None:
             return self._tie(common.made(va), *were)
         return self._tie(self.phi(va, vb, common), *were)
+
+    def _sees(self, size: Size) -> bool:
+        """Whether the symbols of data in a size are bound around the paths."""
+        around = self.a.parent
+        return around is not None and around.sees(size)
 
     def _containers(self, a: Any, b: Any, xs: list[Any], ys: list[Any], name: str) -> Any:
         mine = outline(a)
@@ -228,12 +235,18 @@ class Join:
             return bound if same else self._tie_one(rebuild(bound, new), bound, other)
         mine = self.a if other is self.b else self.b
         leaf = leaf_of(bound)
-        if leaf is None or leaf.fixed or bound.value.block is not mine.block:
+        if is_size(bound):
+            if self._sees(bound):
+                return bound
+        elif leaf is None or leaf.fixed or bound.value.block is not mine.block:
             return bound
+        assert leaf is not None
+        leaf = leaf.hidden(self._sees)
+        value = value_in(leaf, bound, mine)
         with other:
-            nothing = F.undef(type=bound.value.type)
-        pair = (bound.value, nothing) if other is self.b else (nothing, bound.value)
-        return self._tie_one(self.phi(*pair, leaf), bound, other)
+            nothing = F.undef(type=leaf.type)
+        one, two = (value, nothing) if other is self.b else (nothing, value)
+        return self._tie_one(self.phi(one, two, leaf), bound, other)
 
     def _tie_one(self, part: Any, bound: Any, other: Builder) -> Any:
         return self._tie(part, bound) if other is self.b else self._tie(part, None, bound)
@@ -274,11 +287,8 @@ class Join:
                 f"{name} is {a} on one path and {b} on the other: dtypes differ",
                 hint="cast one of them with astype",
             )
-        where = next((i for i, (p, q) in enumerate(zip(a.shape, b.shape, strict=False)) if p != q), None)
-        why = f"dimension {where} differs" if len(a.shape) == len(b.shape) else "the numbers of dimensions differ"
-        return self._error(
-            "AC1402", f"{name} has shape {list(a.shape)} on one path and {list(b.shape)} on the other: {why}"
-        )
+        shapes = f"{name} has shape {list(a.shape)} on one path and {list(b.shape)} on the other"
+        return self._error("AC1402", f"{shapes}: the numbers of dimensions differ")
 
     def _error(self, code: str, message: str, hint: str | None = None) -> CompileError:
         hint = hint or _HINTS[code]

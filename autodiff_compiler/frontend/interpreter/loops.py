@@ -512,6 +512,7 @@ class _Attempt:
             op.parent = self.outer.block
         self.outer.block.ops += self.builder.block.ops
         self.outer.numbers.update(self.builder.numbers)
+        self.outer.bound.update(self.builder.bound)
         for obj, before in self.region.saved.values():  # the surrounding regions learn of the changes
             now = obj.content()
             obj.set_content(before)

@@ -22,6 +22,7 @@ from ..variables.base import variable_of
 from ..variables.containers import in_place
 from ..variables.elements import iterate_live, iterate_static, iterator_of
 from ..variables.frames import Closure
+from ..variables.requirements import check_bounds
 from ..variables.values import LocalList, NewException
 from .conditions import condition_of
 from .context import StatementContext, statement
@@ -192,6 +193,7 @@ def _delete(ctx: StatementContext, node: Any) -> None:
             del ctx.frame.env[target.id]
         elif isinstance(target, gast.Subscript):
             owner, index = ctx.expr(target.value), ctx.expr(target.slice)
+            check_bounds(owner, index)
             variable_of(owner).delitem(ctx, index)
         else:
             owner = ctx.expr(target.value)

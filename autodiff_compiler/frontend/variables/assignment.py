@@ -18,12 +18,13 @@ from .base import variable_of
 from .interpreter import ValueContext
 from .operators import attribute
 from .precision import whole
-from .requirements import is_jit_class
+from .requirements import check_bounds, is_jit_class
 from .values import StateVar, TensorVar, describe, is_dynamic
 
 
 def set_item(ctx: ValueContext, owner: Any, index: Any, value: Any) -> None:
     """``owner[index] = value``."""
+    check_bounds(owner, index)
     variable_of(whole(owner)).setitem(ctx, index, value)
 
 

@@ -6,12 +6,16 @@ and ends with the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from ...ir.build import Builder
 from ...ir.core import Value
-from ...ir.types import TensorType, tensor
+from ...ir.primitive import F
+from ...ir.sizes import ERASED, Size, size_of
+from ...ir.types import TensorType, has_erased_sizes, known_same, tensor
+from ...primitives.sizes_of_data import erased, sized
 from ...runtime.mutable import NUMBER_DTYPE
 from .arithmetic import fits_tensor, joined_number, lifted_number
 from .values import PARAMETERS, ArrayVar, Snapshot, SymScalar, TensorVar, snapshot_of
@@ -21,6 +25,8 @@ class Liftable(Protocol):
     """A `Variable`, to leaves."""
 
     value: Any
+
+    def leaf(self) -> Leaf | None: ...
 
     def lifted(self, type: TensorType, builder: Builder) -> Value: ...
 
@@ -52,7 +58,7 @@ class Leaf:
 
     def covers(self, common: Leaf) -> bool:
         """Whether `common`, which it has with another leaf, says nothing that it does not say itself."""
-        return not self.fixed and self.kind is common.kind
+        return not self.fixed and self.kind is common.kind and self.type is common.type
 
     def is_parameter(self, other: Leaf | None) -> bool:
         """Whether both are the same Parameter."""
@@ -63,8 +69,18 @@ class Leaf:
         return x.lifted(self.type, builder)
 
     def made(self, value: Value) -> Any:
-        """The value of compiled code that such a Value is."""
+        """The value of compiled code that such a Value is, where an op of the program has made it."""
         raise NotImplementedError
+
+    def example(self, value: Value) -> Any:
+        """The same for a Value of which there is no more than the type."""
+        return self.made(value)
+
+    def hidden(self, sees: Callable[[Size], bool]) -> Leaf:
+        """The leaf of what leaves a block, without the sizes that are not seen outside."""
+        type_ = erased(self.type, lambda symbol: not sees(size_of(symbol)))
+        assert isinstance(type_, TensorType)
+        return self if type_ is self.type else replace(self, type=type_)
 
 
 class NumberLeaf(Leaf):
@@ -97,14 +113,25 @@ class TensorLeaf(Leaf):
     precedence = 1
 
     def common(self, other: Any) -> Leaf | None:
-        if not other.fits(self.type):
-            return None
+        type_ = joined_type(self.type, other.type) if isinstance(other, TensorLeaf) else None
+        if type_ is None:
+            if not other.fits(self.type):
+                return None
+            type_ = self.type
         parameters = PARAMETERS if self.source is not None or other.source is not None else ""
         locked = self.locked or other.locked or parameters
-        return TensorLeaf(self.type, locked=locked, snapshot=snapshot_of(self, other))
+        return TensorLeaf(type_, locked=locked, snapshot=snapshot_of(self, other))
 
     def fits(self, type_: TensorType) -> bool:
         return self.type == type_
+
+    def value_of(self, x: Liftable, builder: Builder) -> Value:
+        own = x.leaf() if has_erased_sizes(self.type) else None
+        if own is None or own.type is self.type or own.kind is not None:
+            return x.lifted(self.type, builder)
+        value = x.lifted(own.type, builder)
+        with builder:
+            return F.with_sizes(value, type=self.type)
 
     def covers(self, common: Leaf) -> bool:
         states = common.snapshot.states if common.snapshot is not None else frozenset()
@@ -112,6 +139,10 @@ class TensorLeaf(Leaf):
         return super().covers(common) and read and bool(self.locked) == bool(common.locked)
 
     def made(self, value: Value) -> TensorVar:
+        value = sized(value) if has_erased_sizes(value.type) else value
+        return self.example(value)
+
+    def example(self, value: Value) -> TensorVar:
         return TensorVar(value, self.locked, self.snapshot)
 
 
@@ -127,6 +158,17 @@ class ArrayLeaf(Leaf):
 
     def made(self, value: Value) -> ArrayVar:
         return ArrayVar(value, self.kind)
+
+
+def joined_type(a: TensorType, b: TensorType) -> TensorType | None:
+    """The type of what is of one or of the other: sizes in which they differ are left open; None if others do."""
+    if a is b:
+        return a
+    if a.dtype is not b.dtype or a.ndim != b.ndim:
+        return None
+    return tensor(
+        a.dtype, tuple([m if known_same((m,), (n,)) else ERASED for m, n in zip(a.shape, b.shape, strict=True)])
+    )
 
 
 def common_leaf(a: Leaf | None, b: Leaf | None) -> Leaf | None:

@@ -9,7 +9,7 @@ from typing import Any
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import F
-from ...ir.sizes import Dim, deciding
+from ...ir.sizes import Dim, deciding, depends_on_data, is_at_most
 from ...ir.types import TensorType
 from .arithmetic import BINARY, COMPARISON, kind_of_number, lifted_number, number_binary
 from .base import Results, Variable, kind, variable_of
@@ -48,6 +48,8 @@ class SizeVariable(Variable):
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         if _is_whole(a) and _is_whole(b) and op in ("Add", "Sub", "Mult", "FloorDiv", "Mod", "Pow"):
+            if op in ("FloorDiv", "Mod") and is_undecided(b, 1):
+                return number_binary(ctx, op, a, b)
             if op in ("FloorDiv", "Mod") and not b > 0:
                 BINARY[op](1, int(b))  # raises what Python raises
             elif op != "Pow" or (not is_size(b) and 0 <= b <= _MOST_POWER):
@@ -55,7 +57,10 @@ class SizeVariable(Variable):
         return number_binary(ctx, op, a, b)
 
     def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-        if _is_whole(a) and _is_whole(b) and not deciding.later:
+        of_data = _is_whole(a) and _is_whole(b) and depends_on_data(a - b)
+        if of_data and op in COMPARISON and (known := _known(op, a, b)) is not None:
+            return known
+        if _is_whole(a) and _is_whole(b) and not deciding.later and not of_data:
             return _COMPARED[op](a, b)
         if op in COMPARISON and all(kind_of_number(x) for x in (a, b)):
             return variable_of(self._number()).compare(ctx, op, *(_as_number(x) for x in (a, b)))
@@ -83,6 +88,9 @@ class SizeVariable(Variable):
         return 1
 
     def truth(self, ctx: ValueContext) -> Any:
+        if depends_on_data(self.value):
+            known = _known("NotEq", self.value, 0)
+            return self._at_run_time().truth(ctx) if known is None else known
         return self._at_run_time().truth(ctx) if deciding.later else bool(self.value)
 
     def getattr(self, ctx: ValueContext, name: str) -> Any:
@@ -92,6 +100,8 @@ class SizeVariable(Variable):
         raise TypeError("'int' object is not subscriptable")
 
     def absolute(self, ctx: ValueContext) -> Any:
+        if is_undecided(self.value, 0):
+            return self._at_run_time().absolute(ctx)
         return self.value if self.value >= 0 else -self.value
 
     def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
@@ -114,6 +124,23 @@ class SizeVariable(Variable):
     def lifted(self, type: TensorType, builder: Builder) -> Value:
         with builder:
             return F.cast(lifted_number(self.value, int, builder), dtype=type.dtype)
+
+
+def is_undecided(size: Any, least: Any) -> bool:
+    """Whether only data tell if a size is at least as large as another one."""
+    return depends_on_data(size - least) and is_at_most(least, size) is None
+
+
+def _known(op: str, a: Any, b: Any) -> bool | None:
+    """What a comparison of sizes is for all data; None where that differs, or is not seen."""
+    at_most, at_least = is_at_most(a, b), is_at_most(b, a)
+    if op in ("LtE", "Gt"):
+        return at_most if at_most is None or op == "LtE" else not at_most
+    if op in ("GtE", "Lt"):
+        return at_least if at_least is None or op == "GtE" else not at_least
+    if at_most and at_least:
+        return op == "Eq"
+    return op == "NotEq" if False in (at_most, at_least) else None
 
 
 #: To what power a size is a size again.

@@ -8,7 +8,7 @@ from ..guards.objects import class_attribute
 from .arithmetic import SLOT
 from .base import variable_of
 from .interpreter import ValueContext
-from .requirements import python_method
+from .requirements import check_bounds, python_method
 from .values import class_of, is_dynamic
 
 
@@ -24,6 +24,7 @@ def attribute(ctx: ValueContext, owner: Any, name: str) -> Any:
 
 def subscript(ctx: ValueContext, owner: Any, index: Any) -> Any:
     """``owner[index]``."""
+    check_bounds(owner, index)
     return variable_of(ctx.outside.met(owner)).getitem(ctx, index)
 
 

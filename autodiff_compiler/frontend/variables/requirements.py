@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from ...dtypes import int64
 from ...errors import SideEffectError, StaticValueError, UnsupportedCallError
-from ...ir.primitive import trace
+from ...ir.primitive import F, trace
 from ...runtime.tensor import NO_ELEMENTS, NO_LENGTH, Tensor
 from ..guards.objects import NATIVE, class_attribute, is_ours
+from .arithmetic import kind_of_number
 from .interpreter import ValueContext
 from .naming import instead_of_changing, made_inside, name_of
 from .structure import flatten, is_static
-from .values import OUTSIDE, class_of, describe, is_box, is_dynamic, is_size, is_tensor
+from .values import OUTSIDE, SymScalar, class_of, describe, is_box, is_dynamic, is_size, is_tensor
 
 
 def python_method(ctx: ValueContext, x: Any, name: str) -> Any:
@@ -99,6 +101,20 @@ def settled_index(ctx: ValueContext, index: Any) -> Any:
     return index if isinstance(index, int) or is_dynamic(index) else as_index(ctx, index)
 
 
+def check_bounds(owner: Any, index: Any) -> None:
+    """Refuses a slice whose bounds only run time knows, unless it is of a Tensor, where they may be ints."""
+    for part in index if isinstance(index, tuple) else (index,):
+        for b in (part.start, part.stop, part.step) if isinstance(part, slice) else ():
+            if not is_dynamic(b) or (is_tensor(owner) and kind_of_number(b) is int):
+                continue
+            if not (is_tensor(owner) and is_tensor(b) and b.type.dtype.is_int and b.type.shape == ()):
+                raise StaticValueError(
+                    f"the bounds of a slice must be known at compile time, this one is a {describe(b)}",
+                    code="AC1306",
+                    hint="of a Tensor they may be ints known at run time: make one of a list with `ops.stack`",
+                ).about(b)
+
+
 def element_index(ctx: ValueContext, index: Any) -> Any:
     """An index into a list or tuple: a Tensor whose element is known while compiling is that number."""
     index = settled_index(ctx, as_index(ctx, index))
@@ -110,6 +126,8 @@ def _bound(ctx: ValueContext, index: slice, name: str) -> Any:
     bound = getattr(index, name)
     if isinstance(bound, Tensor | np.ndarray):  # found outside: those of compiled code are known by their types
         return ctx.outside.property(index, name, f"`{name}` of a slice", lambda: operator.index(getattr(index, name)))
+    if is_tensor(bound):
+        return SymScalar(F.cast(ctx.unwrap(bound), dtype=int64), int)
     return bound if isinstance(bound, int | None) or is_dynamic(bound) else as_index(ctx, bound)
 
 

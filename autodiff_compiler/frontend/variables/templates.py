@@ -47,7 +47,7 @@ class _Assumed(Variable):
 
 def example(x: Any) -> Any:
     """A value; for a leaf one of which nothing but the leaf is known."""
-    return x.made(Value(x.type, Block(), -1)) if isinstance(x, Leaf) else x
+    return x.example(Value(x.type, Block(), -1)) if isinstance(x, Leaf) else x
 
 
 def matched(template: Any, x: Any) -> Iterator[tuple[Slot, Any]]:

@@ -11,7 +11,7 @@ def f(x):
         y = x * 2
 #1> y
     else:
-        y = x[:2]
+        y = x.sum()
 #2> y
     return y
 #3> y

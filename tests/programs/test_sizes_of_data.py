@@ -1,0 +1,511 @@
+"""Sizes that only the data know, in compiled code: eager mode and finite differences are the references."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, grad, jit, ops, value_and_grad
+from autodiff_compiler.errors import DynamicShapeError, InternalCompilerError, StaticValueError
+from autodiff_compiler.ir.text import parse_module
+from autodiff_compiler.ir.verify import verify
+
+SIZES = (0, 1, 2, 7)
+
+
+def _count(x):
+    return int((x > 0).sum())
+
+
+# ------------------------------------------------------------------------------------------------ one op
+def mask(x):
+    return x[x > 0] ** 2
+
+
+def masks_of_one_size(x):
+    return x[x > 0] * 2 + ops.sin(x)[x > 0]
+
+
+def mask_of_rows(x):
+    rows = ops.stack([x, x * x], -1)
+    return rows[x > 0]
+
+
+def mask_beside_others(x):
+    rows = ops.stack([x, x * x], -1)
+    return rows[:, None][x > 0, 0, 1:]
+
+
+def mask_of_two_dimensions(x):
+    rows = ops.stack([x, x * x], -1)
+    return rows[rows > 0.5]
+
+
+def masked_select(x):
+    return ops.masked_select(x, x > 0)
+
+
+def nonzero(x):
+    return x[ops.nonzero(x > 0)[:, 0]] * 2
+
+
+def nonzero_as_tuple(x):
+    return ops.nonzero(x, as_tuple=True)[0] * x.sum()
+
+
+def argwhere(x):
+    return ops.argwhere(x > 0).sum() * x
+
+
+def unique(x):
+    values, places = ops.unique(ops.abs(x))
+    return values[places] * values.sum()
+
+
+def unique_consecutive(x):
+    values, places, counts = ops.unique_consecutive(ops.floor(x) + 0 * x, True, True)
+    return values * counts * values.sum() + places.sum()
+
+
+def repeated(x):
+    counts = ops.cast(ops.abs(ops.floor(x)), ms.int64)
+    return ops.repeat_interleave(x, counts) * x.sum()
+
+
+def zeros(x):
+    return ops.zeros((_count(x), 2)) + x.sum()
+
+
+def full(x):
+    return ops.full((_count(x),), 2.0) * x[: _count(x)]
+
+
+def numbers(x):
+    return ops.arange(_count(x)) * x.sum()
+
+
+def numbers_between(x):
+    return ops.arange(_count(x), 3) * x.sum()
+
+
+# ------------------------------------------------------------------------------------------------ slices
+def prefix(x):
+    return x[: _count(x)] * 2
+
+
+def suffix(x):
+    return x[-_count(x) :] * 2
+
+
+def window(x):
+    n = _count(x)
+    return x[n - 3 : n] * 2
+
+
+def steps(x):
+    return x[1 : _count(x) : 2] * x.sum()
+
+
+def bound_of_tensor(x):
+    n = (x > 0).sum()
+    return x[:n] * x[:n]
+
+
+def slices_of_selected(x):
+    return x[x > 0][1:] * x[x > 0][:-1]
+
+
+def bound_of_size(x):
+    k = len(x[x > 0])
+    return x[k // 2 :] * k + x[:k].sum() + 0 * x[k - 3 :].sum()
+
+
+def elements_of_selected(x):
+    y = x[x > -5]
+    return y[-1] * y[0] if len(y) else x.sum()
+
+
+# ------------------------------------------------------------------------------------------------ assignment
+def assigned(x):
+    y = x * 2
+    y[x > 0] = x[x > 0] * x[x > 0]
+    return y
+
+
+def changed(x):
+    y = x * 2
+    m = x > 0
+    y[m] *= x[m]
+    return y
+
+
+def assigned_slice(x):
+    n = _count(x)
+    y = x * 1
+    y[:n] = x[:n] * x[:n]
+    return y
+
+
+# ------------------------------------------------------------------------------------------------ shapes meet
+def broadcast_one(x):
+    return x[x > 0] * x[x > 0][:1]
+
+
+def broadcast_two(x):
+    return ops.expand_dims(x[x > 0], 1) * x[x > -0.5]
+
+
+def concatenated(x):
+    return ops.cat([x[x > 0], x, x[x <= 0]])
+
+
+def product(x):
+    y = x[x > 0]
+    return y.reshape(1, -1) @ y.reshape(-1, 1)
+
+
+def sorted_and_summed(x):
+    return ops.sort(x[x > 0])[0] * ops.cumsum(x[x > 0], 0)
+
+
+# ------------------------------------------------------------------------------------------------ ints
+def size_as_number(x):
+    y = x[x > 0]
+    return y * len(y) + y.shape[0]
+
+
+def size_in_condition(x):
+    y = x[x > 0]
+    if len(y) > 2:
+        return (y * y).sum()
+    return y.sum()
+
+
+def size_is_one(x):
+    y = x[x > 0]
+    return (y * y).sum() if len(y) == 1 else y.sum()
+
+
+def loop_over_size(x):
+    s = x.sum() * 0
+    for i in range(len(x[x > 0])):
+        s = s + ops.sin(x[0] * i)
+    return s
+
+
+def loop_over_selected(x):
+    s = x.sum() * 0
+    for v in x[x > 0]:
+        s = s * v + v
+    return s
+
+
+# ------------------------------------------------------------------------------------------------ paths and loops
+def branch_of_sizes(x):
+    if x.sum() > 2:
+        y = x[:2]
+    else:
+        y = x[:3]
+    return y * x[:1]
+
+
+def branch_of_joined(x):
+    y = x
+    if x.sum() > 0:
+        y = ops.cat([x, x])
+    return y * y
+
+
+def branch_of_results(x):
+    if x.sum() > 0:
+        return x[x > 0] * 2
+    return x[x < 0]
+
+
+def branch_of_tuples(x):
+    if x.sum() > 0:
+        y = x[x > 0]
+        z = (y, len(y))
+    else:
+        z = (x, 3)
+    return z[0] * z[1]
+
+
+def selected_in_branch(x):
+    if x.sum() > 0:
+        y = x[x > 0]
+        return (y * y * y).sum()
+    return x.sum()
+
+
+def selected_in_loop(x):
+    s = x.sum() * 0
+    for _ in range(30):
+        y = x[x > s * 0.01]
+        s = s + ops.sin(y * s + y).sum()
+    return s
+
+
+def selected_in_while(x):
+    s = x.sum() * 0
+    while s < 5:
+        y = x[x > s * 0.01]
+        s = s + ops.sigmoid(y * s + y).sum() + 1
+    return s
+
+
+def shrinks(x):
+    y = x * 1
+    while len(y) > 1 and y.sum() > 1:
+        y = y[y < y.max()]
+    return y * 2
+
+
+def shrinks_in_kept_for(x):
+    y = x * 1
+    for i in range(40):
+        y = y[y * i < 25]
+    return y * y
+
+
+def grows(x):
+    y = x[:1]
+    for _ in range(int(ops.floor(x.sum() * x.sum()))):
+        y = ops.cat([y, y[-1:] * x.sum()])
+    return y
+
+
+def size_is_carried(x):
+    n = 0
+    y = x
+    while len(y) > 1:
+        y = y[1:]
+        n = n + len(y)
+    return y * n
+
+
+# ------------------------------------------------------------------------------------------------ derivatives inside
+def _half(x):
+    return (x[x > 0] ** 2).sum(), x[x > 0]
+
+
+def auxiliary(x):
+    (_, a), d = value_and_grad(_half, has_aux=True)(x)
+    return a * d[: len(a)] + a.shape[0]
+
+
+def of_selected(x):
+    return grad(lambda x: x[x > 0] * x[x > 0])(x)
+
+
+def pulled(x):
+    y, pull = ms.vjp(lambda x: x[x > 0] * x[x > 0], x)
+    found = pull(y)
+    return found[0] if isinstance(found, tuple) else found
+
+
+def pushed(x):
+    y, t = ms.jvp(lambda x: ops.sin(x[x > 0]), x, x * 2)
+    return y * t
+
+
+def jacobian(x):
+    return ms.jacfwd(lambda x: (x[x > 0] ** 3).sum() + x)(x)
+
+
+def vectorised(x):
+    m = x > 0
+    return ms.vmap(lambda v: (x[m] * v).sum())(x)
+
+
+def vectorised_each(x):
+    return ms.vmap(lambda v: x[x > v].sum())(x)
+
+
+FUNCTIONS = [
+    mask, masks_of_one_size, mask_of_rows, mask_beside_others, mask_of_two_dimensions, masked_select, nonzero,
+    nonzero_as_tuple, argwhere, unique, unique_consecutive, repeated, zeros, full, numbers, numbers_between, prefix,
+    suffix, window, steps, bound_of_tensor, slices_of_selected, bound_of_size, elements_of_selected, assigned, changed,
+    assigned_slice, broadcast_one, broadcast_two, concatenated, product, sorted_and_summed, size_as_number,
+    size_in_condition, size_is_one, loop_over_size, loop_over_selected, branch_of_sizes, branch_of_joined,
+    branch_of_results, branch_of_tuples, selected_in_branch, selected_in_loop, selected_in_while, shrinks,
+    shrinks_in_kept_for, grows, size_is_carried, auxiliary, of_selected, pulled, pushed, jacobian, vectorised,
+    vectorised_each,
+]  # fmt: skip
+
+
+def _example(n):
+    return np.linspace(-1, 2, n)
+
+
+def _same(found, expected):
+    assert found.shape == expected.shape
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("fn", FUNCTIONS)
+def test_values_and_derivatives_are_those_of_eager_mode(fn, n):
+    if n == 0 and fn in (jacobian, vectorised, vectorised_each):
+        pytest.skip("there is nothing to vectorise")
+    x = Tensor(_example(n))
+
+    def loss(x):
+        y = fn(x)
+        return (ops.sin(y) * y).sum()
+
+    def of_gradient(x):
+        return (grad(loss)(x) ** 2).sum()
+
+    def of_compiled(x):
+        y = jit(fn)(x)
+        return (ops.sin(y) * y).sum()
+
+    def of_its_gradient(x):
+        return (grad(of_compiled)(x) ** 2).sum()
+
+    _same(jit(fn)(x), fn(x))
+    first, second = grad(loss)(x), grad(of_gradient)(x)
+    _same(jit(grad(loss))(x), first)
+    _same(grad(of_compiled)(x), first)
+    _same(jit(grad(of_gradient))(x), second)
+    _same(grad(of_its_gradient)(x), second)
+
+
+#: What is no step function of `x` near the examples.
+SMOOTH = [
+    mask, masks_of_one_size, mask_of_rows, masked_select, repeated, prefix, window, slices_of_selected, assigned,
+    changed, broadcast_two, concatenated, product, size_as_number, loop_over_selected, branch_of_joined,
+    selected_in_branch, shrinks, grows, of_selected, pushed,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fn", SMOOTH)
+def test_gradients_are_finite_differences(fn):
+    x, step = np.array([-0.7, 0.3, 1.1, 0.6, -0.2]), 1e-6
+
+    def loss(x):
+        y = fn(x)
+        return (ops.sin(y) * y).sum()
+
+    found = jit(grad(loss))(Tensor(x)).asnumpy()
+    compiled = jit(loss)
+    for i in range(len(x)):
+        e = np.zeros_like(x)
+        e[i] = step
+        difference = (compiled(Tensor(x + e)).item() - compiled(Tensor(x - e)).item()) / (2 * step)
+        assert found[i] == pytest.approx(difference, rel=1e-5, abs=1e-7)
+
+
+def test_one_program_serves_all_sizes():
+    f = jit(lambda x: x[x > 0] * 2, dynamic=True)
+    for n in (3, 0, 1, 2, 7, 64):
+        x = _example(n)
+        assert f(Tensor(x)).tolist() == (x[x > 0] * 2).tolist()
+    assert f.cache_info()["compiles"] == 1
+
+
+def test_the_size_may_differ_from_call_to_call():
+    f = jit(lambda x: x[x > 0].sum() * len(x[x > 0]))
+    for x in ([1.0, 2.0, 3.0], [-1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]):
+        kept = [v for v in x if v > 0]
+        assert f(Tensor(x)).item() == sum(kept) * len(kept)
+    assert f.cache_info()["compiles"] == 1
+
+
+# ------------------------------------------------------------------------------------------------ what does not fit
+def _multiplied(x, w):
+    return x[x > 0] * w
+
+
+def _both(x, w):
+    return x[x > 0] * w[w > 0.5]
+
+
+def _matrices(x, w):
+    return w.reshape(1, -1) @ x[x > 0].reshape(-1, 1)
+
+
+def _stored(x, w):
+    y = x * 1
+    y[x > 0] = w
+    return y
+
+
+@pytest.mark.parametrize(
+    ("fn", "told"),
+    [
+        (_multiplied, r"`x\[x > 0\]` \(test_sizes_of_data.py:\d+\) gives 3, but another is 4"),
+        (_both, r"`x\[x > 0\]` .* gives 3, but `w\[w > 0.5\]` .* gives 4"),
+        (_matrices, r"one is 4, but `x\[x > 0\]` .* gives 3"),
+        (_stored, r"one is 4, but `x > 0` .* gives 3"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_told_when_the_program_runs(fn, told):
+    x, w = Tensor([1.0, -1.0, 2.0, 3.0]), Tensor([1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(ValueError, match=told):
+        jit(fn)(x, w)
+    with pytest.raises(ValueError, match="shape|sizes"):
+        fn(x, w)
+    fits = Tensor([1.0, -1.0, 2.0, 3.0, 4.0])
+    _same(jit(fn)(fits, w), fn(fits, w))
+
+
+def test_negative_sizes_are_told_when_the_program_runs():
+    f = jit(lambda x: ops.zeros(_count(x) - 2))
+    assert f(Tensor([1.0, 2.0, 3.0])).shape == (1,)
+    with pytest.raises(ValueError, match="must not be negative: -1"):
+        f(Tensor([1.0, -2.0, -3.0]))
+
+
+def test_elements_that_do_not_exist_are_told_when_the_program_runs():
+    f = jit(lambda x: x[x > 0][1])
+    assert f(Tensor([1.0, 2.0])).item() == 2.0
+    with pytest.raises(IndexError, match="out of bounds for size 1"):
+        f(Tensor([1.0, -2.0]))
+
+
+@pytest.mark.parametrize(
+    ("fn", "kind"),
+    [
+        (lambda x: ms.vmap(lambda v: x[x > v])(x), DynamicShapeError),
+        (lambda x: ms.jacrev(lambda x: x[x > 0])(x), DynamicShapeError),
+        (lambda x: [x * i for i in range(len(x[x > 0]))], DynamicShapeError),
+        (lambda x: x[_count(x) :: -1], StaticValueError),
+        (lambda x: x[:: _count(x)], StaticValueError),
+    ],
+)
+def test_what_is_refused_names_the_line(fn, kind):
+    with pytest.raises(kind) as caught:
+        jit(fn)(Tensor([1.0, 2.0]))
+    assert caught.value.spans[0][0].file.endswith("test_sizes_of_data.py")
+
+
+# ------------------------------------------------------------------------------------------------ text
+def test_the_text_form_reads_back():
+    def f(x):
+        y = x
+        if x.sum() > 0:
+            y = x[x > 0]
+        return y * len(y)
+
+    for stage in ("front", "opt"):
+        again = ms.parse_ir(str(jit(f).lower(Tensor([1.0, 2.0, 3.0])).ir(stage)))
+        for x in ([1.0, -0.5, 2.0], [-1.0, -2.0, -3.0]):
+            np.testing.assert_array_equal(again.run(np.array(x, np.float32))[0], f(Tensor(x)).asnumpy())
+
+
+def test_a_size_must_be_bound_before_it_is_used():
+    text = """
+    size @d {low=0, data=True}
+    func @f(%x: f64[3]) -> (f64[d]) {
+      %n: i64[] = const {value=2}
+      %y: f64[d] = const {value=0.0}
+      %b: i64[] = bind_size %n {size=d, text=""}
+      return %y
+    }
+    """
+    with pytest.raises(InternalCompilerError, match="the size d is bound nowhere before it"):
+        verify(parse_module(text))
