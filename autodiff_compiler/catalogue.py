@@ -106,7 +106,9 @@ CATALOGUE: dict[str, Entry] = {
         "keep the shape (`ops.where`, `masked_fill`), or make of the result what has a known size",
     ),
     "AC1401": Entry(_JOIN, "a variable has different dtypes on two paths that meet", "cast one of them"),
-    "AC1402": Entry(_JOIN, "a variable has different numbers of dimensions on two paths that meet", "reshape one of them"),
+    "AC1402": Entry(
+        _JOIN, "a variable has different numbers of dimensions on two paths that meet", "reshape one of them"
+    ),
     "AC1403": Entry(
         _JOIN,
         "a container differs in length, keys or class on two paths that meet",
