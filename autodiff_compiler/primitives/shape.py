@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import int64
 from ..errors import DynamicShapeError, ShapeError
 from ..ir.primitive import F, Ints, Primitive, composite
+from ..ir.sizes import depends_on_data, is_at_most, refuse_unknown
 from ..ir.types import Dim, Shape, Size, TensorType, dim_product, same_dim, tensor
 from .family import (
     as_shape,
@@ -239,6 +240,10 @@ class BroadcastTo(Primitive):
 
 def _squeeze(x, axis=None):
     x = as_tensor(x)
+    if axis is None:
+        for d in x.shape:
+            if depends_on_data(d) and is_at_most(d, 1) is not False and is_at_most(1, d) is not False:
+                refuse_unknown(f"{d} == 1")
     axes = tuple([i for i in range(-x.ndim, 0) if x.shape[i] == 1]) if axis is None else normal_axes(axis, x.ndim)
     return F.squeeze(x, axes=axes) if axes else x
 
@@ -248,7 +253,7 @@ class Squeeze(Primitive):
 
     def infer(x: TensorType, *, axes: Ints):
         for a in axes:
-            require(x.shape[a] == 1, f"only dimensions of size 1 can be squeezed: axis {a} of {x} has {x.shape[a]}")
+            require(same_dim(x.shape[a], 1), f"only dimensions of size 1 can be squeezed: axis {a} of {x} has {x.shape[a]}")
         gone = {x.ndim + a for a in axes}
         return tensor(x.dtype, tuple([d for i, d in enumerate(x.shape) if i not in gone]))
 

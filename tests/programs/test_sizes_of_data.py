@@ -524,6 +524,25 @@ def test_sizes_that_do_not_fit_are_told_when_the_program_runs(fn, told):
     _same(jit(fn)(fits, w), fn(fits, w))
 
 
+def test_a_parameter_takes_what_fits():
+    class Net(ms.nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = ms.Parameter(Tensor([1.0, 2.0]), name="w")
+
+        def construct(self, x):
+            self.w = x[x > 0]
+            return ops.squeeze(x[x > 2], 0)
+
+    net = Net()
+    assert jit(net)(Tensor([3.0, -1.0, 2.0])).item() == 3.0
+    assert net.w.asnumpy().tolist() == [3.0, 2.0]
+    with pytest.raises(ValueError, match="gives 3, but another is 2"):
+        jit(net)(Tensor([3.0, 1.0, 2.0]))
+    with pytest.raises(ValueError, match="gives 2, but another is 1"):
+        jit(net)(Tensor([3.0, -1.0, 4.0]))
+
+
 def test_negative_sizes_are_told_when_the_program_runs():
     f = jit(lambda x: ops.zeros(_count(x) - 2))
     assert f(Tensor([1.0, 2.0, 3.0])).shape == (1,)
@@ -544,6 +563,7 @@ def test_elements_that_do_not_exist_are_told_when_the_program_runs():
         (lambda x: ms.vmap(lambda v: x[x > v])(x), DynamicShapeError),
         (lambda x: ms.jacrev(lambda x: x[x > 0])(x), DynamicShapeError),
         (lambda x: [x * i for i in range(len(x[x > 0]))], DynamicShapeError),
+        (lambda x: x[x > 0].squeeze(), DynamicShapeError),
         (lambda x: x[_count(x) :: -1], StaticValueError),
         (lambda x: x[:: _count(x)], StaticValueError),
     ],
