@@ -8,8 +8,10 @@ import numpy as np
 
 from ..dtypes import int64
 from ..errors import DynamicShapeError, ShapeError
+from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, composite
-from ..ir.types import Dim, Shape, Size, TensorType, dim_product, same_dim, tensor
+from ..ir.sizes import depends_on_data, is_at_most, refuse_unknown
+from ..ir.types import Dim, Shape, Size, TensorType, dim_product, known_same, same_dim, same_shape, tensor
 from .family import (
     as_shape,
     as_tensor,
@@ -243,6 +245,10 @@ class BroadcastTo(Primitive):
 
 def _squeeze(x, axis=None):
     x = as_tensor(x)
+    if axis is None:
+        for d in x.shape:
+            if depends_on_data(d) and is_at_most(d, 1) is not False and is_at_most(1, d) is not False:
+                refuse_unknown(f"{d} == 1")
     axes = tuple([i for i in range(-x.ndim, 0) if x.shape[i] == 1]) if axis is None else normal_axes(axis, x.ndim)
     return F.squeeze(x, axes=axes) if axes else x
 
@@ -252,7 +258,8 @@ class Squeeze(Primitive):
 
     def infer(x: TensorType, *, axes: Ints):
         for a in axes:
-            require(x.shape[a] == 1, f"only dimensions of size 1 can be squeezed: axis {a} of {x} has {x.shape[a]}")
+            size = x.shape[a]
+            require(same_dim(size, 1), f"only dimensions of size 1 can be squeezed: axis {a} of {x} has {size}")
         gone = {x.ndim + a for a in axes}
         return tensor(x.dtype, tuple([d for i, d in enumerate(x.shape) if i not in gone]))
 
@@ -322,6 +329,14 @@ def _joined(tensors, what):
     return promoted_dtype(*xs)
 
 
+def _in_shape(x, shape):
+    """x in a shape of which data decide whether it has it: a check when the program runs."""
+    open_sizes = x.__class__ is Value and x.ndim == len(shape) and any(map(depends_on_data, (*x.shape, *shape)))
+    if open_sizes and not known_same(x.shape, shape) and same_shape(x.shape, shape):
+        return F.with_sizes(x, type=tensor(x.dtype, shape))
+    return x
+
+
 def _concat(tensors, axis=0):
     xs = _joined(tensors, "concat")
     require(xs[0].ndim > 0, "tensors without dimensions cannot be concatenated: use stack")
@@ -371,6 +386,7 @@ class Concat(Primitive):
 
 def _stack(tensors, axis=0):
     xs = _joined(tensors, "stack")
+    xs = [_in_shape(x, xs[0].shape) for x in xs]
     return F.stack(*xs, axis=normal_axis(axis, xs[0].ndim + 1))
 
 

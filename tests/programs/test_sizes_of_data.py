@@ -285,6 +285,72 @@ def size_is_carried(x):
     return y * n
 
 
+# ------------------------------------------------------------------------------------------------ lists
+def list_of_while(x):
+    out, h = [], x.sum()
+    while h < 5:
+        h = h + 1 + x.sum() * 0.1
+        out.append(h * x)
+    return ops.stack(out) if len(out) else x.reshape(1, -1)
+
+
+def list_of_for(x):
+    out = [x]
+    for _ in range(int(ops.floor(x.sum() * x.sum())) + 1):
+        out.append(out[-1] * x.sum() + 1)
+    return ops.stack(out, 1)
+
+
+def list_of_some_trips(x):
+    out, h = [x], x.sum()
+    while h < 4:
+        h = h + 0.7
+        if h > 1:
+            out.append(x * h)
+    return ops.cat(out) * len(out)
+
+
+def list_extended_and_read(x):
+    out, h = [x], x.sum()
+    while h < 4:
+        h = h + 1
+        out += [x * h, x]
+    s = x * 0
+    for v in out:
+        s = s * 0.5 + v
+    return s + out[0] + out[-1]
+
+
+def list_of_branch(x):
+    out = [x * 2]
+    if x.sum() > 0:
+        out.append(x)
+    return ops.stack(out).sum(0)
+
+
+def list_in_dict(x):
+    d = {"a": [x]}
+    while d["a"][-1].sum() < 5:
+        d["a"].append(d["a"][-1] * 1.2 + 1)
+    return ops.stack(d["a"])
+
+
+def list_bound_again(x):
+    out, h = [], x
+    while h.sum() < 5:
+        h = h * 1.1 + 1
+        out = out + [h]
+    return ops.cat(out, axis=0) if out else x
+
+
+def list_of_known_length(x):
+    out = [x]
+    for _ in range(30):
+        out.append(out[-1] * 1.01)
+    first, *rest = out
+    return first + rest[-1] + len(rest)
+
+
 # ------------------------------------------------------------------------------------------------ derivatives inside
 def _half(x):
     return (x[x > 0] ** 2).sum(), x[x > 0]
@@ -331,8 +397,16 @@ FUNCTIONS = [
     size_in_condition, size_is_one, loop_over_size, loop_over_selected, branch_of_sizes, branch_of_joined,
     branch_of_results, branch_of_tuples, selected_in_branch, selected_in_loop, selected_in_while, shrinks,
     shrinks_in_kept_for, grows, size_is_carried, auxiliary, of_selected, pulled, pushed, jacobian, vectorised,
-    vectorised_each,
+    vectorised_each, list_of_while, list_of_for, list_of_some_trips, list_extended_and_read, list_of_branch,
+    list_in_dict, list_bound_again, list_of_known_length,
 ]  # fmt: skip
+#: What does not end, or has no elements to begin with.
+NOT_EMPTY = (list_in_dict, list_bound_again)
+
+
+def _least(fn):
+    """The number of the first of `SIZES` that the function takes."""
+    return int(fn in (jacobian, vectorised, vectorised_each, *NOT_EMPTY))
 
 
 def _example(n):
@@ -348,8 +422,8 @@ def _same(found, expected):
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("fn", FUNCTIONS)
 def test_values_and_derivatives_are_those_of_eager_mode(fn, n):
-    if n == 0 and fn in (jacobian, vectorised, vectorised_each):
-        pytest.skip("there is nothing to vectorise")
+    if n not in SIZES[_least(fn) :]:
+        pytest.skip("there is nothing to vectorise, or its loop does not end")
     x = Tensor(_example(n))
 
     def loss(x):
@@ -399,6 +473,19 @@ def test_gradients_are_finite_differences(fn):
         assert found[i] == pytest.approx(difference, rel=1e-5, abs=1e-7)
 
 
+@pytest.mark.parametrize("fn", FUNCTIONS)
+def test_beside_sizes_that_only_a_call_knows(fn):
+    def loss(x):
+        y = fn(x)
+        return (ops.sin(y) * y).sum()
+
+    value, gradient = jit(fn, dynamic=True), jit(grad(loss), dynamic=True)
+    for n in (3, *SIZES[_least(fn) :]):
+        x = Tensor(_example(n))
+        _same(value(x), fn(x))
+        _same(gradient(x), grad(loss)(x))
+
+
 def test_one_program_serves_all_sizes():
     f = jit(lambda x: x[x > 0] * 2, dynamic=True)
     for n in (3, 0, 1, 2, 7, 64):
@@ -428,6 +515,10 @@ def _matrices(x, w):
     return w.reshape(1, -1) @ x[x > 0].reshape(-1, 1)
 
 
+def _stacked(x, w):
+    return ops.stack([x[x > 0], w])
+
+
 def _stored(x, w):
     y = x * 1
     y[x > 0] = w
@@ -440,6 +531,7 @@ def _stored(x, w):
         (_multiplied, r"`x\[x > 0\]` \(test_sizes_of_data.py:\d+\) gives 3, but another is 4"),
         (_both, r"`x\[x > 0\]` .* gives 3, but `w\[w > 0.5\]` .* gives 4"),
         (_matrices, r"one is 4, but `x\[x > 0\]` .* gives 3"),
+        (_stacked, r"gives 3, but another is 4|one is 4, but .* gives 3"),
         (_stored, r"one is 4, but `x > 0` .* gives 3"),
     ],
 )
@@ -447,10 +539,29 @@ def test_sizes_that_do_not_fit_are_told_when_the_program_runs(fn, told):
     x, w = Tensor([1.0, -1.0, 2.0, 3.0]), Tensor([1.0, 2.0, 3.0, 4.0])
     with pytest.raises(ValueError, match=told):
         jit(fn)(x, w)
-    with pytest.raises(ValueError, match=r"shape|sizes"):
+    with pytest.raises(ValueError, match="3"):
         fn(x, w)
     fits = Tensor([1.0, -1.0, 2.0, 3.0, 4.0])
     _same(jit(fn)(fits, w), fn(fits, w))
+
+
+def test_a_parameter_takes_what_fits():
+    class Net(ms.nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = ms.Parameter(Tensor([1.0, 2.0]), name="w")
+
+        def construct(self, x):
+            self.w = x[x > 0]
+            return ops.squeeze(x[x > 2], 0)
+
+    net = Net()
+    assert jit(net)(Tensor([3.0, -1.0, 2.0])).item() == 3.0
+    assert net.w.asnumpy().tolist() == [3.0, 2.0]
+    with pytest.raises(ValueError, match="gives 3, but another is 2"):
+        jit(net)(Tensor([3.0, 1.0, 2.0]))
+    with pytest.raises(ValueError, match="gives 2, but another is 1"):
+        jit(net)(Tensor([3.0, -1.0, 4.0]))
 
 
 def test_negative_sizes_are_told_when_the_program_runs():
@@ -473,6 +584,7 @@ def test_elements_that_do_not_exist_are_told_when_the_program_runs():
         (lambda x: ms.vmap(lambda v: x[x > v])(x), DynamicShapeError),
         (lambda x: ms.jacrev(lambda x: x[x > 0])(x), DynamicShapeError),
         (lambda x: [x * i for i in range(len(x[x > 0]))], DynamicShapeError),
+        (lambda x: x[x > 0].squeeze(), DynamicShapeError),
         (lambda x: x[_count(x) :: -1], StaticValueError),
         (lambda x: x[:: _count(x)], StaticValueError),
     ],
@@ -481,6 +593,64 @@ def test_what_is_refused_names_the_line(fn, kind):
     with pytest.raises(kind) as caught:
         jit(fn)(Tensor([1.0, 2.0]))
     assert caught.value.spans[0][0].file.endswith("test_sizes_of_data.py")
+
+
+def _written_in_the_loop(x):
+    out, h = [x], x * 1
+    while h.sum() < 5:
+        h[0] = h[0] + 1
+        out.append(h)
+    return ops.stack(out)
+
+
+def _written_after_the_loop(x):
+    out, h = [x], x * 1
+    while len(out) < 3 + x.sum():
+        out.append(h)
+    h[0] = 7.0
+    return ops.stack(out)
+
+
+def _element_written(x):
+    out = [x]
+    while out[-1].sum() < 5:
+        out.append(out[-1] + 1)
+    out[-1][0] = 7.0
+    return ops.stack(out)
+
+
+def _returned(x):
+    out = [x]
+    while out[-1].sum() < 5:
+        out.append(out[-1] + 1)
+    return out
+
+
+def _popped(x):
+    out = [x]
+    while out[-1].sum() < 5:
+        out.append(out[-1] + 1)
+    return out.pop()
+
+
+def _of_two_types(x):
+    out = [x]
+    while len(out) < 3 + x.sum():
+        out.append(x.sum())
+    return len(out) * x
+
+
+@pytest.mark.parametrize(
+    ("fn", "code"),
+    [
+        (_written_in_the_loop, "AC1602"), (_written_after_the_loop, "AC1602"), (_element_written, "AC1602"),
+        (_returned, "AC1504"), (_popped, "AC1801"), (_of_two_types, "AC1504"),
+    ],
+)  # fmt: skip
+def test_lists_of_unknown_length_refuse_what_would_differ(fn, code):
+    with pytest.raises(ms.CompileError) as caught:
+        jit(fn)(Tensor([1.0, 0.5]))
+    assert caught.value.code == code
 
 
 # ------------------------------------------------------------------------------------------------ text

@@ -24,8 +24,9 @@ from ..effects.may_alias import reaches
 from ..effects.outside_containers import held_in
 from ..guards.objects import UNBOUND, same_static
 from ..variables.changing import KNOWN_TRIPS, is_aliased, serial_now
+from ..variables.grown_lists import IN_A_LIST, fitted, grows
 from ..variables.interpreter import Diverged, Region
-from ..variables.leaves import common_leaf
+from ..variables.leaves import RowsLeaf, common_leaf
 from ..variables.naming import name_of
 from ..variables.structure import elements, outline, parts, rebuild, told_apart
 from ..variables.templates import Slot, example, fill, leaf_of, matched, value_in
@@ -134,6 +135,8 @@ def _assumption(entry: Any, settled: Any) -> Any:
     if settled is _ENTRY:
         return entry
     items, before = elements(settled), elements(entry)
+    if items is not None and len(items) == 1 and isinstance(items[0], RowsLeaf):
+        return rebuild(settled, list(items))
     if items is None or before is None or len(before) != len(items):
         return settled if items is before is None else entry
     return rebuild(entry, [_assumption(e, s) for e, s in zip(before, items, strict=True)])
@@ -153,13 +156,17 @@ class Body:
 
 @dataclass
 class Loop:
-    """The carries of one loop.  `at_least_once`: the body is known to run, so what it binds has a value afterwards."""
+    """The carries of one loop.  `at_least_once`: the body is known to run, so what it binds has a value afterwards.
+
+    With `grows` lists may grow in it (`grown_lists`): it cannot be unrolled instead.
+    """
 
     ctx: StatementContext
     node: Any
     names: list[str]
     loc: Loc | None
     at_least_once: bool
+    grows: bool
     cells: list[Cell] = field(default_factory=list)
     entry: list[Any] = field(default_factory=list)
     assumed: list[Any] = field(default_factory=list)
@@ -383,13 +390,22 @@ class Loop:
 
     def values(self, templates: list[Any], given: list[Any], builder: Builder) -> list[Value]:
         """What the slots of the templates hold for given values of the cells."""
-        found = [value_in(slot.leaf, x, builder) for slot, x in matched(templates, given)]
+        rows = [fitted(template, x, builder) for template, x in zip(templates, given, strict=True)]
+        found = [value_in(slot.leaf, x, builder) for slot, x in matched(templates, rows)]
         return [*found, *self._shared.conditions(self._handles(given), builder)]
 
     # --------------------------------------------------------------------------------------- generalisation
     def _generalise(self, found: list[Any], region: Region) -> bool:
         """Widens the assumptions to cover what the body ends with; True if they already did."""
         done = True
+        for cell in self.cells:
+            if is_box(cell.obj) and cell.obj.locked == IN_A_LIST:
+                raise SideEffectError(
+                    f"{cell.name} is changed in a loop that adds it to a list, which would have it as it is at the end",
+                    code="AC1602",
+                    loc=self.loc,
+                    hint="add a copy of it: `x.copy()`",
+                )
         self._ends: dict[int, Any] = {}
         for i, (cell, end) in enumerate(zip(self.cells, found, strict=True)):
             if isinstance(end, CompileError):
@@ -441,6 +457,9 @@ class Loop:
                 raise self._disagree(x.broken.again(None, ""), name)
         xs, ys = elements(assumed), elements(end)
         if xs is not None and ys is not None:
+            elem = grows(assumed, end, xs, ys) if self.grows else None
+            if elem is not None:
+                return rebuild(assumed, [RowsLeaf.of(elem)])
             new = [self._wider(x, y, label, cell) for x, y, label in self._rows(assumed, end, xs, ys, name)]
             return assumed if all(n is x for n, x in zip(new, xs, strict=True)) else rebuild(assumed, new)
         known, last = leaf_of(assumed), leaf_of(end)

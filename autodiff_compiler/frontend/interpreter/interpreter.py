@@ -33,12 +33,13 @@ from ..report.reasons import Reasons
 from ..report.report import Report
 from ..syntax import source_tree, unsupported_syntax
 from ..syntax.scope import Prepared, bind_arguments, prepare
+from ..variables import grown_lists
 from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.frames import Closure, Frame
 from ..variables.interpreter import Diverged, Options, Program
 from ..variables.structure import map_leaves
-from ..variables.values import ARRAY, LocalDict, TensorVar, is_tensor
+from ..variables.values import ARRAY, GrownList, LocalDict, TensorVar, is_tensor
 from .context import EXPRESSIONS, STATEMENTS, LoopMemory
 from .control import branch
 
@@ -275,6 +276,8 @@ class Interpreter:
 
     def native(self, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
         """Runs a function of this package on Values: it emits ops."""
+        if any(type(a) is GrownList for a in args):
+            return grown_lists.native(self, fn, args, kwargs or {})
         given = [self.unwrap(a) for a in args]
         named = {k: self.unwrap(v) for k, v in (kwargs or {}).items()}
         try:

@@ -20,6 +20,7 @@ from ..effects.may_alias import Ties, as_condition
 from ..guards.objects import same_static
 from ..variables.arithmetic import kind_of_number
 from ..variables.changing import is_aliased
+from ..variables.grown_lists import grows, packed
 from ..variables.leaves import Leaf, NumberLeaf, common_leaf
 from ..variables.structure import elements, form_of, outline, rebuild, told_apart
 from ..variables.templates import Slot, leaf_of, value_in
@@ -189,6 +190,10 @@ class Join:
         return around is not None and around.sees(size)
 
     def _containers(self, a: Any, b: Any, xs: list[Any], ys: list[Any], name: str) -> Any:
+        elem = grows(a, b, xs, ys)
+        if elem is not None:
+            one, other = packed(xs, elem, self.a), packed(ys, elem, self.b)
+            return self._either(a, b, rebuild(a, [self.join(one, other, name)]))
         mine = outline(a)
         if mine != outline(b):
             raise self._unlike(a, b, name)

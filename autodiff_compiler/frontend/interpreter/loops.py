@@ -231,7 +231,7 @@ def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> Non
     """Emits one `scan`, or a `while` with a counter if the loop may end early."""
     iteration.enter(ctx)
     stoppable = bool(getattr(node, "stop_flags", ()))
-    loop = Loop(ctx, node, _names(node), ctx.here, isinstance(n, int) and n > 0)
+    loop = Loop(ctx, node, _names(node), ctx.here, isinstance(n, int) and n > 0, not isinstance(n, int))
     count = as_count(n)
     sequences = [] if stoppable else iteration.sequences()
 
@@ -327,7 +327,7 @@ def _while(ctx: StatementContext, node: Any) -> None:
         restart = restart or _met_again(ctx, node, problem)
         ctx.place(node)
         with _Attempt(ctx) as kept:
-            _keep_while(ctx, node)
+            _keep_while(ctx, node, restart is not None and restart.dynamic)
             kept.keep()
         if kept.kept:
             still = "holds" if restart is not problem else "held where it was first met"
@@ -401,7 +401,7 @@ def _test(ctx: StatementContext, node: Any) -> Any:
         return condition_of(ctx, node.test)
 
 
-def _keep_while(ctx: StatementContext, node: Any) -> None:
+def _keep_while(ctx: StatementContext, node: Any, grows: bool) -> None:
     """Emits one `while`.  A condition that changes names or objects is evaluated before it and after every trip."""
 
     def test() -> Any:
@@ -409,7 +409,7 @@ def _keep_while(ctx: StatementContext, node: Any) -> None:
 
     assigns = assigned_names([node.test])
     if not assigns:
-        loop = Loop(ctx, node, _names(node), ctx.here, False)
+        loop = Loop(ctx, node, _names(node), ctx.here, False, grows)
         body = loop.trace([], [], lambda first, rest: ctx.block(node.body))
         with suppress(_Changes):
             _emit_while(ctx, node, loop, body, _condition(loop, body, [], lambda args: test()))
@@ -426,7 +426,8 @@ def _keep_while(ctx: StatementContext, node: Any) -> None:
         ctx.block(node.body)
         note()
 
-    loop = Loop(ctx, node.test, sorted({*_names(node), *assigns, flag}), ctx.here, False)  # not what is known of `node`
+    names = sorted({*_names(node), *assigns, flag})
+    loop = Loop(ctx, node.test, names, ctx.here, False, grows)  # not what is known of `node`
     body = loop.trace([], [], run)
     _emit_while(ctx, node, loop, body, _condition(loop, body, [], lambda args: truth(ctx, ctx.frame.env[flag])))
     del ctx.frame.env[flag]

@@ -8,7 +8,9 @@ from typing import Any
 from ...dtypes import promote, promote_scalar
 from ...errors import ArgumentError, DTypeError, ShapeError
 from ...ir.build import current
+from ...ir.core import Value
 from ...ir.primitive import F
+from ...ir.types import known_same, same_shape, tensor
 from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
 from ..guards.objects import class_attribute, definer, is_ours
@@ -67,7 +69,9 @@ def assign_state(ctx: ValueContext, state: StateVar | TensorVar, value: Any) -> 
             new = F.broadcast_to(F.cast(new.value, dtype=held.dtype), shape=held.shape)
         else:
             new = current().const(new, held)
-    if new.shape != held.shape:
+    if not same_shape(new.shape, held.shape):
         raise ShapeError(f"{state!r} cannot be assigned a value of shape {list(new.shape)}")
+    if type(new) is Value and not known_same(new.shape, held.shape):
+        new = F.with_sizes(new, type=tensor(new.dtype, held.shape))
     new = new if new.type is held else F.cast(new, dtype=held.dtype)
     variable_of(state).overwrite(ctx, new)

@@ -18,7 +18,7 @@ from ...ir.types import TensorType, has_erased_sizes, known_same, tensor
 from ...primitives.sizes_of_data import erased, sized
 from ...runtime.mutable import NUMBER_DTYPE
 from .arithmetic import fits_tensor, joined_number, lifted_number
-from .values import PARAMETERS, ArrayVar, Snapshot, SymScalar, TensorVar, snapshot_of
+from .values import PARAMETERS, ArrayVar, Rows, Snapshot, SymScalar, TensorVar, snapshot_of
 
 
 class Liftable(Protocol):
@@ -144,6 +144,34 @@ class TensorLeaf(Leaf):
 
     def example(self, value: Value) -> TensorVar:
         return TensorVar(value, self.locked, self.snapshot)
+
+
+class RowsLeaf(Leaf):
+    """The Tensors of a list of which only run time knows how many there are."""
+
+    __slots__ = ()
+    precedence = 3
+
+    @classmethod
+    def of(cls, elem: TensorType) -> RowsLeaf:
+        return cls(tensor(elem.dtype, (ERASED, *elem.shape)), Rows)
+
+    @property
+    def elem(self) -> TensorType:
+        return tensor(self.type.dtype, self.type.shape[1:])
+
+    def common(self, other: Any) -> Leaf | None:
+        return RowsLeaf.of(self.elem) if isinstance(other, RowsLeaf) and other.elem is self.elem else None
+
+    def value_of(self, x: Liftable, builder: Builder) -> Value:
+        with builder:
+            return F.with_sizes(x.value.value, type=self.type)
+
+    def made(self, value: Value) -> Rows:
+        return Rows(sized(value) if has_erased_sizes(value.type) else value)
+
+    def example(self, value: Value) -> Rows:
+        return Rows(value)
 
 
 class ArrayLeaf(Leaf):

@@ -29,6 +29,7 @@ from .values import (
     LocalSuper,
     MaybeUnbound,
     NewException,
+    Rows,
     StateVar,
     TensorVar,
     Text,
@@ -158,7 +159,7 @@ class _SizeForm(_TensorForm):
         return Dim, id(x)
 
 
-@form(TensorVar)
+@form(TensorVar, Rows)
 class _RunTimeForm(_TensorForm):
     """What is known by its type."""
 

@@ -205,6 +205,12 @@ class LocalList(_Container, list):
 
     def fill(self, saved: Any) -> None:
         list.__setitem__(self, slice(None), saved)
+        self.__class__ = GrownList if any(type(x) is Rows for x in saved) else LocalList
+
+    def _new(self, held: Any) -> Any:
+        made = LocalList((), self.marked)
+        made.fill(list(held))
+        return made
 
     def at(self, i: int) -> Any:
         """Element number i as it is now, as a loop over the list sees it."""
@@ -215,6 +221,34 @@ class LocalList(_Container, list):
 
     def put(self, key: Any, element: Any) -> None:
         list.__setitem__(self, key, element)
+
+
+class GrownList(LocalList):
+    """A list of Tensors of one type of which only run time knows how many there are; its one element are their `Rows`.
+
+    A list becomes one where a loop or a branch has added to it.
+    """
+
+    __slots__ = ()
+
+
+@shown_as("list")
+class Rows(Unknown):
+    """The Tensors of a `GrownList`: the slices of `value` along its first dimension."""
+
+    __slots__ = ("value",)
+    is_dynamic = True
+    python_class = list
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    @property
+    def type(self) -> TensorType:
+        return self.value.type  # type: ignore[return-value]
+
+    def describe(self) -> str:
+        return "list whose length is known only at run time"
 
 
 @shown_as("dict")
