@@ -14,23 +14,9 @@ from contextlib import contextmanager
 from math import gcd
 from typing import Any
 
+from ..ir.open_shapes import OpenShapes, Relation, said
 from ..ir.primitive import trace
-from ..ir.sizes import (
-    Atom,
-    Dim,
-    OpenShapes,
-    Relation,
-    Size,
-    Symbol,
-    deciding,
-    evaluate,
-    linear_in,
-    said,
-    size_of,
-    substitute,
-    symbol,
-    symbols_of,
-)
+from ..ir.sizes import Atom, Dim, Size, Symbol, deciding, evaluate, linear_in, size_of, substitute, symbol, symbols_of
 from ..ir.types import Shape
 from ..source import Loc
 from .call_key import Key

@@ -12,8 +12,9 @@ from ... import escape, logs
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, Op
 from ...ir.known_sizes import mentioned_symbols, symbols_in
+from ...ir.open_shapes import definitions
 from ...ir.primitive import F
-from ...ir.sizes import OpenSizeError, definitions, unanswered, usual
+from ...ir.sizes import OpenSizeError, unanswered, usual
 from ...ir.types import MOST_BYTES, TensorType
 from ...ir.verify import uncountable
 from ...ir.walk import ops_of

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 
 from ...ir.build import Builder
 from ...ir.core import Block, Module, Op, Value
+from ...ir.open_shapes import definitions
 from ...ir.primitive import Effect, F
-from ...ir.sizes import Size, definitions
+from ...ir.sizes import Size
 from ...ir.types import TensorType
 from ...runtime.commits import sees_state
 from .codegen.emit import LEAVE, Reg, Text, size_register

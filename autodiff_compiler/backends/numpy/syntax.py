@@ -18,7 +18,8 @@ import numpy as np
 
 from ... import escape
 from ...dtypes import DType, from_numpy
-from ...ir.sizes import Atom, Dim, Size, Symbol, definitions, usual
+from ...ir.open_shapes import definitions
+from ...ir.sizes import Atom, Dim, Size, Symbol, usual
 from ...ir.types import TensorType, Type, dim_product
 
 _numbers = itertools.count()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from ....ir.sizes import Relation
+from ....ir.open_shapes import Relation
 from ....locks import Lock
 from ....runtime.tensor import Tensor
 from ..codegen.emitter import Context

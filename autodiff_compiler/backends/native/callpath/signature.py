@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....dtypes import DType
-from ....ir.sizes import OpenShapes, Relation, Size
+from ....ir.open_shapes import OpenShapes, Relation
+from ....ir.sizes import Size
 from ....ir.types import Shape
 from ....locks import remembered
 from ..memory.frame_pool import HEADER, SHARED_FROM
