@@ -163,7 +163,7 @@ class Methods:
         """The positions (int64) that sort the elements along an axis; equal elements keep their order, nan is greatest."""
         ...
     def argwhere(self) -> Tensor:
-        """The indices (int64) of the nonzero elements, one in each row; not in compiled code."""
+        """The indices (int64) of the nonzero elements, one in each row."""
         ...
     def asin(self) -> Tensor:
         """Inverse sine of every element: nan outside of -1 ... 1, where the derivative is inf."""
@@ -744,7 +744,7 @@ class Methods:
         """Gives the Tensor a new value, and returns it: `x` with the elements where the mask holds replaced by those of `source`, one after the other."""
         ...
     def masked_select(self, mask: Any) -> Tensor:
-        """The elements where the mask holds, in one dimension; not in compiled code."""
+        """The elements where the mask holds, in one dimension."""
         ...
     def matmul(self, b: Any) -> Tensor:
         """The matrix product over the last two dimensions, in the common dtype; leading dimensions broadcast."""
@@ -1230,10 +1230,10 @@ class Methods:
         """Gives the Tensor a new value, and returns it: see `ops.uniform_`."""
         ...
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: Any = None) -> Any:
-        """The distinct elements (or slices along `dim`), sorted; on demand inverse and counts (int64); eager code only."""
+        """The distinct elements (or slices along `dim`), sorted; on demand inverse and counts (int64)."""
         ...
     def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: Any = None) -> Tensor:
-        """The elements (or slices along `dim`) without repetitions of the one before; not in compiled code."""
+        """The elements (or slices along `dim`) without repetitions of the one before."""
         ...
     def unique_with_pad(self, pad_num: Any) -> Any:
         """`unique` of a vector, padded with `pad_num` to its size, and the position of each element in it; eager only."""

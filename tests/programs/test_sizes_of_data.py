@@ -63,6 +63,11 @@ def unique(x):
     return values[places] * values.sum()
 
 
+def unique_sorted(x):
+    values, places, counts = ops.floor(x * 1.5).unique(return_inverse=True, return_counts=True)
+    return values[places] * x * counts.sum() + values.sum()
+
+
 def unique_consecutive(x):
     values, places, counts = ops.unique_consecutive(ops.floor(x) + 0 * x, True, True)
     return values * counts * values.sum() + places.sum()
@@ -391,7 +396,7 @@ def vectorised_each(x):
 
 FUNCTIONS = [
     mask, masks_of_one_size, mask_of_rows, mask_beside_others, mask_of_two_dimensions, masked_select, nonzero,
-    nonzero_as_tuple, argwhere, unique, unique_consecutive, repeated, zeros, full, numbers, numbers_between, prefix,
+    nonzero_as_tuple, argwhere, unique, unique_sorted, unique_consecutive, repeated, zeros, full, numbers, numbers_between, prefix,
     suffix, window, steps, bound_of_tensor, slices_of_selected, bound_of_size, elements_of_selected, assigned, changed,
     assigned_slice, broadcast_one, broadcast_two, concatenated, product, sorted_and_summed, size_as_number,
     size_in_condition, size_is_one, loop_over_size, loop_over_selected, branch_of_sizes, branch_of_joined,
