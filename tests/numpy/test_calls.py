@@ -17,7 +17,6 @@ import autodiff_compiler as ms
 from autodiff_compiler import Tensor
 from autodiff_compiler import numpy as mnp
 from autodiff_compiler.dtypes import DType
-from autodiff_compiler.errors import CompileError
 
 from .calls import CALLS, OTHERS, Call, D
 from .reference import answer
