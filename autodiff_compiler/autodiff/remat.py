@@ -7,7 +7,7 @@ for every forward value still mentioned how it arrives (by bytes, and by the `co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..ir.core import Attrs, Block, Module, Op, Value
@@ -15,7 +15,7 @@ from ..ir.definition import Definition
 from ..ir.primitive import COSTLY, Effect
 from ..ir.sizes import Symbol, symbol_of
 from ..ir.types import Seq, TensorType, TupleType, Type
-from ..ir.walk import effect_of, ops_of, symbols_in, symbols_of_type
+from ..ir.walk import effect_of, ops_of, symbols_at, symbols_of_type
 from ..primitives.control import COUNT
 from ..primitives.shape import SizeValue
 from ..primitives.sizes_of_data import BindSize, WithSizes, erased
@@ -229,7 +229,7 @@ class Unveiled:
         if not self._symbols:
             return
         self.adjoint.ops[:0] = self._begin
-        mentioned = {s for op in ops_of(self.adjoint) for s in _symbols_at(op)}
+        mentioned = {s for op in ops_of(self.adjoint) for s in symbols_at(op)}
         mentioned.update(s for v in (*self.adjoint.outs, *self.adjoint.args) for s in symbols_of_type(v.type))
         binds = []
         for symbol, size in self._symbols.items():
@@ -245,14 +245,6 @@ def _appended(block: Block, defn: type[Definition], operands: tuple[Value, ...],
     op = Op(defn, operands, (type,), attrs, (), None, block)
     block.ops.append(op)
     return op.results[0]
-
-
-def _symbols_at(op: Op) -> Iterator[Symbol]:
-    """The symbols of data that an op mentions, or an argument of a block of it."""
-    yield from symbols_in(op)
-    for block in op.blocks:
-        for arg in block.args:
-            yield from symbols_of_type(arg.type)
 
 
 # ------------------------------------------------------------------------------------------------- the replacement

@@ -301,6 +301,14 @@ def symbols_in(op: Op) -> Iterator[Symbol]:
         yield from symbols_of_type(value)
 
 
+def symbols_at(op: Op) -> Iterator[Symbol]:
+    """The symbols of data that an op mentions, or an argument of a block of it."""
+    yield from symbols_in(op)
+    for block in op.blocks:
+        for arg in block.args:
+            yield from symbols_of_type(arg.type)
+
+
 def symbols_of_type(value: Any) -> Iterator[Symbol]:
     """The symbols of data in a type, or in an attribute."""
     if isinstance(value, Dim):

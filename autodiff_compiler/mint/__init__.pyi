@@ -549,7 +549,7 @@ def lt(input: Any, other: Any) -> Tensor:
     """Whether x < y, element by element."""
     ...
 def masked_select(input: Any, mask: Any) -> Tensor:
-    """The elements where the mask holds, in one dimension; eager code only."""
+    """The elements where the mask holds, in one dimension."""
     ...
 def matmul(input: Any, other: Any) -> Tensor:
     """The matrix product over the last two dimensions, in the common dtype; leading dimensions broadcast."""
@@ -588,7 +588,7 @@ def negative(input: Any) -> Tensor:
     """The negative of every element."""
     ...
 def nonzero(input: Any, *, as_tuple: bool = False) -> Tensor:
-    """The indices (int64) of the nonzero elements, as rows or as a vector per dimension; eager code only."""
+    """The indices (int64) of the nonzero elements, as rows or as a vector per dimension."""
     ...
 def not_equal(input: Any, other: Any) -> Tensor:
     """Whether two elements differ (nan differs from itself)."""
@@ -705,7 +705,7 @@ def unbind(input: Any, dim: Any = 0) -> tuple[Tensor, ...]:
     """The slices along a dimension, which disappears."""
     ...
 def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Tensor:
-    """The elements (or slices along `dim`) without repetitions of the one before; eager code only."""
+    """The elements (or slices along `dim`) without repetitions of the one before."""
     ...
 def unsqueeze(input: Any, dim: Any) -> Tensor:
     """A new dimension of size 1 at `dim` of the result."""

@@ -455,7 +455,7 @@ def arctanh(x: Any, dtype: Any = None) -> Tensor:
     """Inverse hyperbolic tangents, nan beyond -1 ... 1."""
     ...
 def argwhere(a: Any) -> Tensor:
-    """The indices (int64) of the nonzero elements, one in each row; eager code only."""
+    """The indices (int64) of the nonzero elements, one in each row."""
     ...
 def bitwise_and(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
     """The bits that both have; of whole numbers and bools."""

@@ -232,8 +232,6 @@ def histogram2d(
 def unique(x: Any, return_inverse: bool = False) -> Any:
     """The distinct elements in the order of their first appearance, on demand the position of each element among them.
 
-    Eager code only.
-
     >>> from autodiff_compiler import numpy as np
     >>> np.unique(np.array([2, 1, 2])).tolist()
     [2, 1]
@@ -247,7 +245,7 @@ def _distinct(x: Any) -> Any:
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """The distinct elements of `ar1`, in order, that `ar2` does not have; eager code only.
+    """The distinct elements of `ar1`, in order, that `ar2` does not have.
 
     With `assume_unique` they are taken as they stand.
 
@@ -268,7 +266,7 @@ def _require_bool(x: Any, parameter: str) -> None:
 
 
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """The distinct elements that both have, sorted, on demand their first indices (int32) in both; eager code only.
+    """The distinct elements that both have, sorted, on demand their first indices (int32) in both.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.intersect1d(np.array([5, 1, 3]), np.array([3, 5, 7])).tolist()

@@ -2129,7 +2129,7 @@ class MaskedScatter(Operation):
     """``MaskedScatter()(x, mask, updates)``: x with the elements where the mask holds replaced, one after the other."""
     def __init__(self) -> None: ...
 class MaskedSelect(Operation):
-    """The elements where the mask holds, in one dimension; eager code only."""
+    """The elements where the mask holds, in one dimension."""
     def __init__(self) -> None: ...
 class MatMul(Operation):
     """``MatMul(transpose_a=False, transpose_b=False)(x, y)``: the matrix product over the last two dimensions."""
@@ -2234,7 +2234,7 @@ class NextAfter(Operation):
     """The float that follows x on the way to y; x itself where they are equal. Derivatives: 1, 0."""
     def __init__(self) -> None: ...
 class NonZero(Operation):
-    """The indices (int64) of the nonzero elements, as rows or as a vector per dimension; eager code only."""
+    """The indices (int64) of the nonzero elements, as rows or as a vector per dimension."""
     def __init__(self) -> None: ...
 class NotEqual(Operation):
     """Whether two elements differ (nan differs from itself)."""
@@ -2708,10 +2708,10 @@ class UniformReal(Operation):
     """``UniformReal(seed=0, seed2=0)(shape)``: random numbers (float32) of [0, 1)."""
     def __init__(self, seed: int = 0, seed2: int = 0) -> None: ...
 class Unique(Operation):
-    """``Unique()(input)``: The distinct elements as they first appear, and the position of each element among them; eager code only."""
+    """``Unique()(input)``: The distinct elements as they first appear, and the position of each element among them."""
     def __init__(self) -> None: ...
 class UniqueConsecutive(Operation):
-    """``UniqueConsecutive(return_inverse=False, return_counts=False, dim=None)(x)``: The elements (or slices along `dim`) without repetitions of the one before; eager code only."""
+    """``UniqueConsecutive(return_inverse=False, return_counts=False, dim=None)(x)``: The elements (or slices along `dim`) without repetitions of the one before."""
     def __init__(self, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> None: ...
 class UniqueWithPad(Operation):
     """``UniqueWithPad()(x, pad_num)``: `unique` of a vector, padded with `pad_num` to its size; and the position of each element in it."""
@@ -2873,7 +2873,7 @@ def argsort(input: Any, axis: Any = -1, descending: bool = False) -> Tensor:
     """The positions (int32) that sort the elements along an axis; equal elements keep their order, nan is greatest."""
     ...
 def argwhere(input: Any) -> Tensor:
-    """The indices (int64) of the nonzero elements, as rows; eager code only."""
+    """The indices (int64) of the nonzero elements, as rows."""
     ...
 def asin(input: Any) -> Tensor:
     """Inverse sine of every element: nan outside of -1 ... 1, where the derivative is inf."""
@@ -3617,7 +3617,7 @@ def masked_fill(input_x: Any, mask: Any, value: Any) -> Tensor:
     """`input_x` with `value` where the mask holds."""
     ...
 def masked_select(input: Any, mask: Any) -> Tensor:
-    """The elements where the mask holds, in one dimension; eager code only."""
+    """The elements where the mask holds, in one dimension."""
     ...
 def matmul(input: Any, other: Any) -> Tensor:
     """The matrix product over the last two dimensions, in the common dtype; leading dimensions broadcast."""
@@ -3752,7 +3752,7 @@ def nextafter(input: Any, other: Any) -> Tensor:
     """The float that follows x on the way to y; x itself where they are equal. Derivatives: 1, 0."""
     ...
 def nonzero(input: Any, *, as_tuple: bool = False) -> Tensor:
-    """The indices (int64) of the nonzero elements, as rows or as a vector per dimension; eager code only."""
+    """The indices (int64) of the nonzero elements, as rows or as a vector per dimension."""
     ...
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Norm of the vectors in one dimension or of the matrices in two; by default the Euclidean norm of all numbers."""
@@ -4169,7 +4169,7 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
     """The windows of images [N, C, H, W] as columns [N, C * kernel places, windows]."""
     ...
 def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Tensor:
-    """The elements (or slices along `dim`) without repetitions of the one before; eager code only."""
+    """The elements (or slices along `dim`) without repetitions of the one before."""
     ...
 def unsorted_segment_max(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
     """Greatest of the rows with one segment id, the dtype's least number where there is none."""

@@ -1,7 +1,7 @@
 """MindSpore's functional names for gathering, scattering, sorting and searching.
 
 Nothing is written in place.  An index outside of the tensor raises IndexError; negative ones count from the end.
-Results whose size depends on the data exist in eager code only: DynamicShapeError in compiled code.
+The sizes of some results depend on the data: in compiled code, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["inplace_add", "inplace_sub", "searchsorted", "sort", "top_k", "topk"
 
 
 def unique(input: Any) -> tuple[Any, Any]:
-    """The distinct elements as they first appear, and the position of each element among them; eager code only.
+    """The distinct elements as they first appear, and the position of each element among them.
 
     >>> from autodiff_compiler import Tensor
     >>> [x.tolist() for x in unique(Tensor([3, 1, 3]))]

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import Effect
-from ..ir.walk import effect_of, ops_of
+from ..ir.sizes import symbol_of
+from ..ir.walk import effect_of, ops_of, symbols_at
 from .manager import module_pass
 
 
@@ -51,9 +52,11 @@ class _Liveness:
         self.total = 0
         self.structured: list[Op] = []
         self._stack: list[Value] = []
+        self._binders: list[Op] = []
         self._need(function.outs)
         self._effects(function.body)
         self._propagate()
+        self._bind()
         self.everything = len(self.ops) == self.total and all(map(self._whole, self.structured))
 
     def _effects(self, block: Block) -> None:
@@ -70,7 +73,21 @@ class _Liveness:
                     continue
             elif op.defn.effect <= Effect.READ:
                 continue
+            elif op.defn.name == "bind_size":
+                self._binders.append(op)
+                continue
             self._keep_with_owners(op)
+
+    def _bind(self) -> None:
+        """Keeps the ops that bind the symbols of data which live ops mention."""
+        while self._binders:
+            mentioned = {symbol for op in self.ops for symbol in symbols_at(op)}
+            wanted = [op for op in self._binders if symbol_of(op.attrs[0]) in mentioned and op not in self.ops]
+            if not wanted:
+                return
+            for op in wanted:
+                self._keep_with_owners(op)
+            self._propagate()
 
     def _keep_with_owners(self, op: Op | None) -> None:
         while op is not None and op not in self.ops:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import bool_, int64
+from ..ir.core import Value
 from ..ir.primitive import F, call, composite
 from ..ir.types import dim_product, tensor
 from .data_sized import known_elements
@@ -138,8 +139,13 @@ def unique_with_pad(x, pad_num):
 
 @composite("unique", internal=True)
 def unique_elements(x, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The distinct elements (or slices along `dim`), sorted; on demand inverse and counts (int64); eager code only."""
+    """The distinct elements (or slices along `dim`), sorted; on demand inverse and counts (int64).
+
+    Slices along a dimension in eager code only.
+    """
     x = as_tensor(x)
+    if x.__class__ is Value and dim is None:
+        return _sorted_elements(x, return_inverse, return_counts)
     axis = -1 if dim is None else normal_axis(dim, x.ndim, "dim")
     source = call.reshape(x, (-1,)) if dim is None else x
     values = known_elements(source, "unique", "sort the elements and compare neighbours")
@@ -150,4 +156,22 @@ def unique_elements(x, sorted=True, return_inverse=False, return_counts=False, d
         out.append(constant(inverse, tensor(int64, inverse.shape)))
     if return_counts:
         out.append(constant(counts, tensor(int64, counts.shape)))
+    return tuple(out) if len(out) > 1 else out[0]
+
+
+def _sorted_elements(x, return_inverse, return_counts):
+    """The same where only run time knows the elements."""
+    found, positions = call.unique(x)
+    order = F.argsort(F.stop_gradient(found), axis=-1)
+    out = [F.gather(found, order, axis=-1)]
+    if return_inverse or return_counts:
+        n = found.shape[0]
+        rank = constant(0, tensor(int64, (n,)))
+        rank = F.scatter_update(rank, order, F.iota(start=0, step=1, size=n, dtype=int64), axis=-1)
+        inverse = F.gather(rank, cast(positions, int64), axis=-1)
+        ones = constant(1, tensor(int64, (dim_product(x.shape),)))
+        counts = F.scatter_add(
+            constant(0, tensor(int64, (n,))), F.reshape(inverse, shape=ones.shape), ones, axis=-1
+        )
+        out += [inverse] * return_inverse + [counts] * return_counts
     return tuple(out) if len(out) > 1 else out[0]

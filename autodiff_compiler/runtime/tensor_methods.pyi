@@ -1230,7 +1230,7 @@ class Methods:
         """Gives the Tensor a new value, and returns it: see `ops.uniform_`."""
         ...
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: Any = None) -> Any:
-        """The distinct elements (or slices along `dim`), sorted; on demand inverse and counts (int64); eager code only."""
+        """The distinct elements (or slices along `dim`), sorted; on demand inverse and counts (int64)."""
         ...
     def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: Any = None) -> Tensor:
         """The elements (or slices along `dim`) without repetitions of the one before."""

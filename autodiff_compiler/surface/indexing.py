@@ -45,19 +45,19 @@ ROWS = (
     shrink-axis mask takes the one element at `begin`.
     """),
     Row("masked_select(input, mask)", op="MaskedSelect", mint="masked_select",
-        doc="The elements where the mask holds, in one dimension; eager code only."),
+        doc="The elements where the mask holds, in one dimension."),
     Row("nonzero(input, *, as_tuple=False)", op="NonZero",
         calls="call.nonzero(input, as_tuple)", mint="nonzero", doc="""
-    The indices (int64) of the nonzero elements, as rows or as a vector per dimension; eager code only.
+    The indices (int64) of the nonzero elements, as rows or as a vector per dimension.
 
     >>> ops.nonzero(Tensor([0.0, 2.0, 3.0])).tolist()
     [[1], [2]]
     """),
     Row("argwhere(input)", calls="call.nonzero(input)",
-        doc="The indices (int64) of the nonzero elements, as rows; eager code only."),
+        doc="The indices (int64) of the nonzero elements, as rows."),
     Row("unique_consecutive(input, return_inverse=False, return_counts=False, dim: int | None = None)",
         mint="unique_consecutive", doc="""
-    The elements (or slices along `dim`) without repetitions of the one before; eager code only.
+    The elements (or slices along `dim`) without repetitions of the one before.
 
     On demand also the position of every element among them and how often each was repeated.
     """),

@@ -176,7 +176,7 @@ _ARRAYS = (
     Row("count_nonzero(x, axis=None, keepdims=False)", "How many elements (int32) over axes differ from 0.",
         "call.count_nonzero(operand(x), axis, keepdims, int32)"),
     Row("argwhere(a)", """
-    The indices (int64) of the nonzero elements, one in each row; eager code only.
+    The indices (int64) of the nonzero elements, one in each row.
 
     >>> np.argwhere(np.array([0, 3, 5])).tolist()
     [[1], [2]]

@@ -17,14 +17,11 @@ import autodiff_compiler as ms
 from autodiff_compiler import Tensor
 from autodiff_compiler import numpy as mnp
 from autodiff_compiler.dtypes import DType
-from autodiff_compiler.errors import CompileError
 
 from .calls import CALLS, OTHERS, Call, D
 from .reference import answer
 
 FACTS: dict[str, Any] = json.loads((Path(__file__).parent / "facts.json").read_text())
-#: How many results there are depends on the elements.
-EAGER_ONLY = {"argwhere", "intersect1d", "setdiff1d", "unique"}
 
 
 def given(x: Any) -> Any:
@@ -113,7 +110,7 @@ PRINTED = {"array_str"}
 
 
 @pytest.mark.some(2)
-@pytest.mark.parametrize("call", [c for c in CALLS if c.name not in EAGER_ONLY | PRINTED], ids=lambda c: c.key)
+@pytest.mark.parametrize("call", [c for c in CALLS if c.name not in PRINTED], ids=lambda c: c.key)
 def test_compiled_code_gives_what_eager_code_gives(call: Call) -> None:
     function = getattr(mnp, call.name)
     args, kwargs = arguments(call)
@@ -126,13 +123,6 @@ def test_compiled_code_gives_what_eager_code_gives(call: Call) -> None:
             np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-7)
         else:
             assert np.array_equal(x, y)
-
-
-@pytest.mark.parametrize("name", sorted(EAGER_ONLY))
-def test_what_depends_on_elements_is_refused_in_compiled_code(name: str) -> None:
-    function, x = getattr(mnp, name), Tensor([1, 2, 2])
-    with pytest.raises(CompileError, match="depends on the elements"):
-        ms.jit(lambda x: function(x, x) if name.endswith("1d") else function(x))(x)
 
 
 # ------------------------------------------------------------------------------------------------ derivatives

@@ -63,6 +63,11 @@ def unique(x):
     return values[places] * values.sum()
 
 
+def unique_sorted(x):
+    values, places, counts = ops.floor(x * 1.5).unique(return_inverse=True, return_counts=True)
+    return values[places] * x * counts.sum() + values.sum()
+
+
 def unique_consecutive(x):
     values, places, counts = ops.unique_consecutive(ops.floor(x) + 0 * x, True, True)
     return values * counts * values.sum() + places.sum()
@@ -391,14 +396,14 @@ def vectorised_each(x):
 
 FUNCTIONS = [
     mask, masks_of_one_size, mask_of_rows, mask_beside_others, mask_of_two_dimensions, masked_select, nonzero,
-    nonzero_as_tuple, argwhere, unique, unique_consecutive, repeated, zeros, full, numbers, numbers_between, prefix,
-    suffix, window, steps, bound_of_tensor, slices_of_selected, bound_of_size, elements_of_selected, assigned, changed,
-    assigned_slice, broadcast_one, broadcast_two, concatenated, product, sorted_and_summed, size_as_number,
-    size_in_condition, size_is_one, loop_over_size, loop_over_selected, branch_of_sizes, branch_of_joined,
-    branch_of_results, branch_of_tuples, selected_in_branch, selected_in_loop, selected_in_while, shrinks,
-    shrinks_in_kept_for, grows, size_is_carried, auxiliary, of_selected, pulled, pushed, jacobian, vectorised,
-    vectorised_each, list_of_while, list_of_for, list_of_some_trips, list_extended_and_read, list_of_branch,
-    list_in_dict, list_bound_again, list_of_known_length,
+    nonzero_as_tuple, argwhere, unique, unique_sorted, unique_consecutive, repeated, zeros, full, numbers,
+    numbers_between, prefix, suffix, window, steps, bound_of_tensor, slices_of_selected, bound_of_size,
+    elements_of_selected, assigned, changed, assigned_slice, broadcast_one, broadcast_two, concatenated, product,
+    sorted_and_summed, size_as_number, size_in_condition, size_is_one, loop_over_size, loop_over_selected,
+    branch_of_sizes, branch_of_joined, branch_of_results, branch_of_tuples, selected_in_branch, selected_in_loop,
+    selected_in_while, shrinks, shrinks_in_kept_for, grows, size_is_carried, auxiliary, of_selected, pulled, pushed,
+    jacobian, vectorised, vectorised_each, list_of_while, list_of_for, list_of_some_trips, list_extended_and_read,
+    list_of_branch, list_in_dict, list_bound_again, list_of_known_length,
 ]  # fmt: skip
 #: What does not end, or has no elements to begin with.
 NOT_EMPTY = (list_in_dict, list_bound_again)

@@ -10,7 +10,8 @@ from typing import Any
 from ...config import context
 from ...errors import UnsupportedCallError
 from ...ir.core import Module
-from ...ir.types import TensorType
+from ...ir.types import Dim, TensorType
+from ...ir.walk import ops_of
 from ...source import Loc
 from ..base import Coverage, Storage, Work
 from ..op_by_op import pieces_of
@@ -77,6 +78,7 @@ class AscendBackend:
         return AscendProgram(name, text, low.steps, args, outs, low.constants, MODES[common.mode](), refusal)
 
     def _lowered(self, module: Module, common: _Common | None = None) -> tuple[Lowering, list[Any], list[Any]]:
+        _refuse_open_sizes(module)
         common = common or _Common.now()
         low = Lowering(module, self._host, common.fallback, self._lacks, common.arrays)
         args = [low.fresh(a.type, a.name) for a in module.entry.args]
@@ -111,6 +113,18 @@ class AscendBackend:
         constants = sum(getattr(x, "nbytes", 0) for x in module.constants.values())
         arena = max((segment.arena for segment in _segments(low.steps)), default=0)
         return Work("ascend", pieces_of(module), Storage(constants, arena, Stacks(module).whole()))
+
+
+def _refuse_open_sizes(module: Module) -> None:
+    """Refuses programs with sizes that only data know: the device's memory is planned before they run."""
+    for op in (op for function in module for op in ops_of(function.body)):
+        if any(isinstance(x.type, TensorType) and any(isinstance(d, Dim) for d in x.type.shape) for x in op.results):
+            raise UnsupportedCallError(
+                "a size depends on data, which the Ascend device cannot run",
+                code="AC1902",
+                loc=op.loc,
+                hint="keep the shape (`ops.where`, `masked_fill`), or run the function on the CPU",
+            )
 
 
 def _segments(steps: Sequence[Step]) -> Iterator[Segment]:
