@@ -15,18 +15,8 @@ from ..dtypes import float32, float64, int32
 from ..ir.primitive import call, distinct
 from ..ir.types import tensor
 from ..no_memory import naming_memory
-from ..primitives.family import (
-    SymScalar,
-    broadcast_shapes,
-    broadcast_to,
-    cast,
-    constant,
-    in_dtype,
-    is_tensor,
-    require,
-    static_int,
-    static_number,
-)
+from ..primitives.family import broadcast_shapes, broadcast_to, cast, constant, in_dtype, is_tensor
+from ..primitives.requirements import SymScalar, require, static_int, static_number
 from ..runtime.tensor import Tensor
 from .operands import converted, dtype_named, operand
 

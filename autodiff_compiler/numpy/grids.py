@@ -12,7 +12,8 @@ from ..dtypes import float32, int32
 from ..ir.primitive import call
 from ..ir.types import tensor
 from ..no_memory import naming_memory
-from ..primitives.family import cast, constant, is_tensor, require, require_dtype, static_int
+from ..primitives.family import cast, constant, is_tensor
+from ..primitives.requirements import require, require_dtype, static_int
 from .creation import arange, linspace
 from .operands import dtype_named, given_tensor, operand
 

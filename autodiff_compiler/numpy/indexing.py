@@ -8,7 +8,8 @@ from typing import Any
 from ..dtypes import bool_
 from ..ir.primitive import call
 from ..ops.state import compiled_from_source
-from ..primitives.family import broadcast_shapes, broadcast_to, cast, in_dtype, is_tensor, normal_axis, require
+from ..primitives.family import broadcast_shapes, broadcast_to, cast, in_dtype, is_tensor, normal_axis
+from ..primitives.requirements import require
 from .operands import given_tensor, operand, together
 from .shapes import stack
 

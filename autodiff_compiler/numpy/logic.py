@@ -8,7 +8,8 @@ from ..dtypes import bool_
 from ..errors import ShapeError
 from ..ir.primitive import call
 from ..ir.types import tensor
-from ..primitives.family import SymScalar, broadcast_shapes, constant, require_dtype
+from ..primitives.family import broadcast_shapes, constant
+from ..primitives.requirements import SymScalar, require_dtype
 from .operands import dtype_named, given_tensor, operand, operands, together
 
 

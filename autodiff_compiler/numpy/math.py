@@ -11,7 +11,8 @@ from typing import Any
 
 from ..dtypes import float16, float32, float64, int64
 from ..ir.primitive import call, distinct
-from ..primitives.family import cast, require_dtype, static_int
+from ..primitives.family import cast
+from ..primitives.requirements import require_dtype, static_int
 from .operands import converted, given_tensor, operand, operands, together
 
 

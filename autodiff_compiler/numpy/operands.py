@@ -10,7 +10,8 @@ import numpy as np
 from ..dtypes import DType, bool_, dtype_of, float16, float32, float64, from_numpy, int32, int64
 from ..ir.primitive import call
 from ..ir.types import tensor
-from ..primitives.family import SymScalar, as_tensor, cast, constant, is_tensor, number_in, promoted_dtype
+from ..primitives.family import as_tensor, cast, constant, is_tensor, number_in, promoted_dtype
+from ..primitives.requirements import SymScalar
 
 __all__ = ["angle", "converted", "dtype_named", "floating", "given_tensor", "operand", "operands", "together"]
 

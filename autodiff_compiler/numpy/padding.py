@@ -11,7 +11,8 @@ from ..dtypes import int64
 from ..ir.primitive import call, distinct
 from ..ir.types import tensor
 from ..ops.state import compiled_from_source
-from ..primitives.family import cast, constant, in_dtype, is_tensor, known_array, require, static_int
+from ..primitives.family import cast, constant, in_dtype, is_tensor
+from ..primitives.requirements import known_array, require, static_int
 from .creation import linspace
 from .indexing import apply_along_axis
 from .operands import operand

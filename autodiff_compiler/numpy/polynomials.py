@@ -10,7 +10,8 @@ import numpy as np
 from ..dtypes import float32
 from ..ir.primitive import call
 from ..ir.types import tensor
-from ..primitives.family import cast, constant, require, static_int
+from ..primitives.family import cast, constant
+from ..primitives.requirements import require, static_int
 from .operands import operand, together
 from .products import convolve
 

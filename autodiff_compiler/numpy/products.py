@@ -7,7 +7,8 @@ from typing import Any
 
 from ..dtypes import float32, float64
 from ..ir.primitive import call
-from ..primitives.family import cast, is_tensor, normal_axis, require, require_dtype
+from ..primitives.family import cast, is_tensor, normal_axis
+from ..primitives.requirements import require, require_dtype
 from .operands import converted, given_tensor, operand, operands, together
 
 

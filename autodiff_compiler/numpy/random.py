@@ -7,7 +7,7 @@ from typing import Any
 from ..dtypes import float16, float32, float64, int8, int16, int32, int64
 from ..ops import random as drawn
 from ..ops.state import compiled_from_source
-from ..primitives.family import static_int
+from ..primitives.requirements import static_int
 from .operands import dtype_named
 
 

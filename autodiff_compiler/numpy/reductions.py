@@ -10,7 +10,8 @@ from typing import Any
 
 from ..dtypes import bool_, float16, float32, int8, int16, int32, int64, uint8, uint16, uint32
 from ..ir.primitive import call, distinct
-from ..primitives.family import cast, in_dtype, normal_axes, normal_axis, require, static_int
+from ..primitives.family import cast, in_dtype, normal_axes, normal_axis
+from ..primitives.requirements import require, static_int
 from .operands import converted, dtype_named, given_tensor, operand
 
 

@@ -9,7 +9,8 @@ from ..dtypes import float16, float32, int32
 from ..errors import StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import call
-from ..primitives.family import cast, is_tensor, require, require_dtype, static_int
+from ..primitives.family import cast, is_tensor
+from ..primitives.requirements import require, require_dtype, static_int
 from .creation import linspace
 from .operands import given_tensor, operand, together
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ir.primitive import call, distinct
-from ..primitives.family import broadcast_shapes, is_tensor, normal_axes, normal_axis, require, static_int
+from ..primitives.family import broadcast_shapes, is_tensor, normal_axes, normal_axis
 from ..primitives.rearrange import at_least
+from ..primitives.requirements import require, static_int
 from .operands import given_tensor, operand, together
 
 # MindSpore 2.10: an axis number from 32 on flattens the arrays.

@@ -18,7 +18,8 @@ from ..dtypes import uint8 as uint8
 from ..dtypes import uint16 as uint16
 from ..dtypes import uint32 as uint32
 from ..dtypes import uint64 as uint64
-from ..primitives.family import SymScalar, is_tensor
+from ..primitives.family import is_tensor
+from ..primitives.requirements import SymScalar
 from .operands import dtype_named
 
 int_, uint, float_ = int32, uint32, float32

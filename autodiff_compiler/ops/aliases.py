@@ -8,8 +8,9 @@ from typing import Any
 from ..dtypes import DType, dtype_of, float32
 from ..errors import DTypeError
 from ..ir.primitive import METHODS, F, call, distinct
-from ..primitives.family import SymScalar, as_tensor, cast
+from ..primitives.family import as_tensor, cast
 from ..primitives.family import is_tensor as _is_tensor
+from ..primitives.requirements import SymScalar
 from ..runtime.tensor import Tensor
 from ..surface.table import public
 from . import array, basic, linalg

@@ -10,8 +10,9 @@ from typing import Any
 from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import call, distinct
-from ..primitives.family import as_tensor, require, static_int
+from ..primitives.family import as_tensor
 from ..primitives.rearrange import at_least
+from ..primitives.requirements import require, static_int
 from ..runtime.tensor import Tensor
 
 __all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "expand_as", "padding", "range", "sequence_mask"]

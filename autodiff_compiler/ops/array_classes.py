@@ -9,7 +9,8 @@ import numpy as np
 
 from ..ir.primitive import call
 from ..ir.types import dim_product
-from ..primitives.family import as_tensor, require
+from ..primitives.family import as_tensor
+from ..primitives.requirements import require
 from ..surface.table import public
 from . import indexing
 from .operation import constant, operation

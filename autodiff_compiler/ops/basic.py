@@ -12,7 +12,8 @@ from typing import Any
 from ..dtypes import dtype_of
 from ..errors import ShapeError, UnsupportedCallError
 from ..ir.primitive import METHODS, F, call
-from ..primitives.family import all_if_none, as_tensor, normal_axis, promoted_dtype, require
+from ..primitives.family import all_if_none, as_tensor, normal_axis, promoted_dtype
+from ..primitives.requirements import require
 from ..runtime.trees import parts, with_parts
 
 __all__ = [

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..ir.primitive import call
-from ..primitives.family import as_tensor, static_int
+from ..primitives.family import as_tensor
+from ..primitives.requirements import static_int
 from ..primitives.window import per_dimension
 from ..surface.table import public
 from .operation import operation

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.primitive import call, distinct
-from ..primitives.family import all_if_none, as_tensor, is_tensor, promoted, require, require_dtype, rows, static_int
+from ..primitives.family import all_if_none, as_tensor, is_tensor, promoted, rows
+from ..primitives.requirements import require, require_dtype, static_int
 
 __all__ = [
     "accumulate_n", "addn", "eps", "intopk", "is_complex", "is_floating_point", "reduce_prod", "truncate_div",

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..dtypes import dtype_of, int32
 from ..ir.primitive import call
-from ..primitives.family import all_if_none, as_tensor, static_int
+from ..primitives.family import all_if_none, as_tensor
+from ..primitives.requirements import static_int
 from ..surface.table import public
 from .array import number_of
 from .operation import constant, operation

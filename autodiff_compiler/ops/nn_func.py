@@ -11,7 +11,8 @@ from typing import Any
 
 from ..errors import UnsupportedCallError
 from ..ir.primitive import call
-from ..primitives.family import as_tensor, require
+from ..primitives.family import as_tensor
+from ..primitives.requirements import require
 from ..runtime.parameter import Parameter
 from ..runtime.precision import whole
 from ..runtime.tensor import Tensor

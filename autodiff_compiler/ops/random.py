@@ -18,16 +18,8 @@ from ..dtypes import dtype_of, float32, float64, int32, int64
 from ..errors import DTypeError, ShapeError, StaticValueError, UnsupportedCallError
 from ..ir.primitive import F, call, trace
 from ..ir.types import Shape, tensor
-from ..primitives.family import (
-    as_shape,
-    as_tensor,
-    broadcast_shapes,
-    broadcast_to,
-    cast,
-    constant,
-    in_dtype,
-    static_int,
-)
+from ..primitives.family import as_shape, as_tensor, broadcast_shapes, broadcast_to, cast, constant, in_dtype
+from ..primitives.requirements import static_int
 from ..runtime.generators import Generator
 from ..runtime.random import generator
 from ..runtime.tensor import Tensor

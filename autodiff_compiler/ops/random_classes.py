@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dtypes import float32, int32, int64
-from ..primitives.family import static_int
+from ..primitives.requirements import static_int
 from . import random
 from .operation import Draw, drawing, operation
 

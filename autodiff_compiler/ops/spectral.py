@@ -11,7 +11,8 @@ from ..dtypes import dtype_of, float32
 from ..errors import UnsupportedCallError
 from ..ir.primitive import call, distinct
 from ..ir.types import tensor
-from ..primitives.family import constant, normal_axes, require, static_int, static_number
+from ..primitives.family import constant, normal_axes
+from ..primitives.requirements import require, static_int, static_number
 
 #: Functions whose operands or results are complex.
 _COMPLEX = (

@@ -14,18 +14,9 @@ import math
 import numpy as np
 
 from ..ir.primitive import F, Primitive, call, composite
-from .family import (
-    FloatFunction,
-    broadcast_to,
-    cast,
-    float_binary,
-    normal_axis,
-    promoted,
-    promoted_dtype,
-    require,
-    static_number,
-)
+from .family import FloatFunction, broadcast_to, cast, float_binary, normal_axis, promoted, promoted_dtype
 from .normalization import wide
+from .requirements import require, static_number
 from .samples import real
 
 

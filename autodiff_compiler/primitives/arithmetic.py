@@ -7,7 +7,8 @@ import math
 from ..dtypes import bool_, float64
 from ..ir.primitive import F, call, composite
 from .elementwise import ExtremePair, winners_share
-from .family import FloatPair, as_tensor, in_dtype, promoted, promoted_dtype, require_dtype
+from .family import FloatPair, as_tensor, in_dtype, promoted, promoted_dtype
+from .requirements import require_dtype
 from .samples import real as pairs
 
 

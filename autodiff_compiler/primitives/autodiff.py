@@ -10,7 +10,7 @@ from ..ir.core import Block, Module
 from ..ir.primitive import Ints, Names, OptionalInts, Primitive
 from ..ir.types import Link, Size, TensorType, Type, link, tensor
 from .control import BOOL
-from .family import require
+from .requirements import require
 
 #: The ops that `autodiff.expand` replaces.
 EXPANDED = frozenset({"grad", "linearize", "pull", "vmap"})

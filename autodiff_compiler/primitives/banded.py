@@ -12,8 +12,9 @@ import numpy as np
 from ..dtypes import int64
 from ..ir.primitive import F, call, composite
 from ..ir.types import tensor
-from .family import as_tensor, broadcast_to, constant, in_dtype, promoted_dtype, require, require_dtype, static_int
+from .family import as_tensor, broadcast_to, constant, in_dtype, promoted_dtype
 from .rearrange import at_least
+from .requirements import require, require_dtype, static_int
 
 _ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 

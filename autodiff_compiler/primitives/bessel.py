@@ -10,7 +10,8 @@ import math
 
 from ..ir.primitive import F, Primitive, composite
 from ..ir.types import TensorType
-from .family import float_unary, promoted, require
+from .family import float_unary, promoted
+from .requirements import require
 from .samples import F2, I2
 
 

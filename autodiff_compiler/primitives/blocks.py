@@ -6,7 +6,8 @@ import math
 
 from ..ir.primitive import F, call, composite
 from ..ir.sizes import may_be_at_most
-from .family import as_tensor, promoted_dtype, require, static_int
+from .family import as_tensor, promoted_dtype
+from .requirements import require, static_int
 from .shape import permuted
 
 

@@ -8,18 +8,8 @@ import numpy as np
 
 from ..ir.primitive import F, Primitive, call
 from ..ir.types import TensorType
-from .family import (
-    as_tensor,
-    binary,
-    broadcasting,
-    comparison,
-    int_range,
-    is_tensor,
-    promoted,
-    promoting,
-    require_dtype,
-    zeros_like,
-)
+from .family import as_tensor, binary, broadcasting, comparison, int_range, is_tensor, promoted, promoting, zeros_like
+from .requirements import require_dtype
 from .samples import F2, bools, ints
 
 

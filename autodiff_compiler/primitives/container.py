@@ -8,7 +8,8 @@ from ..dtypes import int64
 from ..errors import ShapeError
 from ..ir.primitive import F, Literal, Primitive
 from ..ir.types import Seq, Size, TensorType, TupleType, Type, seq, tensor, tuple_of
-from .family import require, zeros_of
+from .family import zeros_of
+from .requirements import require
 
 
 class Const(Primitive):

@@ -11,7 +11,7 @@ from ..errors import ShapeError
 from ..ir.core import Block, Module
 from ..ir.primitive import Names, Primitive
 from ..ir.types import Seq, TensorType, Type, seq, tensor
-from .family import require, require_dtype
+from .requirements import require, require_dtype
 
 BOOL = tensor(bool_, ())
 COUNT = tensor(int64, ())

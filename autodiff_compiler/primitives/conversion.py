@@ -7,7 +7,8 @@ import math
 from ..dtypes import DType, bfloat16, bool_, dtype_of, float16, float32, float64, int16, int32, int64, uint8
 from ..ir.primitive import F, Primitive, composite
 from ..ir.types import TensorType, tensor
-from .family import as_tensor, cast, normal_axis, require, require_dtype
+from .family import as_tensor, cast, normal_axis
+from .requirements import require, require_dtype
 from .samples import B2, F2
 
 

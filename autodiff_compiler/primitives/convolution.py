@@ -18,9 +18,10 @@ from ..dtypes import float32, float64
 from ..ir.primitive import F, Ints, Primitive, composite
 from ..ir.sizes import largest, may_be_at_most
 from ..ir.types import Shape, TensorType, same_dim, same_shape, tensor
-from .family import as_tensor, broadcast_to, known_size, promoted_dtype, require, require_dtype
+from .family import as_tensor, broadcast_to, promoted_dtype
 from .flops import size_of_type
 from .index import to_front
+from .requirements import known_size, require, require_dtype
 from .window import counts_of, padding_pairs, per_dimension, window_counts, window_taps
 
 #: The most elements of columns in one block.

@@ -14,7 +14,6 @@ from ..ir.primitive import F, Number, Primitive, call, composite, trace
 from ..ir.sizes import Dim, count_of, depends_on_data, may_be_at_most
 from ..ir.types import Size, tensor
 from .family import (
-    SymScalar,
     as_shape,
     as_tensor,
     broadcast_to,
@@ -25,12 +24,10 @@ from .family import (
     number,
     number_in,
     promoted_dtype,
-    require,
-    require_dtype,
     run_time_int,
-    static_int,
     static_size,
 )
+from .requirements import SymScalar, require, require_dtype, static_int
 
 
 class Iota(Primitive):

@@ -17,11 +17,12 @@ from ..ir.primitive import F, Primitive, call, composite
 from ..ir.sizes import smallest
 from ..ir.types import TensorType, tensor
 from .data_sized import known_elements
-from .family import as_tensor, broadcast_to, cast, constant, float_unary, require, require_dtype, static_int
+from .family import as_tensor, broadcast_to, cast, constant, float_unary
 from .flops import flops_of_functions, size_of_type
 from .index import checked
 from .losses import reduced
 from .normalization import wide
+from .requirements import require, require_dtype, static_int
 from .samples import B2, F2, I2, M23
 
 

@@ -11,18 +11,8 @@ from ..errors import DynamicShapeError
 from ..ir.core import Value
 from ..ir.primitive import F, composite
 from ..ir.types import dim_product, tensor
-from .family import (
-    SymScalar,
-    as_tensor,
-    broadcast_shapes,
-    broadcast_to,
-    cast,
-    constant,
-    normal_axis,
-    require,
-    require_dtype,
-    zeros_like,
-)
+from .family import as_tensor, broadcast_shapes, broadcast_to, cast, constant, normal_axis, zeros_like
+from .requirements import SymScalar, require, require_dtype
 from .sizes_of_data import sized
 
 

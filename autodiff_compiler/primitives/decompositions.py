@@ -21,9 +21,10 @@ from ..errors import NotDifferentiableError
 from ..ir.primitive import Effect, F, Primitive, call, composite
 from ..ir.sizes import smallest
 from ..ir.types import TensorType, same_shape, tensor
-from .family import as_tensor, expand, float_unary, promoted, require, zeros_like
+from .family import as_tensor, expand, float_unary, promoted, zeros_like
 from .flops import cubes
 from .linalg import square
+from .requirements import require
 from .samples import F2, M23
 from .shape import matrix_transpose
 

@@ -7,8 +7,9 @@ import math
 from ..errors import UnsupportedCallError
 from ..ir.core import Value
 from ..ir.primitive import call, composite
-from .family import as_tensor, cast, normal_axis, promoted_dtype, require, rows, static_number
+from .family import as_tensor, cast, normal_axis, promoted_dtype, rows
 from .normalization import wide
+from .requirements import require, static_number
 
 
 @composite()

@@ -9,7 +9,8 @@ import numpy as np
 from ..dtypes import int64
 from ..ir.primitive import F, call, composite
 from ..ir.types import tensor
-from .family import constant, normal_axis, promoted, promoted_dtype, require, static_number
+from .family import constant, normal_axis, promoted, promoted_dtype
+from .requirements import require, static_number
 from .statistics import vector_norm
 
 

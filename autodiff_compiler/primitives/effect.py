@@ -8,7 +8,7 @@ from ..dtypes import bool_
 from ..errors import NotDifferentiableError
 from ..ir.primitive import Effect, Names, Parts, Primitive, Types
 from ..ir.types import TensorType, Type, tensor
-from .family import require_dtype
+from .requirements import require_dtype
 from .samples import F2
 
 _BOOL = tensor(bool_, ())

@@ -16,9 +16,10 @@ import numpy as np
 from ..dtypes import float32, int64
 from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.types import Dim, TensorType, dim_product, known_same, same_dim, tensor
-from .family import binary, broadcast_to, cast, expand, normal_axis, promoted_dtype, require, require_dtype, static_int
+from .family import binary, broadcast_to, cast, expand, normal_axis, promoted_dtype
 from .linalg import kept_sum
 from .reduce import reduced_shape
+from .requirements import require, require_dtype, static_int
 from .samples import D2, F2
 from .shape import permuted
 

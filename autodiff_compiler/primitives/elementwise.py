@@ -32,10 +32,10 @@ from .family import (
     number_binary,
     number_unary,
     promoted,
-    require_dtype,
     unary,
     where_else_0,
 )
+from .requirements import require_dtype
 from .samples import B2, F2, F3, I2, real
 
 

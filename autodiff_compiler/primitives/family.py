@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import functools
-import inspect
-import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ..dtypes import DType, bool_, default_of_python, float32, float64, from_numpy, int64, promote, promote_scalar
-from ..errors import DTypeError, ShapeError, StaticValueError, shown_as
-from ..ir.abstract import Abstract
-from ..ir.core import Unknown, UnknownValueError, Value
+from ..errors import DTypeError, ShapeError
+from ..ir.core import Value
 from ..ir.primitive import F, Primitive, call, trace
-from ..ir.sizes import Size, deciding, depends_on_data, largest
+from ..ir.sizes import Size, depends_on_data, largest
 from ..ir.types import Dim, Shape, TensorType, TupleType, Type, has_erased_sizes, known_same, tensor
+from .requirements import SymScalar, known_size, require, require_dtype, static_int, with_article
 from .samples import B2, D2, F2, F3, I2
 
 __all__ = [
     "FloatFunction",
     "FloatPair",
-    "SymScalar",
     "all_if_none",
     "as_shape",
     "as_tensor",
@@ -45,7 +42,6 @@ __all__ = [
     "is_tensor",
     "keeping",
     "like",
-    "naming_parameter",
     "normal_axes",
     "normal_axis",
     "number_binary",
@@ -55,12 +51,8 @@ __all__ = [
     "promoted",
     "promoted_dtype",
     "promoting",
-    "require",
-    "require_dtype",
     "rows",
     "same_type",
-    "static_int",
-    "static_number",
     "static_size",
     "stretching",
     "sum_of_cotangents",
@@ -74,79 +66,7 @@ __all__ = [
 _Rule = TypeVar("_Rule", bound=Callable[..., TensorType])
 
 
-@shown_as("number")
-class SymScalar(Unknown, Abstract):
-    """A Python number that is known only at run time: a 0-d Value and the Python type it stands for.
-
-    With Tensors it is weak, as a Python number is: it never raises the Tensor's precision.
-    """
-
-    __slots__ = ("kind", "value")
-    is_dynamic = outlives_call = True
-
-    def __init__(self, value: Value, kind: type) -> None:
-        self.value, self.kind = value, kind
-
-    def __repr__(self) -> str:
-        return f"<run-time {self.kind.__name__}>"
-
-    @property
-    def python_class(self) -> type:
-        return self.kind
-
-    def describe(self) -> str:
-        return f"{self.kind.__name__} known at run time"
-
-
-# ------------------------------------------------------------------------------------------------ requirements
-def require(condition: bool, message: str, hint: str | None = None) -> None:
-    """Refuses operands whose shapes do not fit."""
-    if not condition:
-        raise ShapeError(message, hint=hint)
-
-
-def require_dtype(condition: bool, message: str, hint: str | None = None) -> None:
-    """Refuses operands whose element types do not fit."""
-    if not condition:
-        raise DTypeError(message, hint=hint or "convert the operand with astype")
-
-
-def not_static(parameter: str) -> StaticValueError:
-    """The error of an argument that compiled code must know, where only run time does."""
-    return StaticValueError(
-        f"`{parameter}` must be a constant, but its value is known only at run time",
-        hint="pass it as a Python number, or take it from a shape",
-    )
-
-
-def naming_parameter(error: UnknownValueError, function: Callable[..., Any], args: Any, kwargs: Any) -> Exception:
-    """The error with the parameter of `function` through which the unknown value came, if it is one of them."""
-    try:
-        given = inspect.signature(function).bind(*args, **kwargs).arguments
-    except (TypeError, ValueError):
-        return error
-    for parameter, x in given.items():
-        if any(v is error.value for v in (x if isinstance(x, tuple | list) else (x,))):
-            return not_static(parameter).about(error.value)
-    return error
-
-
-def static_int(x: Any, parameter: str) -> int:
-    """An argument that must be a constant, as an int; StaticValueError where it is known only at run time."""
-    if x.__class__ is Value or x.__class__ is SymScalar:
-        raise not_static(parameter).about(x)
-    if isinstance(x, bool):
-        raise TypeError(f"`{parameter}` must be an int, not a bool")
-    try:
-        return operator.index(x)
-    except TypeError:
-        raise TypeError(f"`{parameter}` must be an int, not {_article(type(x))}") from None
-
-
-def _article(kind: type) -> str:
-    return "None" if kind is type(None) else f"a{'n' * (kind.__name__[0] in 'aeiou')} {kind.__name__}"
-
-
+# ------------------------------------------------------------------------------------------------ sizes
 def static_size(x: Any, parameter: str) -> Size:
     """A size: a constant, what depends on sizes of arguments, or an int known only at run time, a size of data."""
     if x.__class__ is Dim:
@@ -171,40 +91,11 @@ def bound_size(n: Any) -> Size:
     return builder.bind(builder.once(("as_size", n), lambda: F.as_size(n)))  # type: ignore[no-any-return]
 
 
-def known_array(x: Any, parameter: str) -> np.ndarray[Any, Any]:
-    """The elements of an argument that compiled code must know; StaticValueError where only run time does."""
-    if x.__class__ is not Value:
-        return np.asarray(x)
-    known = trace.builder.known(x)
-    if known is None:
-        raise not_static(parameter).about(x)
-    found: np.ndarray[Any, Any] = known
-    return found
-
-
-def known_size(size: Size, otherwise: str) -> int:
-    """A size that must be known: a symbolic one is that of the call that is compiled for; else it is refused."""
-    require(size.__class__ is int or deciding.by is not None, otherwise)
-    return operator.index(size)
-
-
 def number(size: Size, type: TensorType) -> Any:
     """A tensor all of whose elements are a size."""
     if size.__class__ is int:
         return constant(size, type)
     return broadcast_to(cast(F.size_value(size=size), type.dtype), type.shape)
-
-
-def known_sizes(sizes: Iterable[Size], otherwise: str) -> tuple[int, ...]:
-    """Sizes each of which must be known; see `known_size`."""
-    return tuple([known_size(size, otherwise) for size in sizes])
-
-
-def static_number(x: Any, parameter: str) -> Any:
-    """An argument that compiled code must know, as it is; StaticValueError where only run time does."""
-    if x.__class__ is Value or x.__class__ is SymScalar:
-        raise not_static(parameter).about(x)
-    return x
 
 
 def rows(tensors: Any) -> Any:
@@ -401,7 +292,7 @@ def as_tensor(x: Any, parameter: str = "x") -> Any:
     if is_tensor(x):
         return x
     if not isinstance(x, bool | int | float):
-        raise DTypeError(f"`{parameter}` must be a Tensor, not {_article(type(x))}")
+        raise DTypeError(f"`{parameter}` must be a Tensor, not {with_article(type(x))}")
     dtype = default_of_python(x)
     return constant(number_in(x, dtype), tensor(dtype, ()))
 
@@ -554,7 +445,7 @@ def _common_dtype(xs: tuple[Any, ...]) -> DType:
     for kind in kinds:
         require_dtype(
             kind in (bool, int, float),
-            f"cannot combine a Tensor with {_article(kind)}",
+            f"cannot combine a Tensor with {with_article(kind)}",
             hint=next((text for base, text in _INSTEAD.items() if issubclass(kind, base)), "give a Tensor or a number"),
         )
     if dtype is None:

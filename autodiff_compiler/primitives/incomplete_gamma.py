@@ -14,7 +14,8 @@ import numpy as np
 from ..dtypes import float64
 from ..ir.primitive import F, Primitive
 from ..ir.types import TensorType
-from .family import cast, float_binary, require, stretching
+from .family import cast, float_binary, stretching
+from .requirements import require
 from .samples import D2, F2, F3, I2
 
 _ERRORS: list[Any] = [

@@ -13,20 +13,8 @@ from ..ir.core import Value
 from ..ir.primitive import Effect, F, Ints, Number, Primitive, call, composite
 from ..ir.sizes import count_of, is_at_most, may_be_at_most
 from ..ir.types import Shape, Size, TensorType, dim_product, same_dim, tensor
-from .family import (
-    SymScalar,
-    as_tensor,
-    broadcast_shapes,
-    broadcast_to,
-    constant,
-    is_tensor,
-    normal_axis,
-    require,
-    require_dtype,
-    static_int,
-    static_size,
-    zeros_like,
-)
+from .family import as_tensor, broadcast_shapes, broadcast_to, constant, is_tensor, normal_axis, static_size, zeros_like
+from .requirements import SymScalar, require, require_dtype, static_int
 from .samples import D2, F2, F3, I2, L2, M23
 from .shape import permuted
 

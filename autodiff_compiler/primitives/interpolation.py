@@ -15,19 +15,10 @@ from ..dtypes import int64
 from ..ir.primitive import F, call, composite
 from ..ir.types import dim_product, tensor
 from .activation import limited
-from .family import (
-    as_tensor,
-    broadcast_to,
-    cast,
-    constant,
-    known_sizes,
-    promoted_dtype,
-    require,
-    require_dtype,
-    static_int,
-)
+from .family import as_tensor, broadcast_to, cast, constant, promoted_dtype
 from .normalization import wide
 from .pooling import adaptive_avg_pooling, flattened
+from .requirements import known_sizes, require, require_dtype, static_int
 
 #: Modes by number of spatial dimensions: those that interpolate linearly have one name for each.
 _LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}

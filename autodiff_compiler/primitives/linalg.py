@@ -18,11 +18,9 @@ from .family import (
     normal_axis,
     number_binary,
     promoted_dtype,
-    require,
-    require_dtype,
-    static_int,
 )
 from .flops import size_of_type
+from .requirements import require, require_dtype, static_int
 from .samples import F2, F3, M23
 from .shape import matrix_transpose, permuted
 

@@ -11,20 +11,11 @@ import numpy as np
 
 from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import same_shape
-from .family import (
-    as_tensor,
-    broadcast_shapes,
-    broadcast_to,
-    cast,
-    float_unary,
-    normal_axis,
-    promoted_dtype,
-    require,
-    require_dtype,
-)
+from .family import as_tensor, broadcast_shapes, broadcast_to, cast, float_unary, normal_axis, promoted_dtype
 from .index import checked
 from .normalization import wide
 from .reduce import mean
+from .requirements import require, require_dtype
 from .samples import real
 from .statistics import vector_norm
 

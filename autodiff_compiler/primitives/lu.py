@@ -13,10 +13,11 @@ from ..ir.primitive import F, Primitive, call, composite
 from ..ir.sizes import smallest
 from ..ir.types import TensorType, same_shape, tensor
 from .decompositions import I22, Lapack, float_matrices, square_floats, triangle
-from .family import as_tensor, broadcast_shapes, broadcast_to, cast, constant, promoted_dtype, require, require_dtype
+from .family import as_tensor, broadcast_shapes, broadcast_to, cast, constant, promoted_dtype
 from .flops import cubes
 from .index import checked
 from .linalg import square
+from .requirements import require, require_dtype
 from .samples import F2, L2
 from .shape import matrix_transpose
 

@@ -14,7 +14,8 @@ from ..config import check_device
 from ..dtypes import DType, dtype_of, int32
 from ..ir.primitive import METHODS, call, distinct
 from ..ir.types import dim_product
-from .family import all_if_none, as_tensor, cast, require, static_int
+from .family import all_if_none, as_tensor, cast
+from .requirements import require, static_int
 
 __all__: list[str] = []
 

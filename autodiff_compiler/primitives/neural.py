@@ -7,20 +7,10 @@ import numpy as np
 from ..dtypes import int64
 from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType, dim_product, tensor
-from .family import (
-    as_tensor,
-    broadcast_to,
-    constant,
-    expand,
-    float_unary,
-    normal_axis,
-    promoted,
-    require,
-    require_dtype,
-    static_int,
-)
+from .family import as_tensor, broadcast_to, constant, expand, float_unary, normal_axis, promoted
 from .flops import flops_of_functions, size_of_type
 from .index import checked
+from .requirements import require, require_dtype, static_int
 from .samples import EMPTY, I2
 
 

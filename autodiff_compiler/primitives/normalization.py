@@ -9,8 +9,9 @@ from __future__ import annotations
 from ..dtypes import float32
 from ..ir.primitive import F, call, composite
 from ..ir.types import dim_product, known_same, same_dim, same_shape
-from .family import as_shape, as_tensor, broadcast_to, cast, promoted, require, static_int
+from .family import as_shape, as_tensor, broadcast_to, cast, promoted
 from .reduce import mean
+from .requirements import require, static_int
 
 
 def wide(x):

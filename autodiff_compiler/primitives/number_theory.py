@@ -7,7 +7,8 @@ import numpy as np
 from ..dtypes import uint8
 from ..ir.primitive import F, Primitive
 from ..ir.types import TensorType, tensor
-from .family import binary, broadcasting, promoted, require_dtype
+from .family import binary, broadcasting, promoted
+from .requirements import require_dtype
 from .samples import F2, F3, I2, L2, ints
 
 

@@ -10,18 +10,8 @@ from ..dtypes import bool_, int64
 from ..ir.primitive import F, Ints, Number, Primitive, composite
 from ..ir.sizes import largest, may_be_at_most
 from ..ir.types import Shape, TensorType, tensor
-from .family import (
-    as_tensor,
-    broadcast_to,
-    constant,
-    in_dtype,
-    is_tensor,
-    known_array,
-    known_sizes,
-    require,
-    static_size,
-    sum_of_cotangents,
-)
+from .family import as_tensor, broadcast_to, constant, in_dtype, is_tensor, static_size, sum_of_cotangents
+from .requirements import known_array, known_sizes, require
 from .samples import F2
 
 

@@ -17,16 +17,13 @@ from .family import (
     cast,
     constant,
     in_dtype,
-    known_sizes,
     normal_axis,
     promoted_dtype,
-    require,
-    require_dtype,
     rows,
-    static_int,
     sum_to,
 )
 from .index import checked
+from .requirements import known_sizes, require, require_dtype, static_int
 from .shape import permuted
 
 

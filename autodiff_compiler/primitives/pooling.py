@@ -15,20 +15,10 @@ from ..ir.primitive import F, Ints, Primitive, call, composite
 from ..ir.sizes import may_be_at_most
 from ..ir.types import Shape, TensorType, dim_product, known_same, same_shape, tensor
 from .convolution import resolved_padding
-from .family import (
-    as_tensor,
-    cast,
-    constant,
-    float_unary,
-    int_range,
-    known_size,
-    known_sizes,
-    normal_axis,
-    number_unary,
-    require,
-)
+from .family import as_tensor, cast, constant, float_unary, int_range, normal_axis, number_unary
 from .flops import size_of_type
 from .normalization import wide
+from .requirements import known_size, known_sizes, require
 from .samples import B2, F2, I2, M23
 from .window import axis_taps, counts_of, per_dimension, window_counts
 

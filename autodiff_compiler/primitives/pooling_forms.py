@@ -9,9 +9,10 @@ import numpy as np
 from ..dtypes import int64
 from ..ir.primitive import F, call, composite
 from ..ir.types import dim_product, tensor
-from .family import as_tensor, cast, constant, known_sizes, require, static_int, static_number
+from .family import as_tensor, cast, constant
 from .normalization import wide
 from .pooling import flattened, max_pooling, pooling_geometry
+from .requirements import known_sizes, require, static_int, static_number
 from .update import scatter_elements
 from .window import per_dimension
 

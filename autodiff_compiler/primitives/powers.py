@@ -10,8 +10,9 @@ from ..dtypes import promote_scalar
 from ..errors import NotDifferentiableError
 from ..ir.primitive import F, Primitive
 from ..ir.types import TensorType
-from .family import SymScalar, binary, is_tensor, like, number_binary, number_of, promoted, require_dtype
+from .family import binary, is_tensor, like, number_binary, number_of, promoted
 from .python_numbers import NO_INTEGER
+from .requirements import SymScalar, require_dtype
 from .samples import F2, ints
 
 

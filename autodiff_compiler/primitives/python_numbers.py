@@ -9,7 +9,7 @@ import numpy as np
 from ..dtypes import int64
 from ..ir.primitive import Effect, Primitive
 from ..ir.types import TensorType
-from .family import require, require_dtype
+from .requirements import require, require_dtype
 from .samples import F2, I2
 
 #: What is wrong with an integer tensor to a negative power.

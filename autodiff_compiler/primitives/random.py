@@ -12,8 +12,9 @@ import numpy as np
 from ..dtypes import DType, float32, float64, int64
 from ..ir.primitive import F, Primitive
 from ..ir.types import Shape, Size, TensorType, tensor
-from .family import cast, require, require_dtype
+from .family import cast
 from .incomplete_gamma import density, igamma_by_shape
+from .requirements import require, require_dtype
 from .samples import F2, L2
 
 _STATE = tensor(int64, (3,))

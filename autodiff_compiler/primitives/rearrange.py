@@ -11,22 +11,9 @@ from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, call, composite, trace
 from ..ir.sizes import may_be_at_most
 from ..ir.types import TensorType, dim_product, same_dim, tensor
-from .family import (
-    as_shape,
-    as_tensor,
-    broadcast_to,
-    cast,
-    constant,
-    is_tensor,
-    known_array,
-    known_size,
-    normal_axis,
-    require,
-    rows,
-    static_int,
-    sum_of_cotangents,
-)
+from .family import as_shape, as_tensor, broadcast_to, cast, constant, is_tensor, normal_axis, rows, sum_of_cotangents
 from .index import checked
+from .requirements import known_array, known_size, require, static_int
 from .samples import F2
 from .shape import permuted
 from .sizes_of_data import sized

@@ -21,10 +21,9 @@ from .family import (
     normal_axes,
     normal_axis,
     promoted,
-    require,
-    require_dtype,
 )
 from .flops import per_operand
+from .requirements import require, require_dtype
 from .samples import EMPTY, F2, I2
 from .shape import size_of
 

@@ -22,10 +22,9 @@ from .family import (
     promoted,
     promoted_dtype,
     promoting,
-    require_dtype,
-    static_int,
     where_else_0,
 )
+from .requirements import require_dtype, static_int
 from .samples import D2, F2, F3, I2, real
 
 

@@ -9,21 +9,10 @@ import numpy as np
 from ..dtypes import dtype_of, int16, int64
 from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType, tensor
-from .family import (
-    as_tensor,
-    broadcast_to,
-    cast,
-    normal_axis,
-    promoted,
-    promoted_dtype,
-    require,
-    require_dtype,
-    same_type,
-    static_int,
-    zeros_like,
-)
+from .family import as_tensor, broadcast_to, cast, normal_axis, promoted, promoted_dtype, same_type, zeros_like
 from .flops import flops_of_functions, size_of_type
 from .reduce import exp_ratio
+from .requirements import require, require_dtype, static_int
 from .samples import B2, F2, I2
 
 

@@ -13,20 +13,10 @@ import numpy as np
 from ..dtypes import bool_, int64
 from ..ir.primitive import F, Primitive
 from ..ir.types import TensorType, dim_product, tensor
-from .family import (
-    as_tensor,
-    broadcast_to,
-    constant,
-    divided,
-    in_dtype,
-    normal_axis,
-    promoted_dtype,
-    require,
-    require_dtype,
-    zeros_like,
-)
+from .family import as_tensor, broadcast_to, constant, divided, in_dtype, normal_axis, promoted_dtype, zeros_like
 from .flops import per_update
 from .index import along_axis, checked, gathered_shape, moved_first, numbered, require_along, rows_of
+from .requirements import require, require_dtype
 from .samples import F2, F3, L2
 
 

@@ -20,11 +20,11 @@ from .family import (
     normal_axes,
     normal_axis,
     promoted_dtype,
-    require,
     rows,
     same_type,
     sum_to,
 )
+from .requirements import require
 from .samples import D2, F2, F3
 
 

@@ -18,7 +18,7 @@ from ..ir.primitive import Effect, F, Names, Primitive, trace
 from ..ir.sizes import ERASED, Dim, Symbol, depends_on_data, symbols_of
 from ..ir.types import Seq, Shape, Size, TensorType, TupleType, Type, seq, tensor, tuple_of
 from .control import COUNT
-from .family import require, require_dtype
+from .requirements import require, require_dtype
 from .samples import B2, F2, F3
 
 

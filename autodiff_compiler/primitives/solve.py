@@ -25,18 +25,10 @@ from .decompositions import (
     symmetrised,
     triangle,
 )
-from .family import (
-    broadcast_shapes,
-    broadcast_to,
-    float_unary,
-    promoted_dtype,
-    require,
-    require_dtype,
-    same_type,
-    zeros_like,
-)
+from .family import broadcast_shapes, broadcast_to, float_unary, promoted_dtype, same_type, zeros_like
 from .flops import cubes, size_of_type
 from .linalg import square
+from .requirements import require, require_dtype
 from .samples import F2, M23
 from .shape import matrix_transpose, permuted
 

@@ -11,19 +11,10 @@ from ..dtypes import int32, int64, uint8
 from ..ir.primitive import F, Primitive, composite
 from ..ir.sizes import bit_length, may_be_at_most
 from ..ir.types import TensorType, tensor
-from .family import (
-    as_tensor,
-    cast,
-    constant,
-    normal_axis,
-    promoted_dtype,
-    require,
-    require_dtype,
-    static_int,
-    zeros_like,
-)
+from .family import as_tensor, cast, constant, normal_axis, promoted_dtype, zeros_like
 from .flops import size_of_type, sorted_by_comparing
 from .index import checked, taken
+from .requirements import require, require_dtype, static_int
 from .samples import D2, EMPTY, F2
 
 

@@ -12,19 +12,8 @@ import numpy as np
 
 from ..ir.primitive import F, Primitive, call, composite
 from ..ir.types import TensorType
-from .family import (
-    FloatFunction,
-    FloatPair,
-    float_binary,
-    float_unary,
-    is_tensor,
-    known_array,
-    promoted,
-    promoted_dtype,
-    require,
-    static_int,
-    static_number,
-)
+from .family import FloatFunction, FloatPair, float_binary, float_unary, is_tensor, promoted, promoted_dtype
+from .requirements import known_array, require, static_int, static_number
 from .samples import F2, I2, real
 
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)

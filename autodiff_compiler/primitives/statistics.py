@@ -10,23 +10,10 @@ from ..dtypes import dtype_of, float32, int32, int64
 from ..ir.primitive import F, Ints, Number, Primitive, call, composite
 from ..ir.types import TensorType, tensor
 from .compare import truth
-from .family import (
-    as_tensor,
-    broadcast_to,
-    cast,
-    expand,
-    float_unary,
-    normal_axes,
-    normal_axis,
-    promoted,
-    require,
-    require_dtype,
-    static_int,
-    static_number,
-    zeros_like,
-)
+from .family import as_tensor, broadcast_to, cast, expand, float_unary, normal_axes, normal_axis, promoted, zeros_like
 from .flops import size_of_type
 from .reduce import at_least_float32, mean, reduced_shape
+from .requirements import require, require_dtype, static_int, static_number
 from .samples import B2, EMPTY, F2, I2
 from .shape import size_of
 

@@ -21,7 +21,6 @@ from ..ir.types import dim_product, known_same, same_shape, tensor
 from .control import COUNT
 from .data_sized import coordinates, places_of
 from .family import (
-    SymScalar,
     as_tensor,
     broadcast_shapes,
     broadcast_to,
@@ -30,11 +29,10 @@ from .family import (
     is_tensor,
     normal_axis,
     promoted_dtype,
-    require,
     run_time_int,
-    static_int,
 )
 from .index import checked
+from .requirements import SymScalar, require, static_int
 from .shape import permuted
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..dtypes import int64
 from ..ir.primitive import F, call, composite
 from ..ir.types import dim_product, tensor
-from .family import as_tensor, cast, constant, in_dtype, normal_axes, normal_axis, require, static_int, static_number
+from .family import as_tensor, cast, constant, in_dtype, normal_axes, normal_axis
 from .reduce import reduced_shape
+from .requirements import require, static_int, static_number
 
 
 # ------------------------------------------------------------------------------------------------ extremes

@@ -14,8 +14,9 @@ from ..ir.build import current
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, composite
 from ..ir.types import Shape, TensorType, tensor
-from .family import as_tensor, is_tensor, require, require_dtype
+from .family import as_tensor, is_tensor
 from .flops import per_operand
+from .requirements import require, require_dtype
 from .samples import B2, F2, M23
 from .window import per_dimension, window_counts
 

@@ -21,12 +21,10 @@ from .family import (
     normal_axis,
     number,
     promoted_dtype,
-    require,
-    require_dtype,
-    static_int,
     static_size,
 )
 from .index import checked, leading_part, merged_rows
+from .requirements import require, require_dtype, static_int
 
 
 # ------------------------------------------------------------------------------------------------ at places

@@ -9,10 +9,11 @@ import numpy as np
 from ..errors import UnsupportedCallError
 from ..ir.primitive import F, call, composite
 from .convolution import convolution, resolved_padding
-from .family import as_tensor, broadcast_to, cast, known_sizes, promoted_dtype, require, static_int
+from .family import as_tensor, broadcast_to, cast, promoted_dtype
 from .index import checked
 from .interpolation import sampled
 from .normalization import wide
+from .requirements import known_sizes, require, static_int
 from .window import per_dimension, window_counts
 
 

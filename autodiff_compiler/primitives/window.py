@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 
 from ..ir.sizes import may_be_at_most
-from .family import require, static_int
+from .requirements import require, static_int
 
 
 # ------------------------------------------------------------------------------------------------ what users write

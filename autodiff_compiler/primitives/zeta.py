@@ -11,7 +11,8 @@ import numpy as np
 
 from ..ir.primitive import F, Primitive
 from ..ir.types import TensorType
-from .family import float_binary, require, stretching
+from .family import float_binary, stretching
+from .requirements import require
 from .samples import D2, F2, F3, I2
 
 

@@ -14,8 +14,8 @@ from autodiff_compiler.errors import CompileError, DTypeError, GradientWarning, 
 from autodiff_compiler.ir.primitive import METHODS, PROPERTIES, REGISTRY, call
 from autodiff_compiler.ir.sizes import symbol
 from autodiff_compiler.ir.types import tensor
-from autodiff_compiler.primitives.family import SymScalar
 from autodiff_compiler.primitives.in_place import IN_PLACE
+from autodiff_compiler.primitives.requirements import SymScalar
 from autodiff_compiler.runtime.tensor import Tensor
 
 X = np.arange(1.0, 7.0).reshape(2, 3)

@@ -9,8 +9,8 @@ from autodiff_compiler import eager, jit
 from autodiff_compiler.dtypes import int64
 from autodiff_compiler.errors import DTypeError, ShapeError
 from autodiff_compiler.ir.primitive import REGISTRY, call, kernel_of
-from autodiff_compiler.primitives.family import SymScalar
 from autodiff_compiler.primitives.index import dynamic_index
+from autodiff_compiler.primitives.requirements import SymScalar
 from autodiff_compiler.runtime.tensor import Tensor
 
 X = np.arange(60.0).reshape(3, 4, 5)

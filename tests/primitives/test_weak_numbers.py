@@ -7,7 +7,7 @@ import pytest
 
 from autodiff_compiler import ops
 from autodiff_compiler.ir.primitive import call
-from autodiff_compiler.primitives.family import SymScalar
+from autodiff_compiler.primitives.requirements import SymScalar
 from autodiff_compiler.runtime.tensor import Tensor
 
 A, B, C = 0.1, 0.7, 0.3  # none of them is a float32

@@ -16,7 +16,7 @@ from ...ir.core import Block, Function, Module, UnknownValueError, Value
 from ...ir.primitive import trace
 from ...ir.types import TensorType, tensor
 from ...no_memory import naming_memory
-from ...primitives.family import naming_parameter
+from ...primitives.requirements import naming_parameter
 from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor

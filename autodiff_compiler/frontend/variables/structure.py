@@ -13,7 +13,7 @@ from ...errors import StaticValueError
 from ...ir.abstract import abstract
 from ...ir.core import Value
 from ...ir.types import Dim
-from ...primitives.family import SymScalar
+from ...primitives.requirements import SymScalar
 from ...runtime.mutable import kind_of
 from ...runtime.records import filled_like, is_named_tuple, record_fields, with_fields
 from ...runtime.tensor import Tensor

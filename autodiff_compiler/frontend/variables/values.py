@@ -21,7 +21,7 @@ from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError, sh
 from ...ir.abstract import Abstract, abstract
 from ...ir.core import Unknown, Value
 from ...ir.types import Dim, TensorType
-from ...primitives.family import SymScalar as SymScalar
+from ...primitives.requirements import SymScalar as SymScalar
 from ...runtime.mutable import Mutable, plain
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
