@@ -515,7 +515,7 @@ def test_rows_beside_numbers_and_other_rows_are_read_as_sequences() -> None:
 
     def f(x, y):
         s = x[0] * 0.0
-        for i, (a, b) in enumerate(zip(x, y)):  # noqa: B905
+        for i, (a, b) in enumerate(zip(x, y)):
             s = ops.tanh(s + a * b) * (i % 3 + 1)
         return s.sum()
 
