@@ -20,7 +20,7 @@ from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import METHODS, F
 from ...ir.sizes import Dim, Size, count_of, smallest
-from ...ir.types import tensor
+from ...ir.types import known_same, tensor
 from ...runtime.tensor import NO_ELEMENTS
 from ..guards.objects import same_static
 from .arithmetic import kind_of_number, lifted_number
@@ -55,6 +55,11 @@ class Iteration(Abstract):
     force_unroll = False
     #: how many trips of its loop were unrolled before
     unrolled = 0
+
+    @property
+    def counted(self) -> Size | None:
+        """The length as a size; None where only run time tells it."""
+        return self.length if isinstance(self.length, int) else self.size
 
     def static_items(self, ctx: ValueContext) -> Iterable[Any]:
         """All elements, for a loop that is unrolled."""
@@ -342,21 +347,20 @@ class Zip(Iteration):
     def __init__(self, parts: list[Iteration], strict: bool = False) -> None:
         self.parts, self.strict = parts, strict
         lengths = [p.length for p in parts]
-        known = [n for n in lengths if isinstance(n, int)]
+        known = [p.length for p in parts if p.counted is p.length]
         if strict and len(known) < len(lengths):
             raise StaticValueError("zip() with strict=True needs lengths known at compile time")
         self.force_unroll = any(p.force_unroll for p in parts) or (strict and len(set(known)) > 1)
         if len(known) == len(lengths):
             self.length = min(known, default=0)
             return
-        sizes = [p.length if isinstance(p.length, int) else p.size for p in parts if p.length is not ENDLESS]
+        sizes = [p.counted for p in parts if p.length is not ENDLESS]
         if None in sizes:
             counts = [as_count(n) for n in lengths]
             self.length = reduce(F.minimum, {id(n): n for n in counts}.values())
             return
         least = reduce(smallest, [n for n in sizes if n is not None])
-        self.size = least if isinstance(least, Dim) else None
-        self.length = count_value(least)
+        self.size, self.length = least if is_size(least) else None, count_value(least)  # type: ignore[assignment]
 
     def static_items(self, ctx: ValueContext) -> Iterable[Any]:
         return zip(*(p.static_items(ctx) for p in self.parts), strict=False)
@@ -405,9 +409,10 @@ class Zip(Iteration):
 
     def _ends_with(self, part: Iteration) -> bool:
         """Whether a part is known to have as many elements as all."""
-        if self.size is not None:
-            return part.size is self.size
-        return part.length is self.length or (isinstance(part.length, int) and part.length == self.length)
+        all_of, own = self.counted, part.counted
+        if all_of is None or own is None:
+            return part.length is self.length
+        return known_same((own,), (all_of,))
 
     def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         if not parts:
