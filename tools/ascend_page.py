@@ -50,8 +50,8 @@ _REASONS = {
     ),
     "no operator computes it": "gcd lcm nextafter histc run_starts",
     "programs with sizes of data are refused": (
-        "as_size bind_size broadcast_size check_sizes first_places places repeated_places size_at stretched unstretched "
-        "with_sizes zeros_of"
+        "as_size bind_size broadcast_size check_sizes first_places places repeated_places size_at stretched "
+        "unstretched with_sizes zeros_of"
     ),
     "it is Python's own function of a number": "math_function round_digits",
 }
