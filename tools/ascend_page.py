@@ -48,7 +48,11 @@ _REASONS = {
     "no operator works on the bits of integers this way, and overflow is not documented": (
         "left_shift right_shift population_count"
     ),
-    "no operator computes it": "gcd lcm nextafter histc",
+    "no operator computes it": "gcd lcm nextafter histc run_starts",
+    "programs with sizes of data are refused": (
+        "as_size bind_size broadcast_size check_sizes first_places places repeated_places size_at stretched "
+        "unstretched with_sizes zeros_of"
+    ),
     "it is Python's own function of a number": "math_function round_digits",
 }
 #: Primitives that the host computes, with the reason.

@@ -248,21 +248,14 @@ class JitFunction:
             return self._added(key, leaves, args, kwargs, sizes, stale_because(unusable))
 
     def _added(
-        self,
-        key: Key,
-        leaves: list[Tensor],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        sizes: Sizes | None,
-        stale: list[Change],
+        self, key: Key, leaves: list[Tensor], args: Any, kwargs: Any, sizes: Sizes | None, stale: list[Change]
     ) -> Specialised:
         """A new entry, noted in the history; `stale` says why the others of the key are not used."""
         entry = self._specialised(key, args, kwargs, sizes)
         self._compiles += 1
         self._looked_at = None
         self._to_front(key if entry.sizes is None else general(key), entry)
-        entry.call = f"{self._name}({call_text(args, kwargs, entry.open_shapes(leaves))})"
-        entry.number = self._compiles
+        entry.call, entry.number = f"{self._name}({call_text(args, kwargs, entry.open_shapes(leaves))})", self._compiles
         facets = facets_of(self._fn, args, kwargs)
         self._history.add(entry, facets, stale, calling_place(), len(self._entries))
         return entry
@@ -281,9 +274,7 @@ class JitFunction:
         made.must_be_known = self._seen.why_known(key)
         return made
 
-    def _for_one_size(
-        self, key: Key, leaves: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Specialised:
+    def _for_one_size(self, key: Key, leaves: list[Tensor], args: Any, kwargs: Any) -> Specialised:
         """A compiled form for the very sizes of a call that has come often, beside the one for all sizes."""
         with self._lock:
             known = next((e for e in self._entries.get(key, ()) if e.valid() and e.agrees(leaves)), None)
