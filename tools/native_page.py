@@ -41,6 +41,7 @@ PAGE = ROOT / "docs" / "native_operators.md"
 DTYPES = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint64, uint8, bool_)
 
 _REASONS = {
+    "programs with sizes that only data know run on NumPy": "run_starts size_at stretched unstretched",
     "linear algebra is LAPACK's work": (
         "cholesky cofactor cofactor_slope det eigh eigvalsh expm expm_frechet geqrf inverse lstsq pinv qr row_order "
         "slogdet solve svd svdvals triangular_solve check_solved"

@@ -7,14 +7,11 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, grad, jit, ops, value_and_grad
-from autodiff_compiler.errors import DynamicShapeError, InternalCompilerError, StaticValueError
-from autodiff_compiler.ir.text import parse_module
-from autodiff_compiler.ir.verify import verify
 
 SIZES = (0, 1, 2, 7)
 
 
-def _count(x):
+def count_of(x):
     return int((x > 0).sum())
 
 
@@ -79,37 +76,37 @@ def repeated(x):
 
 
 def zeros(x):
-    return ops.zeros((_count(x), 2)) + x.sum()
+    return ops.zeros((count_of(x), 2)) + x.sum()
 
 
 def full(x):
-    return ops.full((_count(x),), 2.0) * x[: _count(x)]
+    return ops.full((count_of(x),), 2.0) * x[: count_of(x)]
 
 
 def numbers(x):
-    return ops.arange(_count(x)) * x.sum()
+    return ops.arange(count_of(x)) * x.sum()
 
 
 def numbers_between(x):
-    return ops.arange(_count(x), 3) * x.sum()
+    return ops.arange(count_of(x), 3) * x.sum()
 
 
 # ------------------------------------------------------------------------------------------------ slices
 def prefix(x):
-    return x[: _count(x)] * 2
+    return x[: count_of(x)] * 2
 
 
 def suffix(x):
-    return x[-_count(x) :] * 2
+    return x[-count_of(x) :] * 2
 
 
 def window(x):
-    n = _count(x)
+    n = count_of(x)
     return x[n - 3 : n] * 2
 
 
 def steps(x):
-    return x[1 : _count(x) : 2] * x.sum()
+    return x[1 : count_of(x) : 2] * x.sum()
 
 
 def bound_of_tensor(x):
@@ -146,7 +143,7 @@ def changed(x):
 
 
 def assigned_slice(x):
-    n = _count(x)
+    n = count_of(x)
     y = x * 1
     y[:n] = x[:n] * x[:n]
     return y
@@ -418,7 +415,7 @@ def _example(n):
     return np.linspace(-1, 2, n)
 
 
-def _same(found, expected):
+def same(found, expected):
     assert found.shape == expected.shape
     assert found.dtype == expected.dtype
     np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-10, atol=1e-12)
@@ -445,12 +442,12 @@ def test_values_and_derivatives_are_those_of_eager_mode(fn, n):
     def of_its_gradient(x):
         return (grad(of_compiled)(x) ** 2).sum()
 
-    _same(jit(fn)(x), fn(x))
+    same(jit(fn)(x), fn(x))
     first, second = grad(loss)(x), grad(of_gradient)(x)
-    _same(jit(grad(loss))(x), first)
-    _same(grad(of_compiled)(x), first)
-    _same(jit(grad(of_gradient))(x), second)
-    _same(grad(of_its_gradient)(x), second)
+    same(jit(grad(loss))(x), first)
+    same(grad(of_compiled)(x), first)
+    same(jit(grad(of_gradient))(x), second)
+    same(grad(of_its_gradient)(x), second)
 
 
 #: What is no step function of `x` near the examples.
@@ -487,8 +484,8 @@ def test_beside_sizes_that_only_a_call_knows(fn):
     value, gradient = jit(fn, dynamic=True), jit(grad(loss), dynamic=True)
     for n in (3, *SIZES[_least(fn) :]):
         x = Tensor(_example(n))
-        _same(value(x), fn(x))
-        _same(gradient(x), grad(loss)(x))
+        same(value(x), fn(x))
+        same(gradient(x), grad(loss)(x))
 
 
 def test_one_program_serves_all_sizes():
@@ -505,182 +502,3 @@ def test_the_size_may_differ_from_call_to_call():
         kept = [v for v in x if v > 0]
         assert f(Tensor(x)).item() == sum(kept) * len(kept)
     assert f.cache_info()["compiles"] == 1
-
-
-# ------------------------------------------------------------------------------------------------ what does not fit
-def _multiplied(x, w):
-    return x[x > 0] * w
-
-
-def _both(x, w):
-    return x[x > 0] * w[w > 0.5]
-
-
-def _matrices(x, w):
-    return w.reshape(1, -1) @ x[x > 0].reshape(-1, 1)
-
-
-def _stacked(x, w):
-    return ops.stack([x[x > 0], w])
-
-
-def _stored(x, w):
-    y = x * 1
-    y[x > 0] = w
-    return y
-
-
-@pytest.mark.parametrize(
-    ("fn", "told"),
-    [
-        (_multiplied, r"`x\[x > 0\]` \(test_sizes_of_data.py:\d+\) gives 3, but another is 4"),
-        (_both, r"`x\[x > 0\]` .* gives 3, but `w\[w > 0.5\]` .* gives 4"),
-        (_matrices, r"one is 4, but `x\[x > 0\]` .* gives 3"),
-        (_stacked, r"gives 3, but another is 4|one is 4, but .* gives 3"),
-        (_stored, r"one is 4, but `x > 0` .* gives 3"),
-    ],
-)
-def test_sizes_that_do_not_fit_are_told_when_the_program_runs(fn, told):
-    x, w = Tensor([1.0, -1.0, 2.0, 3.0]), Tensor([1.0, 2.0, 3.0, 4.0])
-    with pytest.raises(ValueError, match=told):
-        jit(fn)(x, w)
-    with pytest.raises(ValueError, match="3"):
-        fn(x, w)
-    fits = Tensor([1.0, -1.0, 2.0, 3.0, 4.0])
-    _same(jit(fn)(fits, w), fn(fits, w))
-
-
-def test_a_parameter_takes_what_fits():
-    class Net(ms.nn.Cell):
-        def __init__(self):
-            super().__init__()
-            self.w = ms.Parameter(Tensor([1.0, 2.0]), name="w")
-
-        def construct(self, x):
-            self.w = x[x > 0]
-            return ops.squeeze(x[x > 2], 0)
-
-    net = Net()
-    assert jit(net)(Tensor([3.0, -1.0, 2.0])).item() == 3.0
-    assert net.w.asnumpy().tolist() == [3.0, 2.0]
-    with pytest.raises(ValueError, match="gives 3, but another is 2"):
-        jit(net)(Tensor([3.0, 1.0, 2.0]))
-    with pytest.raises(ValueError, match="gives 2, but another is 1"):
-        jit(net)(Tensor([3.0, -1.0, 4.0]))
-
-
-def test_negative_sizes_are_told_when_the_program_runs():
-    f = jit(lambda x: ops.zeros(_count(x) - 2))
-    assert f(Tensor([1.0, 2.0, 3.0])).shape == (1,)
-    with pytest.raises(ValueError, match="must not be negative: -1"):
-        f(Tensor([1.0, -2.0, -3.0]))
-
-
-def test_elements_that_do_not_exist_are_told_when_the_program_runs():
-    f = jit(lambda x: x[x > 0][1])
-    assert f(Tensor([1.0, 2.0])).item() == 2.0
-    with pytest.raises(IndexError, match="out of bounds for size 1"):
-        f(Tensor([1.0, -2.0]))
-
-
-@pytest.mark.parametrize(
-    ("fn", "kind"),
-    [
-        (lambda x: ms.vmap(lambda v: x[x > v])(x), DynamicShapeError),
-        (lambda x: ms.jacrev(lambda x: x[x > 0])(x), DynamicShapeError),
-        (lambda x: [x * i for i in range(len(x[x > 0]))], DynamicShapeError),
-        (lambda x: x[x > 0].squeeze(), DynamicShapeError),
-        (lambda x: x[_count(x) :: -1], StaticValueError),
-        (lambda x: x[:: _count(x)], StaticValueError),
-    ],
-)
-def test_what_is_refused_names_the_line(fn, kind):
-    with pytest.raises(kind) as caught:
-        jit(fn)(Tensor([1.0, 2.0]))
-    assert caught.value.spans[0][0].file.endswith("test_sizes_of_data.py")
-
-
-def _written_in_the_loop(x):
-    out, h = [x], x * 1
-    while h.sum() < 5:
-        h[0] = h[0] + 1
-        out.append(h)
-    return ops.stack(out)
-
-
-def _written_after_the_loop(x):
-    out, h = [x], x * 1
-    while len(out) < 3 + x.sum():
-        out.append(h)
-    h[0] = 7.0
-    return ops.stack(out)
-
-
-def _element_written(x):
-    out = [x]
-    while out[-1].sum() < 5:
-        out.append(out[-1] + 1)
-    out[-1][0] = 7.0
-    return ops.stack(out)
-
-
-def _returned(x):
-    out = [x]
-    while out[-1].sum() < 5:
-        out.append(out[-1] + 1)
-    return out
-
-
-def _popped(x):
-    out = [x]
-    while out[-1].sum() < 5:
-        out.append(out[-1] + 1)
-    return out.pop()
-
-
-def _of_two_types(x):
-    out = [x]
-    while len(out) < 3 + x.sum():
-        out.append(x.sum())
-    return len(out) * x
-
-
-@pytest.mark.parametrize(
-    ("fn", "code"),
-    [
-        (_written_in_the_loop, "AC1602"), (_written_after_the_loop, "AC1602"), (_element_written, "AC1602"),
-        (_returned, "AC1504"), (_popped, "AC1801"), (_of_two_types, "AC1504"),
-    ],
-)  # fmt: skip
-def test_lists_of_unknown_length_refuse_what_would_differ(fn, code):
-    with pytest.raises(ms.CompileError) as caught:
-        jit(fn)(Tensor([1.0, 0.5]))
-    assert caught.value.code == code
-
-
-# ------------------------------------------------------------------------------------------------ text
-def test_the_text_form_reads_back():
-    def f(x):
-        y = x
-        if x.sum() > 0:
-            y = x[x > 0]
-        return y * len(y)
-
-    for stage in ("front", "opt"):
-        again = ms.parse_ir(str(jit(f).lower(Tensor([1.0, 2.0, 3.0])).ir(stage)))
-        for x in ([1.0, -0.5, 2.0], [-1.0, -2.0, -3.0]):
-            np.testing.assert_array_equal(again.run(np.array(x, np.float32))[0], f(Tensor(x)).asnumpy())
-
-
-def test_a_size_must_be_bound_before_it_is_used():
-    text = """
-    size @d {low=0, data=True}
-    func @f(%x: f64[3]) -> (f64[d]) {
-      %n: i64[] = const {value=2}
-      %y: f64[d] = const {value=0.0}
-      %b: i64[] = bind_size %n {size=d, text=""}
-      return %y
-    }
-    """
-    with pytest.raises(InternalCompilerError, match="the size d is bound nowhere before it"):
-        verify(parse_module(text))
