@@ -347,7 +347,7 @@ class Zip(Iteration):
     def __init__(self, parts: list[Iteration], strict: bool = False) -> None:
         self.parts, self.strict = parts, strict
         lengths = [p.length for p in parts]
-        known: list[int] = [p.length for p in parts if p.counted is p.length]
+        known: list[Any] = [p.length for p in parts if p.counted is p.length]
         if strict and len(known) < len(lengths):
             raise StaticValueError("zip() with strict=True needs lengths known at compile time")
         self.force_unroll = any(p.force_unroll for p in parts) or (strict and len(set(known)) > 1)
