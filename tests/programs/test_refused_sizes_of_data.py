@@ -103,7 +103,7 @@ def test_elements_that_do_not_exist_are_told_when_the_program_runs():
 def test_what_is_refused_names_the_line(fn, kind):
     with pytest.raises(kind) as caught:
         jit(fn)(Tensor([1.0, 2.0]))
-    assert caught.value.spans[0][0].file.endswith("test_sizes_of_data.py")
+    assert caught.value.spans[0][0].file.endswith("test_refused_sizes_of_data.py")
 
 
 def _written_in_the_loop(x):
