@@ -11,7 +11,6 @@ from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, call, composite, trace
 from ..ir.types import TensorType, dim_product, same_dim, tensor
 from .family import (
-    as_shape,
     as_tensor,
     broadcast_to,
     cast,
@@ -152,12 +151,18 @@ class Roll(Primitive):
 
 
 # ------------------------------------------------------------------------------------------------ repeated
+def _counts(given, parameter):
+    """Numbers of repeats, given as several ints or a tuple of them, which must be known."""
+    given = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
+    return tuple([static_int(n, parameter) for n in given])
+
+
 @composite("tile")
 def tile(x, *dims):
     """The whole tensor repeated `dims[i]` times along dimension i; missing dimensions come first."""
     x = as_tensor(x)
-    counts = as_shape(dims, "dims")
-    require(all(type(n) is int and n >= 0 for n in counts), f"tensors are repeated 0 times or more, not {list(counts)}")
+    counts = _counts(dims, "dims")
+    require(all(n >= 0 for n in counts), f"tensors are repeated 0 times or more, not {list(counts)}")
     counts = (1,) * (x.ndim - len(counts)) + counts
     sizes = (1,) * (len(counts) - x.ndim) + x.shape
     if all(n == 1 for n in counts):
@@ -184,7 +189,7 @@ def repeat(x, *repeats, axis=None):
         require(len(repeats) == 1, "with `axis` there is one argument `repeats`")
         return repeat_interleave(x, repeats[0], axis)
     x = as_tensor(x)
-    counts = as_shape(repeats, "repeats")
+    counts = _counts(repeats, "repeats")
     require(len(counts) >= x.ndim, f"{len(counts)} numbers of repeats are too few for {x.ndim} dimensions")
     return tile(x, counts)
 
