@@ -28,10 +28,7 @@ def unique(input: Any) -> tuple[Any, Any]:
 
 
 def unique_with_pad(x: Any, pad_num: Any) -> tuple[Any, Any]:
-    """`unique` of a vector, padded with `pad_num` to its size; and the position of each element in it.
-
-    Eager code only.
-    """
+    """`unique` of a vector, padded with `pad_num` to its size; and the position of each element in it."""
     values, positions = call.unique_with_pad(x, pad_num)
     return values, positions
 

@@ -126,11 +126,13 @@ def sum_to_size(x, *size):
 # ------------------------------------------------------------------------------------------------ different elements
 @composite("unique_with_pad")
 def unique_with_pad(x, pad_num):
-    """`unique` of a vector, padded with `pad_num` to its size, and the position of each element in it; eager only."""
+    """`unique` of a vector, padded with `pad_num` to its size, and the position of each element in it."""
     x = as_tensor(x)
     require(x.ndim == 1, f"unique_with_pad takes a vector, not a tensor of {x.ndim} dimensions")
     values, positions = call.unique(x)
     rest = x.shape[0] - values.shape[0]
+    if x.__class__ is Value:
+        return F.concat(values, broadcast_to(in_dtype(pad_num, x.dtype), (rest,)), axis=-1), positions
     return call.pad(values, (0, rest), "constant", in_dtype(pad_num, x.dtype)), positions
 
 

@@ -10,8 +10,8 @@ from ..dtypes import int64
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, call, composite, trace
 from ..ir.sizes import may_be_at_most
-from ..ir.types import TensorType, dim_product, same_dim, tensor
-from .family import as_shape, as_tensor, broadcast_to, cast, constant, is_tensor, normal_axis, rows, sum_of_cotangents
+from ..ir.types import Dim, TensorType, dim_product, same_dim, tensor
+from .family import as_tensor, broadcast_to, cast, constant, is_tensor, normal_axis, rows, sum_of_cotangents
 from .index import checked
 from .requirements import known_array, known_size, require, static_int
 from .samples import F2
@@ -140,11 +140,17 @@ class Roll(Primitive):
 
 
 # ------------------------------------------------------------------------------------------------ repeated
+def _counts(given, parameter):
+    """Numbers of repeats, given as several ints or a tuple of them: known, or made of sizes of arguments."""
+    given = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
+    return tuple([n if type(n) is Dim else static_int(n, parameter) for n in given])
+
+
 @composite("tile")
 def tile(x, *dims):
     """The whole tensor repeated `dims[i]` times along dimension i; missing dimensions come first."""
     x = as_tensor(x)
-    counts = as_shape(dims, "dims")
+    counts = _counts(dims, "dims")
     positive = all(may_be_at_most(0, n) for n in counts)
     require(positive, f"tensors are repeated 0 times or more, not {list(counts)}")
     counts = (1,) * (x.ndim - len(counts)) + counts
@@ -176,7 +182,7 @@ def repeat(x, *repeats, axis=None):
         require(len(repeats) == 1, "with `axis` there is one argument `repeats`")
         return repeat_interleave(x, repeats[0], axis)
     x = as_tensor(x)
-    counts = as_shape(repeats, "repeats")
+    counts = _counts(repeats, "repeats")
     require(len(counts) >= x.ndim, f"{len(counts)} numbers of repeats are too few for {x.ndim} dimensions")
     return tile(x, counts)
 

@@ -1236,7 +1236,7 @@ class Methods:
         """The elements (or slices along `dim`) without repetitions of the one before."""
         ...
     def unique_with_pad(self, pad_num: Any) -> Any:
-        """`unique` of a vector, padded with `pad_num` to its size, and the position of each element in it; eager only."""
+        """`unique` of a vector, padded with `pad_num` to its size, and the position of each element in it."""
         ...
     def unsorted_segment_max(self, segment_ids: Any, num_segments: Any) -> Tensor:
         """Greatest of the rows with one segment id, the dtype's least finite number where there is none."""

@@ -188,7 +188,7 @@ def test_wrong_usage(arguments, says, model, tmp_path, capsys):
 
 def test_explain(capsys):
     assert main(["explain", "AC1402"]) == 0
-    assert "different shapes" in capsys.readouterr().out
+    assert "different numbers of dimensions" in capsys.readouterr().out
     assert main(["explain"]) == 0
     assert [line[:6] for line in capsys.readouterr().out.splitlines()] == list(CATALOGUE)
     assert main(["explain", "--json", "1402"]) == 0

@@ -10,7 +10,8 @@ from typing import Any
 from ...config import context
 from ...errors import UnsupportedCallError
 from ...ir.core import Module
-from ...ir.types import Dim, TensorType
+from ...ir.sizes import depends_on_data
+from ...ir.types import TensorType
 from ...ir.walk import ops_of
 from ...source import Loc
 from ..base import Coverage, Storage, Work
@@ -118,7 +119,7 @@ class AscendBackend:
 def _refuse_open_sizes(module: Module) -> None:
     """Refuses programs with sizes that only data know: the device's memory is planned before they run."""
     for op in (op for function in module for op in ops_of(function.body)):
-        if any(isinstance(x.type, TensorType) and any(isinstance(d, Dim) for d in x.type.shape) for x in op.results):
+        if any(isinstance(x.type, TensorType) and any(map(depends_on_data, x.type.shape)) for x in op.results):
             raise UnsupportedCallError(
                 "a size depends on data, which the Ascend device cannot run",
                 code="AC1902",
