@@ -53,7 +53,7 @@ class AscendBackend:
         return AscendProgram(name, text, low.steps, args, outs, low.constants, mode, refusal)
 
     def _lowered(self, module: Module) -> tuple[Lowering, list[Any], list[Any]]:
-        _refuse_open_sizes(module)
+        _refuse_sizes_of_data(module)
         low = Lowering(module, self._host, context.get("ascend_fallback") == "host", self._lacks)
         args = [low.fresh(a.type, a.name) for a in module.entry.args]
         found = low.function(module.entry, args)
@@ -83,7 +83,7 @@ class AscendBackend:
         return Work("ascend", pieces_of(module), Storage(constants, arena, Stacks(module).whole()))
 
 
-def _refuse_open_sizes(module: Module) -> None:
+def _refuse_sizes_of_data(module: Module) -> None:
     """Refuses programs with sizes that only data know: the device's memory is planned before they run."""
     for op in (op for function in module for op in ops_of(function.body)):
         if any(isinstance(x.type, TensorType) and any(map(depends_on_data, x.type.shape)) for x in op.results):
