@@ -223,6 +223,11 @@ class Module:
         types = [x.type for function in self for x in function.body.args]
         if any(isinstance(d, Dim) for t in types if isinstance(t, TensorType) for d in t.shape):
             return True
+        return self.has_sizes_of_data
+
+    @property
+    def has_sizes_of_data(self) -> bool:
+        """Whether some size is known only to data: only NumPy runs such programs."""
         return any(_has_sizes_of_data(function.body) for function in self)
 
     def fresh_name(self, hint: str) -> str:

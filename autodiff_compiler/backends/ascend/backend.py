@@ -65,6 +65,7 @@ class AscendBackend:
 
         The settings of now are those of all its calls.
         """
+        _refuse_sizes_of_data(module)
         if not module.has_open_sizes:
             return self.compile_known(module)
         return SymbolicProgram(module, partial(self.compile_known, common=_Common.now()))
@@ -79,7 +80,6 @@ class AscendBackend:
         return AscendProgram(name, text, low.steps, args, outs, low.constants, MODES[common.mode](), refusal)
 
     def _lowered(self, module: Module, common: _Common | None = None) -> tuple[Lowering, list[Any], list[Any]]:
-        _refuse_open_sizes(module)
         common = common or _Common.now()
         low = Lowering(module, self._host, common.fallback, self._lacks, common.arrays)
         args = [low.fresh(a.type, a.name) for a in module.entry.args]
@@ -116,7 +116,7 @@ class AscendBackend:
         return Work("ascend", pieces_of(module), Storage(constants, arena, Stacks(module).whole()))
 
 
-def _refuse_open_sizes(module: Module) -> None:
+def _refuse_sizes_of_data(module: Module) -> None:
     """Refuses programs with sizes that only data know: the device's memory is planned before they run."""
     for op in (op for function in module for op in ops_of(function.body)):
         if any(isinstance(x.type, TensorType) and any(map(depends_on_data, x.type.shape)) for x in op.results):
