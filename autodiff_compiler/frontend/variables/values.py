@@ -205,7 +205,8 @@ class LocalList(_Container, list):
 
     def fill(self, saved: Any) -> None:
         list.__setitem__(self, slice(None), saved)
-        self.__class__ = GrownList if any(type(x) is Rows for x in saved) else LocalList
+        if type(self) in (LocalList, GrownList):  # others, as the list of a loop that collects, stay what they are
+            self.__class__ = GrownList if any(type(x) is Rows for x in saved) else LocalList
 
     def _new(self, held: Any) -> Any:
         made = LocalList((), self.marked)
