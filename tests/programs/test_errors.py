@@ -88,9 +88,9 @@ def f(x):
 def f(x):
     y = []
     while x.sum() < 9:
-        y.append(x)
+        y.append(str(x.shape))
         x = x * 2
-    return y
+    return x
 """),
     ("unknown name", "AC1201", NameError, 4, "`total`", """
 total = 1

@@ -73,7 +73,7 @@ MUST = {
         RuntimeError,
         ["never ends", "does not depend on anything known only at run time", "`mutable`"],
     ),
-    "AC1504": ("LoopError", RuntimeError, ["`values`", "make a Tensor", "known at compile time"]),
+    "AC1504": ("LoopError", RuntimeError, ["known only at run time", "return one Tensor", "`ops.stack`"]),
     "AC1505": ("RecursionDepthError", RecursionError, ["odd", "even", "n = -254"]),
     "AC1506": ("RecursionDepthError", RecursionError, ["double", "run time", "`while`"]),
     "AC1601": ("SideEffectError", RuntimeError, ["'last'", "return", "Cell"]),

@@ -365,10 +365,10 @@ def test_it_is_written_once(how):
 
 # ---------------------------------------------------------------------------------------------------- refused
 REFUSED = {
-    "appended on one path": ("AC1403", "if x.sum() > 0:\n    H.append(x)\nreturn x", "global H"),
+    "appended on one path": ("AC1504", "if x.sum() > 0:\n    H.append(x)\nreturn x", "cannot leave"),
     "a key on one path": ("AC1403", "if x.sum() > 0:\n    D['new'] = x\nreturn x", "global D"),
     "appended in a dynamic loop": (
-        "AC1504",
+        "AC1606",
         "while x.sum() < 9:\n    H.append(x)\n    x = x * 2\nreturn x",
         "global H",
     ),

@@ -106,7 +106,9 @@ class Recipe:
         """What the code relies on, as JSON."""
         s = self.signature
         return {
-            "sizes": [[x.name, x.low, x.high] for x in s.shapes.definitions],
+            "sizes": [
+                [x.name, x.low, None if x.high is None else _shape_data([x.high])[0]] for x in s.shapes.definitions
+            ],
             "arguments": [[a.dtype.name, _shape_data(a.shape)] for a in s.arguments],
             "results": [[r.dtype.name, _shape_data(r.shape), r.argument] for r in s.results],
             "numbers": [*_shape_data([s.frame_bytes]), s.calls_python, s.release_gil],

@@ -37,7 +37,18 @@ from .requirements import (
 from .rules import INTRINSICS
 from .structure import is_static
 from .text import concatenated, fields, join, text
-from .values import BoundMethod, DictView, LocalDict, LocalList, LocalSet, SymScalar, describe, is_iterator, usable
+from .values import (
+    BoundMethod,
+    DictView,
+    LocalDict,
+    LocalList,
+    LocalSet,
+    SymScalar,
+    describe,
+    is_iterator,
+    of_known_length,
+    usable,
+)
 
 #: What Python calls for operators and the making of containers; called by name, they change the container too.
 _DUNDER_MUTATING = {
@@ -377,7 +388,7 @@ class LocalListVariable(ListVariable):
     def live(self, ctx: ValueContext) -> Iterator[Any]:
         x, i = self.value, 0
         most = len(x) + ctx.options.unroll_max
-        while i < len(usable(x)):
+        while i < len(of_known_length(x)):
             if i == most:
                 added = ctx.options.unroll_max
                 raise LoopError(f"a list grows while it is iterated over, by more than {added} elements")

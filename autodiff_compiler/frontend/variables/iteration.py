@@ -31,7 +31,18 @@ from .interpreter import ValueContext
 from .leaves import Leaf, NumberLeaf, TensorLeaf
 from .structure import Form, elements, form, outline, parts, rebuild
 from .templates import Slot, fill
-from .values import EITHER, SymScalar, TensorVar, describe, is_dynamic, is_size, is_tensor, snapshot_of, usable
+from .values import (
+    EITHER,
+    SymScalar,
+    TensorVar,
+    describe,
+    is_dynamic,
+    is_size,
+    is_tensor,
+    of_known_length,
+    snapshot_of,
+    usable,
+)
 
 _COUNT = tensor(int64, ())
 #: What stands for the element after the last.
@@ -225,7 +236,7 @@ class _OfChanging(_Static):
         return [self.source, *super().sources()]
 
     def enter(self, ctx: ValueContext) -> None:
-        self.items = [self.of.at(i) for i in range(len(usable(self.source)))]
+        self.items = [self.of.at(i) for i in range(len(of_known_length(self.source)))]
         if len(self.items) != self.length:
             raise StaticValueError(f"the {describe(self.source)} it goes over has changed its size since")
         super().enter(ctx)
@@ -235,10 +246,10 @@ class OfList(_OfChanging):
     """The elements of a list, which may grow meanwhile."""
 
     def item(self, ctx: ValueContext, i: int) -> Any:
-        return self.of[i] if i < len(usable(self.of)) else END
+        return self.of[i] if i < len(of_known_length(self.of)) else END
 
     def backwards(self, ctx: ValueContext) -> Iterable[Any]:
-        return (usable(self.of)[i] for i in range(len(self.of) - 1, -1, -1) if i < len(self.of))
+        return (of_known_length(self.of)[i] for i in range(len(self.of) - 1, -1, -1) if i < len(self.of))
 
 
 class OfDict(_OfChanging):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import CompileError, StaticValueError, UnsupportedSyntaxError, shown_as
+from ...errors import CompileError, LoopError, StaticValueError, UnsupportedSyntaxError, shown_as
 from ...ir.abstract import Abstract, abstract
 from ...ir.core import Unknown, Value
 from ...ir.types import Dim, TensorType
@@ -452,6 +452,17 @@ def class_of(x: Any) -> type:
 def usable(x: Any) -> Any:
     """x itself; raises if it is a container whose content is not known here."""
     abstract(x).check_usable()
+    return x
+
+
+def of_known_length(x: Any) -> Any:
+    """A list that is gone through element by element; raises if it has grown meanwhile by a run-time condition."""
+    if type(usable(x)) is GrownList:
+        raise LoopError(
+            "a list grows by a condition known only at run time while it is iterated over",
+            code="AC1504",
+            hint="add to another list, and iterate over that afterwards",
+        )
     return x
 
 

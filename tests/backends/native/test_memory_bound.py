@@ -242,7 +242,7 @@ def test_random_programs_are_near_the_bound() -> None:
         for function in (net, ms.value_and_grad(net.total, (0, 1), weights=(net.w,))):
             found.append(ratio(function, *args))
     assert max(found) <= 1.25
-    assert sum(x > 1.05 for x in found) <= len(found) // 10
+    assert sum(x > 1.05 for x in found) <= max(1, len(found) // 10)
 
 
 # ------------------------------------------------------------------------------------------------ carries
