@@ -10,13 +10,12 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from math import gcd
 from typing import Any
 
 from ..ir.open_shapes import OpenShapes, Relation, said
 from ..ir.primitive import trace
-from ..ir.sizes import Atom, Dim, Size, Symbol, deciding, evaluate, linear_in, size_of, substitute, symbol, symbols_of
+from ..ir.sizes import Atom, Dim, Size, Symbol, evaluate, linear_in, size_of, substitute, symbol, symbols_of
 from ..ir.types import Shape
 from ..source import Loc
 from .call_key import Key
@@ -218,17 +217,6 @@ def _narrower(relation: Relation) -> dict[Symbol, Size] | None:
 
 def _between(s: Symbol, low: int, high: Size | None) -> Size:
     return low if low == high else symbol(s.name, low, high)
-
-
-@contextmanager
-def answering(sizes: Sizes | None) -> Iterator[None]:
-    """Meanwhile questions about sizes are answered by those of a call."""
-    before = deciding.by
-    deciding.by = sizes
-    try:
-        yield
-    finally:
-        deciding.by = before
 
 
 # ------------------------------------------------------------------------------------------------ which sizes are open

@@ -19,13 +19,14 @@ from ..depth import deep
 from ..frontend.lower import Lowered, NumberArgument, Options, TensorArgument, lower, name_of_argument
 from ..frontend.variables.structure import flatten, map_leaves
 from ..ir.primitive import trace
+from ..ir.sizes import answering
 from ..ir.types import Shape, tensor
 from ..locks import Lock, importing
 from ..runtime.tensor import Tensor
 from ..source import Loc
 from .cache.query import in_use
 from .call_key import specification
-from .call_sizes import Sizes, Unified, answering, shapes_of
+from .call_sizes import Sizes, Unified, shapes_of
 from .entry import CompiledEntry
 from .fastcall.eligible import REFUSED, obstacle, unusual_arguments
 from .program import Program

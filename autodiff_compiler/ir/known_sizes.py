@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from .core import Block, Function, Module, Op, Value
-from .sizes import Dim, Size, Symbol, linear_in, substitute, symbols_of
+from .open_shapes import definitions
+from .sizes import Dim, Size, Symbol, substitute, symbols_of
 from .types import Link, Seq, TensorType, TupleType, Type, link, seq, tensor, tuple_of
 from .walk import ops_of
 
@@ -94,7 +95,4 @@ def symbols_in(value: Any) -> Iterator[Symbol]:
 
 def told_symbols(type: Type) -> Iterator[Symbol]:
     """The symbols whose values an array of this type tells by its shape."""
-    for size in type.shape if isinstance(type, TensorType) else ():
-        one = linear_in(size) if isinstance(size, Dim) else None
-        if one is not None:
-            yield one[0]
+    yield from definitions([type.shape] if isinstance(type, TensorType) else [])

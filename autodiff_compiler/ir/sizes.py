@@ -209,9 +209,9 @@ def _decider(op: str, *sizes: Any) -> Decider:
 
 
 @contextmanager
-def unanswered() -> Iterator[None]:
-    """Meanwhile nobody answers questions about sizes: code is written for all sizes."""
-    before, deciding.by = deciding.by, None
+def answering(by: Decider | None) -> Iterator[None]:
+    """Meanwhile questions about sizes are answered by a call, or by nobody: code is written for all sizes."""
+    before, deciding.by = deciding.by, by
     try:
         yield
     finally:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from autodiff_compiler.compiler.call_sizes import Relation, Sizes, Unified, answering, general, opened
-from autodiff_compiler.ir.sizes import Dim, Size, bounds, symbol
+from autodiff_compiler.compiler.call_sizes import Relation, Sizes, Unified, general, opened
+from autodiff_compiler.ir.sizes import Dim, Size, answering, bounds, symbol
 
 N, M = symbol("n"), symbol("m")
 

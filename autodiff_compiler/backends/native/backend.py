@@ -14,7 +14,7 @@ from ...ir.core import Block, Function, Module, Op
 from ...ir.known_sizes import mentioned_symbols, symbols_in
 from ...ir.open_shapes import definitions
 from ...ir.primitive import F
-from ...ir.sizes import OpenSizeError, unanswered, usual
+from ...ir.sizes import OpenSizeError, answering, usual
 from ...ir.types import MOST_BYTES, TensorType
 from ...ir.verify import uncountable
 from ...ir.walk import ops_of
@@ -236,7 +236,7 @@ class NativeBackend:
         if why is not None:
             raise NotNativeError(why)
         try:
-            with unanswered():
+            with answering(None):
                 parts = decomposed(without_calls(module))
                 if any(uncountable(parts)):  # the fallback says what there is no memory for
                     raise NotNativeError("it has arrays of more bytes than there are addresses")

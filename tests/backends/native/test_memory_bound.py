@@ -235,14 +235,14 @@ def test_early_returns_keep_no_array_each(returns: int) -> None:
 def test_random_programs_are_near_the_bound() -> None:
     """All but one in ten within 1.05, value and gradients, and none above 1.25."""
     found = []
-    for seed in range(2000, 2000 + part(20)):
+    for seed in range(2000, 2000 + max(5, part(20))):
         p = program(seed)
         net = Judge(p).made()
         args = arguments(p, 0)
         for function in (net, ms.value_and_grad(net.total, (0, 1), weights=(net.w,))):
             found.append(ratio(function, *args))
     assert max(found) <= 1.25
-    assert sum(x > 1.05 for x in found) <= max(1, len(found) // 10)
+    assert sum(x > 1.05 for x in found) <= len(found) // 10
 
 
 # ------------------------------------------------------------------------------------------------ carries
