@@ -55,6 +55,9 @@ class Abstract:
         if self.broken is not None:
             raise self.broken.again(None, "")
 
+    def check_length(self, message: str, hint: str) -> None:
+        """Raises with this message if only run time knows how many elements it has."""
+
 
 _OBJECT = Abstract()
 

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 
 from ...autodiff.activity import differentiable, holds_floats
-from ...errors import DynamicShapeError, GradientError, LoopError
+from ...errors import DynamicShapeError, GradientError
+from ...ir.abstract import abstract
 from ...ir.build import Builder
 from ...ir.core import Block, Op, Value
 from ...ir.primitive import REGISTRY, F, trace
@@ -30,7 +31,6 @@ from ..variables.interpreter import Diverged, Region
 from ..variables.structure import elements, flatten, in_order, map_leaves, rebuild
 from ..variables.values import (
     OUTSIDE,
-    GrownList,
     StateVar,
     TensorVar,
     describe,
@@ -125,12 +125,10 @@ class Ends:
     def copy(self, x: Any) -> Any:
         """The value with copies of its containers: one for every place of one container."""
         items = elements(usable(x))
-        if type(x) is GrownList:
-            raise LoopError(
-                "a list whose length is known only at run time cannot leave a function that is differentiated",
-                code="AC1504",
-                hint="return one Tensor: `ops.stack` of it",
-            )
+        abstract(x).check_length(
+            "a list whose length is known only at run time cannot leave a function that is differentiated",
+            "return one Tensor: `ops.stack` of it",
+        )
         if items is None:
             return x
         if id(x) not in self._copies:

@@ -24,6 +24,9 @@ class GrowingList(LocalList):
         """Sets what is to be called."""
         self.on_read = on_read
 
+    def fill(self, saved: Any) -> None:
+        list.__setitem__(self, slice(None), saved)
+
     def _new(self, held: Any) -> LocalList:
         raise InternalCompilerError(f"what is read is not known: {self.on_read()}")
 

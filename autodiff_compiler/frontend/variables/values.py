@@ -205,8 +205,7 @@ class LocalList(_Container, list):
 
     def fill(self, saved: Any) -> None:
         list.__setitem__(self, slice(None), saved)
-        if type(self) in (LocalList, GrownList):  # others, as the list of a loop that collects, stay what they are
-            self.__class__ = GrownList if any(type(x) is Rows for x in saved) else LocalList
+        self.__class__ = GrownList if any(type(x) is Rows for x in saved) else LocalList
 
     def _new(self, held: Any) -> Any:
         made = LocalList((), self.marked)
@@ -231,6 +230,9 @@ class GrownList(LocalList):
     """
 
     __slots__ = ()
+
+    def check_length(self, message: str, hint: str) -> None:
+        raise LoopError(message, code="AC1504", hint=hint)
 
 
 @shown_as("list")
@@ -457,12 +459,10 @@ def usable(x: Any) -> Any:
 
 def of_known_length(x: Any) -> Any:
     """A list that is gone through element by element; raises if it has grown meanwhile by a run-time condition."""
-    if type(usable(x)) is GrownList:
-        raise LoopError(
-            "a list grows by a condition known only at run time while it is iterated over",
-            code="AC1504",
-            hint="add to another list, and iterate over that afterwards",
-        )
+    abstract(usable(x)).check_length(
+        "a list grows by a condition known only at run time while it is iterated over",
+        "add to another list, and iterate over that afterwards",
+    )
     return x
 
 
