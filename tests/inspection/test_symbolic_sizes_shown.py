@@ -234,10 +234,11 @@ OF_NUMBERS = {
     "arithmetic", "unpacked", "length and size", "remainder", "mean by hand", "root", "function of math", "float",
     "number returned", "text", "Tensor of it", "least", "loop", "rows", "while",
 }  # fmt: skip
-#: Rows whose formula counts bytes of temporary arrays as they are at a usual size: fewer or more of them at others.
+#: Rows whose formula of the cost takes temporary arrays as they are at a usual size, and whose program for known sizes
+#: is another one: only their memory is compared.
 ABOUT = {
     "deviations of few", "padded to a multiple", "tiled by it", "segments", "products of segments", "filled with it",
-    "numbers that fall", "later updates", "sums of products", "one of a list", "running product",
+    "numbers that fall", "later updates", "sums of products", "running product",
     "sums of exponentials",
 }  # fmt: skip
 #: Rows that are simplified where there is one row only.
@@ -253,7 +254,7 @@ def derivative_of(body: str) -> Callable[..., Any]:
 
 
 @pytest.mark.some(3)
-@pytest.mark.parametrize("name", [name for name in ROWS if name not in ABOUT])
+@pytest.mark.parametrize("name", [name for name in ROWS if name != "one of a list"])  # of which n is 3*n_3 + k
 @pytest.mark.parametrize("differentiated", [False, True])
 @pytest.mark.parametrize("written", ["n", "2*n"])
 def test_formulas_of_programs_are_what_static_programs_have(name: str, differentiated: bool, written: str) -> None:
@@ -274,14 +275,15 @@ def test_formulas_of_programs_are_what_static_programs_have(name: str, different
             here, needed = artifact.cost(n=n), artifact.memory(n=n)
         except ValueError:  # of no such call
             continue
-        if not (differentiated and name == "gather" and n < 2):  # what is indexed is larger than what comes out
+        exact = name not in ABOUT and not (differentiated and name == "gather" and n < 2)
+        if exact:  # else what is indexed is larger than what comes out
             counts = [evaluate(x, {"n": n}) for x in (cost.flops, cost.read, cost.written)]
             assert counts == [here.flops, here.read, here.written]
         sizes = ("arguments", "results", "arena", "stacks", "per_trip", "constants", "overwritten")
         assert [evaluate(getattr(memory, x), {"n": n}) for x in sizes] == [getattr(needed, x) for x in sizes]
         assert needed.arguments == rows * 3 * 8
         checked += 1
-        if name in OF_NUMBERS or (name in OF_ONE_ROW and rows <= 2):
+        if name in OF_NUMBERS or name in ABOUT or (name in OF_ONE_ROW and rows <= 2):
             continue
         static = ms.jit(f, backend="numpy").lower(TensorSpec(f"f64[{rows},3]"))
         one, whole = static.cost(), static.memory()
