@@ -292,8 +292,6 @@ def reason(module: Module) -> str | None:
     why = why_not()
     if why is not None:
         return why
-    if module.has_sizes_of_data:
-        return "it has sizes that only data know"
     if module.has_open_sizes and (missing := _undefined(module)):
         return f"no argument tells the size {', '.join(missing)}"
     values = (*module.entry.args, *module.entry.outs)
