@@ -78,7 +78,7 @@ def _triu(c: Any, x: Value) -> Value:
 
 
 def _one_hot(c: Any, index: Value) -> Value | None:
-    if not 0 < c.depth < 2**31:
+    if not (isinstance(c.depth, int) and 0 < c.depth < 2**31):
         return None
     if index.dtype.itemsize > 4 or index.dtype is uint32:  # int32: vectors hold more of them
         there = F.less(index, c.depth)
