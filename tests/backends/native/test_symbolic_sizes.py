@@ -22,7 +22,7 @@ from tests.primitives.test_symbolic_sizes import OPS, WITHOUT, WITHOUT_DERIVATIV
 NATIVE = NativeBackend(NumpyBackend)
 #: Samples whose positions are distinct by assumption, which those of other sizes are not.
 DISTINCT = ("add_along_axis", "take_along_axis")
-#: Ops of whose derivative a known size 0 is folded before the shape in an attribute, which no longer fits, is looked at.
+#: Ops whose derivative is folded for a known size 0 before the shape in an attribute, which does not fit, is looked at.
 UNFIT = ("unstretched",)
 
 
