@@ -17,7 +17,7 @@ from .memory_guards import BY_VALUE, BYTES
 from .results_text import ResultsText
 from .signature import Argument, Signature
 
-#: Arguments and results from which on the entry is compiled without optimisation.
+#: Arguments and results from which on a guarded entry is compiled without optimisation, as others are.
 _UNOPTIMISED = 32
 #: The most arguments that are checked by inlined code.
 _FEW_ARGUMENTS = 8
@@ -40,8 +40,9 @@ class EntryText(EntryWriter):
 
     def written(self) -> str:
         s = self.signature
-        # LLVM would take too long to optimise code for many arguments
-        quickly = " noinline optnone" if len(s.arguments) + len(s.results) > _UNOPTIMISED else ""
+        # Calls that come often take the guarded entry; of many arguments LLVM would optimise that for too long, too.
+        quick = not s.watched or len(s.arguments) + len(s.results) > _UNOPTIMISED
+        quickly = " noinline optnone" if quick else ""
         self.do(f"define ptr @entry(ptr %self, ptr %args, i64 %count, ptr %names){quickly} {{")
         self.note("as many arguments as expected, none by name; else Python takes the call (slow)")
         expected = self.let(f"icmp eq i64 %count, {s.count}")

@@ -10,7 +10,7 @@ from math import prod
 
 from ....dtypes import DType, float32, float64
 from ....ir.core import Op
-from ....ir.sizes import Size, is_at_most, largest, usual
+from ....ir.sizes import Size, bounds, is_at_most, largest, usual
 from ....ir.types import TensorType, tensor
 from ..codegen.arithmetic import Kernels, reduce_lanes
 from ..codegen.emit import Int, Reg, float_text, of_lane, vector
@@ -42,10 +42,16 @@ def _matmul(low: Lowering, op: Op) -> None:
         raise NotNativeError("a large product")
     if small or not library:
         _by_tiles(low, op, low.target(out))
-    elif small is False:
+    elif small is False or _least(op) > SMALL_PRODUCT // 4:
         _by_library(low, op, low.target(out))
     else:  # the call knows
         _by_size(low, op, work)
+
+
+def _least(op: Op) -> int:
+    """The multiplications of a product with one element along each axis that may be that short."""
+    sizes = [*op.results[0].shape, op.operands[0].shape[-1]]
+    return prod(max(1, int(bounds(d)[0])) for d in sizes)
 
 
 def _by_size(low: Lowering, op: Op, work: Size) -> None:
