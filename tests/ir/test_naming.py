@@ -7,19 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 import autodiff_compiler as ms
 from autodiff_compiler.compiler.pipeline import optimise
 from autodiff_compiler.dtypes import float32
-from autodiff_compiler.ir.core import Block, Function, Module, Value
-from autodiff_compiler.ir.naming import Namer, definitions, name_values
+from autodiff_compiler.ir.core import Block, Function, Value
+from autodiff_compiler.ir.naming import Namer, name_values
 from autodiff_compiler.ir.text import parse_module, print_module
 from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.source import Loc
-from tests.ir.programs import modules
 from tests.programs.compare import define
-from tests.selection import part
 
 F4 = tensor(float32, (4,))
 
@@ -37,18 +34,6 @@ def test_fresh_numbers_begin_behind_those_that_values_have():
     namer = Namer(values)
     assert [namer.number(x.number) for x in values] == [7, 6, 8]
     assert Namer(values, first=20).number(None) == 20
-
-
-@settings(max_examples=part(40), deadline=None, suppress_health_check=list(HealthCheck))
-@given(modules())
-def test_named_values_are_printed_as_they_were(module: Module):
-    before = print_module(module)
-    name_values(module)
-    assert print_module(module) == before
-    for function in module:
-        names = [x.name or x.number for x in definitions(function)]
-        assert None not in names
-        assert len(set(names)) == len(names)
 
 
 def test_the_number_of_a_value_that_is_gone_is_not_given_again():

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from autodiff_compiler.dtypes import bfloat16, bool_, float32, float64, int64
 from autodiff_compiler.ir.build import Builder, scalar_key
-from autodiff_compiler.ir.core import Block, Function, Module, StateInfo, Value
+from autodiff_compiler.ir.core import Block, Function, Module, StateInfo
 from autodiff_compiler.ir.sizes import symbol
 from autodiff_compiler.ir.text import (
     ParseError,
@@ -24,11 +23,8 @@ from autodiff_compiler.ir.text import (
     print_module,
 )
 from autodiff_compiler.ir.types import seq, tensor, tuple_of
-from autodiff_compiler.ir.verify import verify
 from autodiff_compiler.primitives import REGISTRY, F
 from autodiff_compiler.source import Loc
-from tests.ir.programs import modules
-from tests.selection import part
 
 F4 = tensor(float32, (4,))
 
@@ -393,56 +389,6 @@ def test_errors_of_modules(text: str, message: str) -> None:
 
 
 # --- random modules -----------------------------------------------------------------------------------------------
-
-
-def assert_same(a: Module, b: Module) -> None:
-    """Equal but for the paths of files: compared on the data structures, not on their text."""
-    assert list(a.functions) == list(b.functions)
-    assert a.states == b.states
-    assert list(a.constants) == list(b.constants)
-    assert list(a.callables) == list(b.callables)
-    for f, g in zip(a, b, strict=True):
-        assert short(f.loc) == short(g.loc)
-        assert_same_block(f.body, g.body, {})
-
-
-def assert_same_block(a: Block, b: Block, pairs: dict[Value, Value]) -> None:
-    def pair(xs: Any, ys: Any) -> None:
-        assert [x.type for x in xs] == [y.type for y in ys]
-        pairs.update(zip(xs, ys, strict=True))
-
-    pair(a.args, b.args)
-    for op, other in zip(a.ops, b.ops, strict=True):
-        assert op.defn is other.defn
-        assert [pairs[x] for x in op.operands] == list(other.operands)
-        assert key(op.attrs) == key(other.attrs)
-        assert short(op.loc) == short(other.loc)
-        for inner, other_inner in zip(op.blocks, other.blocks, strict=True):
-            assert_same_block(inner, other_inner, pairs)
-            assert other_inner.parent is other
-        assert other.parent is b
-        pair(op.results, other.results)
-    assert [pairs[x] for x in a.outs] == b.outs
-
-
-def key(value: Any) -> Any:
-    return tuple(map(key, value)) if isinstance(value, tuple) else (type(value), scalar_key(value))
-
-
-def short(loc: Loc | None) -> Loc | None:
-    return loc and Loc(os.path.basename(loc.file), loc.line, loc.col, tag=loc.tag)
-
-
-@settings(max_examples=part(100), deadline=None, suppress_health_check=list(HealthCheck))
-@given(modules())
-def test_random_modules_round_trip_exactly_and_verify(module: Module) -> None:
-    verify(module)
-    text = print_module(module)
-    assert text.isascii()
-    parsed = parse_module(text)
-    assert print_module(parsed) == text
-    assert_same(module, parsed)
-    verify(parsed)
 
 
 def test_a_malformed_loop_is_printed_in_the_general_form_and_read_back() -> None:

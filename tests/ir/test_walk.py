@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from autodiff_compiler.ir.build import Builder
-from autodiff_compiler.ir.core import Block, Function, Module, Op, Value
+from autodiff_compiler.ir.core import Block, Function, Op, Value
 from autodiff_compiler.ir.primitive import REGISTRY, Effect
-from autodiff_compiler.ir.text import parse_function, parse_module, print_function, print_module
+from autodiff_compiler.ir.text import parse_function, parse_module, print_function
 from autodiff_compiler.ir.verify import verify
 from autodiff_compiler.ir.walk import (
     Cloner,
@@ -23,8 +22,6 @@ from autodiff_compiler.ir.walk import (
 )
 from autodiff_compiler.primitives import F
 from autodiff_compiler.source import Loc
-from tests.ir.programs import modules
-from tests.selection import part
 
 NESTED = """
 func @f(%x: f32[4], %p: bool[], %n: i64[]) -> (f32[4]) {
@@ -219,26 +216,6 @@ def test_a_wrong_number_of_arguments_is_an_error() -> None:
     function = parse_function(NESTED)
     with pytest.raises(ValueError, match="argument"):
         inline(Builder(Block()), function.body, function.args[:1])
-
-
-@settings(max_examples=part(60), deadline=None, suppress_health_check=list(HealthCheck))
-@given(modules())
-def test_copies_of_random_modules_and_their_free_values(module: Module) -> None:
-    """Copies verify and print alike; a value is free exactly if it is used inside and defined outside.
-
-    One test for both: what takes time are the random modules."""
-    copy = module.like()
-    for function in module:
-        copy.add(clone_function(function, copy))
-    verify(copy)
-    assert print_module(copy) == print_module(module)
-    for op in ops_of(module.entry.body):
-        for block in op.blocks:
-            blocks = [block, *(b for inner in ops_of(block) for b in inner.blocks)]
-            inside = {x for b in blocks for x in b.args} | {x for inner in ops_of(block) for x in inner.results}
-            free = free_values(block)
-            assert len(set(free)) == len(free)
-            assert set(free) == set(uses(block)) - inside
 
 
 def test_unpacked_ops_are_the_same_ones_elsewhere():
