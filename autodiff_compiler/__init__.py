@@ -83,7 +83,7 @@ from .runtime.tensor import Tensor
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import amp, common, context, nn, ops, train
+    from . import amp, common, context, nn, ops, train, tree
     from .amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
     from .common import dtype
     from .context import ParallelMode, get_current_device, run_check, set_auto_parallel_context, set_device
@@ -141,6 +141,7 @@ _LAZY = {
     "get_log_config": "log",
     "empty_cache": "hal",
     "hal": "",
+    "tree": "",
     "log": "",
     "mint": "",
     "ms_memory_recycle": "common.api",
@@ -308,6 +309,7 @@ __all__ = [
     "stop_gradient",
     "tensor",
     "train",
+    "tree",
     "uint8",
     "uint16",
     "uint32",

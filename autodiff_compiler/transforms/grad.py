@@ -24,7 +24,7 @@ from ..runtime.rules import cotangent_from
 from ..runtime.tensor import Tensor, wrap
 from ..source import Loc
 from .compiled_form import HasCompiledForm
-from .inputs import Inputs, flag, holds_variables, refuse_constant, with_keywords
+from .inputs import Inputs, flag, holds_variables, is_one_of_all, no_variable, with_keywords
 from .jit import JitFunction, jit
 from .memo import fast_memo, memoised
 
@@ -198,7 +198,7 @@ class Gradient(HasCompiledForm):
     def _inputs(self, args: tuple[Any, ...], is_tensor: Callable[[Any], bool], place: Loc | None = None) -> Inputs:
         """What to differentiate by; `place` is the user's line, where it is not the one that is running."""
         if self.by_all:
-            return Inputs(args, [i for i, x in enumerate(args) if holds_variables(x, is_tensor)], is_tensor)
+            return Inputs(args, [i for i, x in enumerate(args) if is_one_of_all(x, is_tensor)], is_tensor)
         positions = self.positions or ()
         chosen = []
         for p in positions:
@@ -207,7 +207,7 @@ class Gradient(HasCompiledForm):
             if holds_variables(args[p], is_tensor):
                 chosen.append(p)
             elif len(positions) == 1 and not self.weights:
-                refuse_constant(self.fn, p, args[p], is_tensor, place)
+                raise no_variable(self.fn, p, args[p], place)
         return Inputs(args, chosen, is_tensor)
 
     @staticmethod

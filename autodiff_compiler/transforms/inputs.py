@@ -1,4 +1,4 @@
-"""The inputs that a derivative is taken by: Tensors among the arguments, alone or in containers marked as `mutable`."""
+"""The inputs that a derivative is taken by: Tensors among the arguments, alone or in containers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..errors import GradientError, GradientWarning, warn_once
+from ..errors import GradientError
 from ..frontend.lower import name_of_argument
 from ..frontend.variables.structure import flatten, map_leaves, structure
 from ..frontend.variables.values import is_marked, unmarked
 from ..runtime.mutable import kind_of
-from ..source import Loc, warned_place
+from ..runtime.records import is_named_tuple
+from ..source import Loc
 
 __all__ = [
     "Inputs",
@@ -21,10 +22,10 @@ __all__ = [
     "directions",
     "flag",
     "holds_variables",
+    "is_one_of_all",
+    "is_several",
     "no_variable",
-    "refuse_constant",
     "tangents_given",
-    "warn_of_constants",
     "with_keywords",
 ]
 
@@ -50,40 +51,21 @@ def with_keywords(fn: Any, args: Sequence[Any], kwargs: dict[str, Any], position
 
 
 def holds_variables(x: Any, is_tensor: IsTensor) -> bool:
-    """Whether an argument is a Tensor, or a mutable container with Tensors in it."""
-    return is_tensor(x) or (is_marked(x) and any(map(is_tensor, flatten(x))))
+    """Whether an argument is a Tensor, or a container with Tensors in it."""
+    return any(map(is_tensor, flatten(x)))
 
 
-def no_variable(text: str, x: Any, is_tensor: IsTensor) -> GradientError:
-    """The error for something that no derivative can be taken by."""
-    plain = not is_marked(x) and any(map(is_tensor, flatten(x)))
-    hint = "pass `mutable(...)` of the container to take it by the Tensors in it" if plain else None
-    return GradientError(text, hint=hint)
+def is_one_of_all(x: Any, is_tensor: IsTensor) -> bool:
+    """Whether `GradOperation(get_all=True)` differentiates by an argument: as in MindSpore, of the containers only by
+    those marked as `mutable`."""
+    return is_tensor(x) or (is_marked(x) and holds_variables(x, is_tensor))
 
 
-def warn_of_constants(fn: Any, args: Sequence[Any], is_tensor: IsTensor, place: Loc | None) -> None:
-    """Says of the plain containers with Tensors among the arguments that they have no gradient."""
-    for i, x in enumerate(args):
-        if not holds_variables(x, is_tensor) and any(map(is_tensor, flatten(x))):
-            refuse_constant(fn, i, x, is_tensor, place)
-
-
-def refuse_constant(fn: Any, position: int, x: Any, is_tensor: IsTensor, place: Loc | None) -> None:
-    """GradientError for an argument, the only one asked for, that no derivative can be taken by.
-
-    A plain container with Tensors in it has the gradient ``()``, as in MindSpore: a warning says what to do about it.
-    """
-    name = name_of_argument(fn, position)
-    if any(map(is_tensor, flatten(x))):
-        text = (
-            f"argument '{name}' is a plain {type(x).__name__}, so its gradient is (): "
-            f"pass `mutable({name})` to get one for every Tensor in it"
-        )
-        warn_once(GradientWarning(text), place or warned_place())
-        return
-    raise GradientError(
-        f"the derivative by argument {position}, '{name}', is asked for, but it is of type {kind_of(x).__name__}: "
-        "only the derivative by a Tensor can be taken",
+def no_variable(fn: Any, position: int, x: Any, place: Loc | None) -> GradientError:
+    """The error for an argument without Tensors, the only one asked for."""
+    return GradientError(
+        f"the derivative by argument {position}, '{name_of_argument(fn, position)}', is asked for, but it is of "
+        f"type {kind_of(x).__name__}: only the derivative by a Tensor can be taken",
         loc=place,
         hint="make it a Tensor, or choose another grad_position",
     )
@@ -95,7 +77,7 @@ class Inputs:
     def __init__(self, args: Sequence[Any], chosen: Sequence[int], is_tensor: IsTensor) -> None:
         self._args, self.chosen, self._is_tensor = args, chosen, is_tensor
         #: whether every one of them is a Tensor itself
-        self.whole = not any(is_marked(args[p]) for p in chosen)
+        self.whole = all(is_tensor(args[p]) for p in chosen)
         self.tensors: list[Any] = [args[p] for p in chosen]
         if not self.whole:
             self.tensors = [x for part in self.tensors for x in flatten(part) if is_tensor(x)]
@@ -108,11 +90,11 @@ class Inputs:
         return given
 
     def by_position(self, gradients: Sequence[Any]) -> dict[int, Any]:
-        """The gradients of the Tensors, in the structure of their arguments; what is no Tensor there has ``()``."""
+        """The gradients of the Tensors, in the structure of their arguments; what is no Tensor there has None."""
         found = iter(gradients)
         if self.whole:
             return dict(zip(self.chosen, found, strict=True))
-        return {p: unmarked(self._with(self._args[p], found, lambda x: ())) for p in self.chosen}
+        return {p: unmarked(self._with(self._args[p], found, lambda x: None)) for p in self.chosen}
 
     def _with(self, x: Any, found: Iterator[Any], other: Callable[[Any], Any]) -> Any:
         return map_leaves(lambda leaf: next(found) if self._is_tensor(leaf) else other(leaf), x)
@@ -130,8 +112,13 @@ class Inputs:
 
 # ---------------------------------------------------------------------------------------------------- tangents
 def as_tuple(x: Any) -> tuple[Any, ...]:
-    """Inputs, or tangents, given bare or in a tuple; a container marked as `mutable` is one of them."""
-    return tuple(x) if isinstance(x, tuple | list) and not is_marked(x) else (x,)
+    """Inputs, or tangents, given bare or in a tuple or list; a container of another kind is one of them."""
+    return tuple(x) if is_several(x) else (x,)
+
+
+def is_several(x: Any) -> bool:
+    """Whether inputs are given in a tuple or list, which is no NamedTuple and not marked as `mutable`."""
+    return isinstance(x, tuple | list) and not is_named_tuple(x) and not is_marked(x)
 
 
 def tangents_given(inputs: Any, v: Any) -> tuple[Any, ...]:
@@ -142,14 +129,14 @@ def tangents_given(inputs: Any, v: Any) -> tuple[Any, ...]:
 def directions(inputs: Sequence[Any], tangents: Sequence[Any], is_tensor: IsTensor) -> tuple[Inputs, list[Any]]:
     """The Tensors of the inputs, and a tangent for each.
 
-    GradientError: there are others than Tensors and `mutable` containers of them, or tangents of another structure.
+    GradientError: there are others than Tensors and containers of them, or tangents of another structure.
     """
     if len(inputs) != len(tangents):
         raise GradientError(f"{len(tangents)} tangents were given for {len(inputs)} inputs")
     along = []
     for x, t in zip(inputs, tangents, strict=True):
         if not holds_variables(x, is_tensor):
-            raise no_variable("a tangent is taken along Tensors: inputs and `v` must be Tensors", x, is_tensor)
+            raise GradientError("a tangent is taken along Tensors: inputs and `v` must be Tensors")
         if structure(x) != structure(t):
             raise GradientError("the tangent of a container must be a container of the same structure")
         along += [of_leaf for leaf, of_leaf in zip(flatten(x), flatten(t), strict=True) if is_tensor(leaf)]

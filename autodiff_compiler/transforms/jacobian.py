@@ -10,18 +10,17 @@ import numpy as np
 
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..eager.grad import vjp as eager_vjp
-from ..errors import shown_as, users_frames
+from ..errors import GradientError, shown_as, users_frames
 from ..frontend.derivatives.batching import forward_jacobian, reverse_jacobian
 from ..frontend.derivatives.grad import linearise, push_forward
 from ..frontend.variables.structure import arrays_as_tensors
-from ..frontend.variables.values import is_marked
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
 from ..runtime.trees import replaced
 from .compiled_form import HasCompiledForm
 from .grad import grad, main_of, positions_of
-from .inputs import Inputs, as_tuple, directions, flag, holds_variables, no_variable, tangents_given, with_keywords
+from .inputs import Inputs, as_tuple, directions, flag, holds_variables, is_several, tangents_given, with_keywords
 from .jvp import LinearMap, aux_of, check_tangents, jvp, linearised, made_eagerly
 from .memo import memoised
 from .vjp import mode_form
@@ -72,8 +71,7 @@ class Jacobian(HasCompiledForm):
             if p >= len(args):
                 raise ValueError(f"grad_position {p} does not exist: {len(args)} positional arguments were given")
             if not holds_variables(args[p], is_tensor):
-                text = f"argument {p} is no Tensor: only the derivative by a Tensor can be taken"
-                raise no_variable(text, args[p], is_tensor)
+                raise GradientError(f"argument {p} is no Tensor: only the derivative by a Tensor can be taken")
         return Inputs(args, self.positions, is_tensor)
 
     def _bare(self, inputs: Inputs, by_tensor: Sequence[Any]) -> Any:
@@ -209,8 +207,7 @@ def hvp(fn: Callable[..., Any], inputs: Any, v: Any) -> Any:
 
 def _in_form_of(inputs: Any, product: Any) -> Any:
     """Results for every input, in a tuple if the inputs were."""
-    several = isinstance(inputs, tuple | list) and not is_marked(inputs)
-    return product if not several or len(inputs) > 1 else (product,)
+    return product if not is_several(inputs) or len(inputs) > 1 else (product,)
 
 
 @users_frames

@@ -130,8 +130,8 @@ def _compiled_form(fn: Any, has_aux: bool) -> JitFunction:
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
     """``fn(*inputs)`` and its derivative along `v`: a pair, or ``(output, tangent, aux)`` with `has_aux`.
 
-    `inputs` and `v` are a Tensor each or tuples of Tensors of the same shapes and dtypes; a container of Tensors as an
-    input is marked with `mutable`, its tangent has its structure.  With `has_aux` only the first output is
+    `inputs` and `v` are a Tensor each or tuples of Tensors of the same shapes and dtypes; an input may be a container
+    of Tensors, its tangent has its structure.  With `has_aux` only the first output is
     differentiated.  GradientError: what is no Tensor, or a tangent that does not fit its input.
 
     The tangent is made from the derivative rules of reverse mode by transposition, so every operation that has a

@@ -15,9 +15,8 @@ from ..frontend.variables.structure import arrays_as_tensors, with_parameters
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
-from ..source import Loc
 from .grad import cotangents_of, main_of, weights_of
-from .inputs import Inputs, flag, holds_variables, warn_of_constants
+from .inputs import Inputs, flag, holds_variables
 from .jit import jit
 from .jvp import LinearMap, aux_of, made_eagerly
 from .memo import memoised
@@ -41,12 +40,8 @@ def _arranged(found: Sequence[Any], inputs: Inputs, count: int, weights: Any) ->
     return of_inputs, (of_weights[0] if isinstance(weights, Parameter) else tuple(of_weights))
 
 
-def _variables(
-    fn: Any, args: Sequence[Any], weights: Any, is_tensor: Callable[[Any], bool], place: Loc | None = None
-) -> Inputs:
+def _variables(args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> Inputs:
     """The inputs that the pullback gives cotangents of."""
-    if weights is None:
-        warn_of_constants(fn, args, is_tensor, place)
     return Inputs(args, [i for i, x in enumerate(args) if holds_variables(x, is_tensor)], is_tensor)
 
 
@@ -56,9 +51,8 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
 
     ``vjp_fn(v)`` takes a cotangent for every output Tensor (in a tuple, or one by one), of its shape, and returns a
     tuple with the cotangent of every input; with `weights` a pair of that and those of the Parameters.  It may be
-    called any number of times.  With `has_aux` only the first output is differentiated.  A container of Tensors marked
-    with `mutable` has a cotangent of its structure, any other input that is no Tensor has ``()``.  GradientError:
-    cotangents that do not fit the outputs.
+    called any number of times.  With `has_aux` only the first output is differentiated.  A container of Tensors has a
+    cotangent of its structure, an input without Tensors ``()``.  GradientError: cotangents that do not fit the outputs.
 
     >>> from autodiff_compiler import Tensor
     >>> y, pull = vjp(lambda x: x * x, Tensor([1.0, 2.0]))
@@ -67,7 +61,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     """
     chosen, has_aux = weights_of(weights) or (), flag("has_aux", has_aux)
     given = [wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in inputs]
-    variables = _variables(fn, given, weights, lambda x: isinstance(x, Tensor))
+    variables = _variables(given, lambda x: isinstance(x, Tensor))
     outputs, pullback = eager_vjp(variables.of_tensors(mode_form(fn)), variables.tensors, chosen, hooks=True)
     main = main_of(outputs) if has_aux else outputs
     count = len(list(tensors_of(main)))
@@ -97,8 +91,7 @@ class _CompiledPullback(LinearMap):
 def _vjp_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
         asked = with_parameters(weights)
-        place = ctx.report.called_from if ctx.here is None else ctx.here.of_user()
-        variables = _variables(fn, inputs, asked, ctx.is_tensor, place)
+        variables = _variables(inputs, ctx.is_tensor)
         called, operands, positions = variables.taken_apart(fn)
         select = main_of if flag("has_aux", has_aux) else None
         linear = linearise(

@@ -262,8 +262,8 @@ T = ms.Tensor
     ("argument", "fn", "expected"),
     [
         (mutable((T(2.0), T(3.0))), lambda t: t[0] * t[1], (T(3.0), T(2.0))),
-        (mutable([T(2.0), (T(3.0), 4)]), lambda t: t[0] * t[1][0] * t[1][1], [T(12.0), (T(8.0), ())]),
-        (mutable({"a": T(2.0), "b": "s"}), lambda d: d["a"] * d["a"], {"a": T(4.0), "b": ()}),
+        (mutable([T(2.0), (T(3.0), 4)]), lambda t: t[0] * t[1][0] * t[1][1], [T(12.0), (T(8.0), None)]),
+        (mutable({"a": T(2.0), "b": "s"}), lambda d: d["a"] * d["a"], {"a": T(4.0), "b": None}),
         (mutable(Pair(T(2.0), T(5.0))), lambda p: p.a * p.a * p.b, Pair(T(20.0), T(4.0))),
     ],
     ids=["tuple", "list", "dict", "NamedTuple"],
@@ -289,17 +289,18 @@ def test_one_tensor_twice_in_a_container_is_two_variables(wrap):
     assert_same(wrap(ms.grad(lambda t: t[0] * t[0] * t[1]))(mutable((x, x))), (T(18.0), T(9.0)), "two variables")
 
 
-def test_a_plain_container_has_no_gradient_and_says_so(wrap, monkeypatch):
-    monkeypatch.setattr(ms.errors, "_warned", {})
-    gradient = wrap(ms.grad(define("def f(t):\n    return t[0] * t[1]")))
-    with pytest.warns(ms.errors.GradientWarning, match=r"pass `mutable\(t\)`"):
-        assert gradient((T(2.0), T(3.0))) == ()
-
-
-def test_a_plain_container_beside_other_positions_is_skipped(wrap):
+def test_a_plain_container_has_a_gradient_unless_all_tensors_are_asked_for(wrap):
+    """`get_all` skips it, as MindSpore does."""
     f = define("def f(x, t):\n    return x * t[0]")
-    assert_same(wrap(ms.grad(f, (0, 1)))(T(2.0), (T(3.0),)), (T(3.0), ()), "positions")
-    assert_same(wrap(ms.GradOperation(get_all=True)(f))(T(2.0), (T(3.0),)), (T(3.0),), "get_all")
+    argument = (T(3.0), 4, "s")
+    assert_same(wrap(ms.grad(f, 1))(T(2.0), argument), (T(2.0), None, None), "alone")
+    assert_same(wrap(ms.grad(f, (0, 1)))(T(2.0), argument), (T(3.0), (T(2.0), None, None)), "positions")
+    assert_same(wrap(ms.GradOperation(get_all=True)(f))(T(2.0), argument), (T(3.0),), "get_all")
+
+
+def test_a_container_without_tensors_beside_other_positions_has_no_gradient(wrap):
+    f = define("def f(x, t):\n    return x * t[0]")
+    assert_same(wrap(ms.grad(f, (0, 1)))(T(2.0), (3.0,)), (T(3.0), ()), "positions")
 
 
 @pytest.mark.parametrize("value", [3.0, 2, (1, 2), [], None, "s", mutable(3.0), mutable((1, 2))], ids=repr)
