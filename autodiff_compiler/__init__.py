@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from .context import ParallelMode, get_current_device, run_check, set_auto_parallel_context, set_device
     from .inspection.irtext import parse_ir
     from .mindspore_names import as_mindspore
+    from .nn.functional_call import functional_call
     from .profiling.benchmark import benchmark
     from .profiling.profile import profile
     from .runtime.mutable import mutable
@@ -142,6 +143,7 @@ _LAZY = {
     "empty_cache": "hal",
     "hal": "",
     "tree": "",
+    "functional_call": "nn.functional_call",
     "log": "",
     "mint": "",
     "ms_memory_recycle": "common.api",
@@ -270,6 +272,7 @@ __all__ = [
     "float32",
     "float64",
     "from_numpy",
+    "functional_call",
     "get_context",
     "get_current_device",
     "get_grad",

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from .errors import UnsupportedCallError
 from .frontend.variables.structure import elements, outline, rebuild
-from .frontend.variables.values import LocalDict, LocalList, usable
+from .frontend.variables.values import LocalDict, LocalList, LocalObject, usable
 from .runtime.host import name_of
 from .runtime.records import is_named_tuple_class, record_fields
 
@@ -96,10 +96,11 @@ def _node(x: Any, call: _Call) -> _Node | None:
     """A container; None for a leaf."""
     if x is None:
         return _Node(type(None), (), ())
-    found = _registered.get(type(x))
+    cls = x.cls if type(x) is LocalObject else type(x)
+    found = _registered.get(cls)
     if found is not None:
         items, more = call(found.flatten, x)
-        return _Node(type(x), range(len(items)), list(items), more)
+        return _Node(cls, range(len(items)), list(items), more)
     items = elements(usable(x))
     if items is None:
         return None if call is not _eagerly else _of_optree(x)
@@ -247,7 +248,7 @@ def flatten(tree: Any) -> tuple[list[Any], Structure]:
     return leaves(tree), structure(tree)
 
 
-def unflatten(form: Structure, leaves: Sequence[Any]) -> Any:
+def unflatten(form: Any, leaves: Sequence[Any]) -> Any:
     """A tree of this structure with these leaves, from left to right.  ValueError: there are more or fewer.
 
     A `PyTreeSpec` of `optree` is a structure, too.
@@ -260,7 +261,7 @@ def unflatten(form: Structure, leaves: Sequence[Any]) -> Any:
     return _unflattened(_eagerly, form, list(leaves))
 
 
-def _unflattened(call: _Call, form: Structure, leaves: list[Any]) -> Any:
+def _unflattened(call: _Call, form: Any, leaves: list[Any]) -> Any:
     if not isinstance(form, Structure):
         raise TypeError(f"a tree is made of a Structure, not of a {type(form).__name__}")
     if len(leaves) != form.count:

@@ -26,7 +26,7 @@ __all__ = ["GROUPS", "page_of", "pages", "shown"]
 GROUPS = {
     "Compiling": "jit ms_function JitConfig jit_class keep unroll mutable constexpr py_call TensorSpec disable_jit",
     "Derivatives": "grad value_and_grad GradOperation get_grad vjp jvp jacrev jacfwd hessian hvp linearize vmap "
-    "stop_gradient recompute",
+    "stop_gradient recompute functional_call",
     "Looking inside": "parse_ir profile benchmark check_nonfinite",
     "Tensors": "Tensor tensor from_numpy Parameter ParameterTuple",
     "Settings": "set_context get_context set_device get_current_device set_auto_parallel_context ParallelMode "
@@ -42,6 +42,7 @@ MODULES = {
     "optim": "optimizers; `nn` has them, too",
     "testing": "checks of gradients, and of both modes against each other",
     "amp": "mixed precision",
+    "tree": "nested containers of Tensors as one value",
     "train": "`Model`, callbacks, metrics, checkpoints",
     "dataset": "pipelines of data",
     "dataset.transforms": "transforms of data",

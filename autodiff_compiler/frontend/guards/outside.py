@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -94,6 +95,8 @@ class Outside:
         self.states: dict[str, Any] = {}
         self._captured: dict[Key, Any] = {}
         self._state_of: dict[int, Any] = {}
+        #: what is read in the place of Parameters, by their ids (see `replacing`)
+        self._instead: dict[int, Any] = {}
         #: first among the guards
         self.lookups = LookupGuard()
         #: containers that functions called while compiling have made, which are no objects of compiled code
@@ -120,7 +123,7 @@ class Outside:
             key, fetch, quick = (*key, id(value)), lambda: value, None
         if isinstance(value, Parameter):
             self.guard(key, what, fetch, value, watched, quick)
-            return self.state(value)
+            return self._instead[id(value)] if id(value) in self._instead else self.state(value)
         if isinstance(value, Tensor):
             return self._capture(value, key, what, fetch, quick)
         if isinstance(value, Mutable) and isinstance(value, int | float):
@@ -231,6 +234,15 @@ class Outside:
             fetch = self.part(owner, value, lambda now: now[index])
             return self.read(value, key, what, fetch, watched=fixed and id(owner) not in self._finders)
         return value
+
+    @contextmanager
+    def replacing(self, values: Mapping[int, Any]) -> Iterator[None]:
+        """Within it, reads give these values in the place of the Parameters with their ids."""
+        before, self._instead = self._instead, {**self._instead, **values}
+        try:
+            yield
+        finally:
+            self._instead = before
 
     def state(self, parameter: Parameter) -> Any:
         """The state cell of a Parameter: one per object.  It has the Parameter's name unless another one has it."""
