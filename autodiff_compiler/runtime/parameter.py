@@ -17,10 +17,12 @@ from ..errors import ParameterError
 from . import epoch
 from .tensor import Array, Tensor, array_of
 
-__all__ = ["DEFAULT_NAME", "Parameter", "ParameterTuple", "versions"]
+__all__ = ["DEFAULT_NAME", "NAME_APART", "Parameter", "ParameterTuple", "versions"]
 
 #: The name of a Parameter to which neither the user nor a Cell gave one.
 DEFAULT_NAME = "Parameter"
+#: What to do about two Parameters of one name, as those of two networks have it.
+NAME_APART = "give each a name of its own, as `net.update_parameters_name('net.')` does for a whole network"
 #: For the names of Parameters that have none, in tuples.
 _numbers = itertools.count(1)
 
@@ -249,7 +251,7 @@ class ParameterTuple(tuple[Parameter, ...]):
             if times > 1:
                 raise ParameterError(
                     f"{times} Parameters of a ParameterTuple are called {name!r}",
-                    hint="give each a name of its own; `check_names()` of the Cell they are in says which two they are",
+                    hint=f"{NAME_APART}; `check_names()` of a Cell says which two they are",
                 )
         return super().__new__(cls, items)
 

@@ -14,7 +14,7 @@ from ..config import called_outside
 from ..dtypes import DType
 from ..errors import AutodiffWarning, ParameterError, UnsupportedCallError, kind_of, warn_at
 from ..nn.cell import Cell
-from ..runtime.parameter import Parameter
+from ..runtime.parameter import NAME_APART, Parameter
 from ..runtime.tensor import Array, Tensor, wrap
 from ..source import calling_place
 from . import checkpoint_file
@@ -124,7 +124,7 @@ def _content_of(pairs: list[tuple[str, Any]]) -> Content:
     content: Content = {}
     for name, value in pairs:
         if name in content:
-            raise ParameterError(f"two things to save are called {name!r}", hint="give one of them another name")
+            raise ParameterError(f"two things to save are called {name!r}", hint=NAME_APART)
         if isinstance(value, str):
             content[name] = value
         else:

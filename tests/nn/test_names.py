@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -318,3 +319,33 @@ def test_a_checkpoint_has_these_names(tmp_path: Path, mode: str) -> None:
     assert ms.load_param_into_net(other, kept) == ([], [])
     for p, q in zip(made.get_parameters(), other.get_parameters(), strict=True):
         np.testing.assert_array_equal(p.asnumpy(), q.asnumpy())
+
+
+# ------------------------------------------------------------------------------------------------ several networks
+def test_networks_in_one_function_have_states_named_by_the_variables_that_hold_them() -> None:
+    generator, critic = nn.Dense(2, 3), nn.SequentialCell(nn.Dense(3, 1), nn.Tanh())
+    other = nn.SequentialCell(nn.Dense(2, 3), nn.Tanh())
+
+    def f(x):
+        return critic(generator(x)).sum() + other(x).sum()
+
+    x = Tensor([[1.0, -2.0]])
+    states = re.findall(r"^state @(\S+):", str(ms.jit(f).lower(x).ir()), re.M)
+    assert states == ["weight", "bias", "0.weight", "0.bias", "other.0.weight", "other.0.bias"]
+    weights = [*generator.trainable_params(), *critic.trainable_params(), *other.trainable_params()]
+    eager = ms.grad(f, None, weights)(x)
+    for found, expected in zip(ms.jit(ms.grad(f, None, weights))(x), eager, strict=True):
+        np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_what_is_kept_of_two_networks_by_name_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    one, other = nn.Dense(2, 3), nn.Dense(3, 1)
+    both = [*one.get_parameters(), *other.get_parameters()]
+    for keep in (lambda: ms.save_checkpoint(both, tmp_path / "both.ckpt"), lambda: nn.Adam(both)):
+        with pytest.raises(ms.ParameterError, match=r"called 'weight'[\s\S]*net.update_parameters_name\('net.'\)"):
+            keep()
+    assert not list(tmp_path.iterdir())
+    other.update_parameters_name("other.")
+    ms.save_checkpoint(both, tmp_path / "both.ckpt")
+    assert list(ms.load_checkpoint(str(tmp_path / "both.ckpt"))) == ["weight", "bias", "other.weight", "other.bias"]
+    nn.Adam(both)

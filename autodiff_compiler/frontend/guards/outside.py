@@ -95,6 +95,8 @@ class Outside:
         self.states: dict[str, Any] = {}
         self._captured: dict[Key, Any] = {}
         self._state_of: dict[int, Any] = {}
+        #: by the ids of Cells the variable that holds each, or the network that it is in
+        self._variable_of: dict[int, str] = {}
         #: what is read in the place of Parameters, by their ids (see `replacing`)
         self._instead: dict[int, Any] = {}
         #: first among the guards
@@ -123,13 +125,17 @@ class Outside:
             key, fetch, quick = (*key, id(value)), lambda: value, None
         if isinstance(value, Parameter):
             self.guard(key, what, fetch, value, watched, quick)
-            return self._instead[id(value)] if id(value) in self._instead else self.state(value)
+            if id(value) in self._instead:
+                return self._instead[id(value)]
+            return self.state(value, self._variable_of.get(key[1], ""))
         if isinstance(value, Tensor):
             return self._capture(value, key, what, fetch, quick)
         if isinstance(value, Mutable) and isinstance(value, int | float):
             return self._mutable(value, key, what, fetch)
         if isinstance(value, types.ModuleType) or getattr(type(value), "__graph_state__", None) is not None:
             self.guard(key, what, fetch, value, watched, quick)
+            variable = what.rpartition(" ")[2] if key[0] in ("global", "cell") else self._variable_of.get(key[1], "")
+            self._variable_of.setdefault(id(value), variable)
             return value
         if isinstance(value, set) and len(value) > _LEAVES_WATCHED:
             raise SideEffectError(f"{what} is a set of {len(value)} elements: too large to be watched for changes")
@@ -244,11 +250,16 @@ class Outside:
         finally:
             self._instead = before
 
-    def state(self, parameter: Parameter) -> Any:
-        """The state cell of a Parameter: one per object.  It has the Parameter's name unless another one has it."""
+    def state(self, parameter: Parameter, variable: str = "") -> Any:
+        """The state cell of a Parameter: one per object.
+
+        It has the Parameter's name; if another one has that, with the `variable` that holds its network before it.
+        """
         found = self._state_of.get(id(parameter))
         if found is None:
             name, number = parameter.name, len(self.states)
+            if name in self.states and variable:
+                name = f"{variable}.{name}"
             while name in self.states:
                 name, number = f"{parameter.name}.{number}", number + 1
             type_ = type_of(parameter)
