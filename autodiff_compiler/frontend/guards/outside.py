@@ -95,7 +95,7 @@ class Outside:
         self.states: dict[str, Any] = {}
         self._captured: dict[Key, Any] = {}
         self._state_of: dict[int, Any] = {}
-        #: by the ids of Cells the variable that holds each, or the network that it is in
+        #: by the ids of Cells, and of containers of them, the variable that holds each, or the network that it is in
         self._variable_of: dict[int, str] = {}
         #: what is read in the place of Parameters, by their ids (see `replacing`)
         self._instead: dict[int, Any] = {}
@@ -119,6 +119,7 @@ class Outside:
     ) -> Any:
         """The value that compiled code sees for an object found under `key`."""
         self._found.note_read(value, key)
+        variable = what.rpartition(" ")[2] if key[0] in ("global", "cell") else self._variable_of.get(key[1], "")
         if self._found.stands_for(value):
             return self._found.opened(value, key, what, fetch)
         if isinstance(value, Tensor) and self._of_made(key):  # which the Cell may hold no longer at the end
@@ -127,15 +128,16 @@ class Outside:
             self.guard(key, what, fetch, value, watched, quick)
             if id(value) in self._instead:
                 return self._instead[id(value)]
-            return self.state(value, self._variable_of.get(key[1], ""))
+            return self.state(value, variable)
         if isinstance(value, Tensor):
             return self._capture(value, key, what, fetch, quick)
+        if variable:
+            for x in (value, *value) if isinstance(value, tuple | list) else (value,):
+                self._variable_of.setdefault(id(x), variable)
         if isinstance(value, Mutable) and isinstance(value, int | float):
             return self._mutable(value, key, what, fetch)
         if isinstance(value, types.ModuleType) or getattr(type(value), "__graph_state__", None) is not None:
             self.guard(key, what, fetch, value, watched, quick)
-            variable = what.rpartition(" ")[2] if key[0] in ("global", "cell") else self._variable_of.get(key[1], "")
-            self._variable_of.setdefault(id(value), variable)
             return value
         if isinstance(value, set) and len(value) > _LEAVES_WATCHED:
             raise SideEffectError(f"{what} is a set of {len(value)} elements: too large to be watched for changes")
