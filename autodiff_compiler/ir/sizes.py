@@ -354,6 +354,22 @@ def symbols_of(size: Size) -> Iterator[Symbol]:
                 yield from symbols_of(atom.right)
 
 
+def bounded_by_numbers(size: Size) -> Iterator[Atom]:
+    """The maxima and minima of a number and something else among the terms of a size."""
+    for atom in (a for monomial, _ in _terms(size) for a in monomial):
+        if isinstance(atom, Atom) and atom.op in ("max", "min") and isinstance(atom.left, int) is not isinstance(
+            atom.right, int
+        ):
+            yield atom
+
+
+def quotients_of(size: Size) -> Iterator[Atom]:
+    """The quotients by a number among the factors of a size."""
+    for atom in (a for monomial, _ in _terms(size) for a in monomial):
+        if isinstance(atom, Atom) and atom.op == "//" and isinstance(atom.right, int):
+            yield atom
+
+
 def symbol_of(size: Size) -> Symbol | None:
     """The symbol that a size is, if it is nothing else."""
     if isinstance(size, Dim) and len(size.terms) == 1:

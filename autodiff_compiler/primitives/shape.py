@@ -10,7 +10,7 @@ from ..dtypes import int64
 from ..errors import DynamicShapeError, ShapeError
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, composite
-from ..ir.sizes import depends_on_data, is_at_most, refuse_unknown
+from ..ir.sizes import depends_on_data, is_at_most, quotients_of, refuse_unknown
 from ..ir.types import Dim, Shape, Size, TensorType, dim_product, known_same, same_dim, same_shape, tensor
 from .family import (
     as_shape,
@@ -48,12 +48,24 @@ def _completed(shape, source):
     total, rest = prod(source), prod([d for d in shape if d != -1])
     missing = total // rest if rest != 0 else 0
     if type(total) is Dim or type(rest) is Dim:
+        if missing * rest is not total:
+            _ask_remainders(rest)
         if not same_dim(missing * rest, total):
             raise DynamicShapeError(f"the size that -1 stands for in {list(shape)} cannot be found from {list(source)}")
     else:
         fits = rest != 0 and missing * rest == total
         require(fits, f"a tensor of shape {list(source)} cannot be reshaped to {list(shape)}")
     return tuple([missing if d == -1 else d for d in shape])
+
+
+def _ask_remainders(size):
+    """Asks the call that is compiled for whether quotients in a size leave remainders.
+
+    Of one that leaves none the symbol becomes another one (``n = 2*m``), for which the sizes of a shape come out even.
+    """
+    for quotient in quotients_of(size):
+        if quotient.left % quotient.right == 0:
+            return
 
 
 class Reshape(Primitive):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import math
 import operator
 import sys
 from typing import Any
@@ -25,6 +26,7 @@ from ..variables.containers import in_place, pairs_of
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Closure
 from ..variables.iteration import Forced, RangeOf, iteration_of
+from ..variables.open_sizes import bound_of_sizes
 from ..variables.precision import whole
 from ..variables.rules import intrinsic
 from ..variables.structure import elements, is_static, map_leaves
@@ -223,6 +225,8 @@ def _extreme(name: str, better_by: str) -> Any:
         if len(args) == 1 and is_tensor(args[0]) and len(args[0].type.shape) == 1:
             return ctx.native(METHODS[name], [args[0]])
         items = iterate_live(ctx, args[0]) if len(args) == 1 else iter(args)
+        if key is None and len(args) > 1 and (bound := bound_of_sizes(name, args)) is not None:
+            return bound
         best = next(items, _NOTHING)
         if best is _NOTHING:
             if default is _NOTHING:
@@ -253,6 +257,11 @@ def _key(ctx: EffectContext, key: Any, item: Any) -> Any:
 
 intrinsic(max)(_extreme("max", "Gt"))
 intrinsic(min)(_extreme("min", "Lt"))
+
+
+@intrinsic(math.prod)
+def _prod(ctx: EffectContext, iterable: Any, /, *, start: Any = 1) -> Any:
+    return functools.reduce(lambda a, b: operators.binary(ctx, "Mult", a, b), iterate_live(ctx, iterable), start)
 
 
 @intrinsic(sum)
