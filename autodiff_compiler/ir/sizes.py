@@ -357,8 +357,10 @@ def symbols_of(size: Size) -> Iterator[Symbol]:
 def bounded_by_numbers(size: Size) -> Iterator[Atom]:
     """The maxima and minima of a number and something else among the terms of a size."""
     for atom in (a for monomial, _ in _terms(size) for a in monomial):
-        if isinstance(atom, Atom) and atom.op in ("max", "min") and isinstance(atom.left, int) is not isinstance(
-            atom.right, int
+        if (
+            isinstance(atom, Atom)
+            and atom.op in ("max", "min")
+            and isinstance(atom.left, int) is not isinstance(atom.right, int)
         ):
             yield atom
 

@@ -12,6 +12,7 @@ from typing import Any
 from ...errors import StaticValueError, UnsupportedCallError
 from ...ir.build import current
 from ...ir.primitive import METHODS, F
+from ...ir.sizes import depends_on_data
 from ...runtime import precision
 from ...runtime.mutable import mutable, plain
 from ..effects.commits import emit_commit
@@ -25,7 +26,7 @@ from ..variables.comparison import COMPARE, first_that
 from ..variables.containers import in_place, pairs_of
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Closure
-from ..variables.iteration import Forced, RangeOf, iteration_of
+from ..variables.iteration import Forced, RangeOf, Rest, as_count, iteration_of, open_iteration
 from ..variables.open_sizes import bound_of_sizes
 from ..variables.precision import whole
 from ..variables.rules import intrinsic
@@ -124,7 +125,8 @@ def _tuple(ctx: EffectContext, x: Any = ()) -> Any:
 
 @intrinsic(list)
 def _list(ctx: EffectContext, x: Any = ()) -> Any:
-    return LocalList(iterate_static(ctx, x))
+    over = open_iteration(ctx, x)
+    return LocalList(iterate_static(ctx, x)) if over is None else ctx.each(over, lambda item: item)
 
 
 @intrinsic(dict)
@@ -217,7 +219,29 @@ def _update_wrapper(ctx: EffectContext, wrapper: Any, wrapped: Any, *given: Any,
 
 @intrinsic(functools.reduce)
 def _reduce(ctx: EffectContext, fn: Any, x: Any, *initial: Any) -> Any:
-    return functools.reduce(lambda a, b: call(ctx, fn, [a, b], {}), iterate_live(ctx, x), *initial)
+    return _folded(ctx, lambda a, b: call(ctx, fn, [a, b], {}), x, *initial)
+
+
+def _folded(ctx: EffectContext, fn: Any, x: Any, *initial: Any) -> Any:
+    """``functools.reduce``, as a loop over as many elements as run time knows."""
+    over = open_iteration(ctx, x)
+    if over is None or depends_on_data(over.size) or over.size == 0:  # of a size of arguments the call tells that
+        return functools.reduce(fn, iterate_live(ctx, x), *initial)
+    total = LocalList()
+
+    def add(item: Any) -> None:
+        ctx.effects.change(total)
+        total.fill([fn(*total, item)])
+
+    def loop() -> None:
+        items = over.begin(ctx)
+        items.enter(ctx)
+        first = items.item_at(ctx, as_count(0))
+        total.fill([fn(*initial, first) if initial else first])
+        ctx.each(Rest(items), add, collects=False)
+
+    loop()
+    return total[0]
 
 
 def _extreme(name: str, better_by: str) -> Any:
@@ -261,12 +285,12 @@ intrinsic(min)(_extreme("min", "Lt"))
 
 @intrinsic(math.prod)
 def _prod(ctx: EffectContext, iterable: Any, /, *, start: Any = 1) -> Any:
-    return functools.reduce(lambda a, b: operators.binary(ctx, "Mult", a, b), iterate_live(ctx, iterable), start)
+    return _folded(ctx, lambda a, b: operators.binary(ctx, "Mult", a, b), iterable, start)
 
 
 @intrinsic(sum)
 def _sum(ctx: EffectContext, x: Any, start: Any = 0) -> Any:
-    return functools.reduce(lambda a, b: operators.binary(ctx, "Add", a, b), iterate_live(ctx, x), start)
+    return _folded(ctx, lambda a, b: operators.binary(ctx, "Add", a, b), x, start)
 
 
 intrinsic(any)(lambda ctx, x: first_that(ctx, x, lambda item: truth(ctx, item), ends=True))

@@ -36,7 +36,7 @@ from .context import StatementContext, statement
 from .control import branch
 from .statements import store
 
-_COUNT = tensor(int64, ())
+COUNT = tensor(int64, ())
 _WARN_TRIPS = 128
 
 
@@ -132,7 +132,7 @@ def _try_keep(ctx: StatementContext, node: Any, iteration: Iteration, n: int, kn
     """
     problem = None
     if known != "peeled":
-        with _Attempt(ctx) as attempt:
+        with Attempt(ctx) as attempt:
             _keep(ctx, node, iteration, n)
             attempt.keep()
         if attempt.kept:
@@ -140,7 +140,7 @@ def _try_keep(ctx: StatementContext, node: Any, iteration: Iteration, n: int, kn
         problem = attempt.error
         if not isinstance(problem, JoinError) or problem.code != "AC1406":
             return problem
-    with _Attempt(ctx) as peeled:
+    with Attempt(ctx) as peeled:
         _unroll(ctx, node, islice(iteration.static_items(ctx), 1))
         _keep(ctx, node, _Later(iteration), n - 1)
         peeled.keep()
@@ -240,17 +240,17 @@ def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> Non
         store(ctx, node.target, item)
         ctx.block(node.body)
 
-    body = loop.trace([_COUNT], [s.type.elem for s in sequences], run)  # type: ignore[attr-defined]
-    _refuse_changes(loop, iteration)
+    body = loop.trace([COUNT], [s.type.elem for s in sequences], run)  # type: ignore[attr-defined]
+    refuse_changes(loop, iteration)
     conditions, following = _counted(loop, node, body, count) if stoppable else ((), ())
     inits = loop.inits(body.templates)
     _place_of_rest(ctx, node, iteration)
     blocks = (*conditions, body.builder.ret(*following, *body.ends))
     if stoppable:
-        op = trace.builder.emit_op(REGISTRY["while"], (trace.builder.const(0, _COUNT), *inits), (), blocks)
+        op = trace.builder.emit_op(REGISTRY["while"], (trace.builder.const(0, COUNT), *inits), (), blocks)
     else:
         op = trace.builder.emit_op(REGISTRY["scan"], (count, *inits, *sequences), (len(inits), False), blocks)
-    _leave(loop, body, op.results[2 if stoppable else 0 :])
+    leave(loop, body, op.results[2 if stoppable else 0 :])
     iteration.end(ctx, certain=not stoppable)
 
 
@@ -261,7 +261,7 @@ def _place_of_rest(ctx: StatementContext, node: Any, iteration: Iteration) -> No
         trace.builder.loc = loc._replace(turn=(loc, iteration.unrolled))
 
 
-def _refuse_changes(loop: Loop, iteration: Iteration) -> None:
+def refuse_changes(loop: Loop, iteration: Iteration) -> None:
     """A kept loop goes over the elements that were there at its beginning, so they must stay."""
     changed = {id(cell.obj) for cell in loop.cells}
     for source in iteration.sources():
@@ -285,7 +285,7 @@ def _counted(loop: Loop, node: Any, body: Any, count: Value) -> tuple[tuple[Any]
         stopped = _stopped(ctx, node)
         return more if stopped is False else F.logical_and(more, truth(ctx, negate(stopped)))
 
-    return (_condition(loop, body, [_COUNT], condition),), (following,)
+    return (_condition(loop, body, [COUNT], condition),), (following,)
 
 
 def _condition(loop: Loop, body: Any, first: list[Any], evaluate: Any) -> Any:
@@ -308,7 +308,8 @@ def _condition(loop: Loop, body: Any, first: list[Any], evaluate: Any) -> Any:
         return builder.ret(as_condition(result, builder))
 
 
-def _leave(loop: Loop, body: Any, results: Any) -> None:
+def leave(loop: Loop, body: Any, results: Any) -> None:
+    """Gives what a loop has carried its names and values after it."""
     for value, name in zip(results, body.names, strict=False):
         if value.name is None:
             value.name = name
@@ -326,7 +327,7 @@ def _while(ctx: StatementContext, node: Any) -> None:
     if not isinstance(problem, CompileError):
         restart = restart or _met_again(ctx, node, problem)
         ctx.place(node)
-        with _Attempt(ctx) as kept:
+        with Attempt(ctx) as kept:
             _keep_while(ctx, node, restart is not None and restart.dynamic)
             kept.keep()
         if kept.kept:
@@ -344,7 +345,7 @@ def _while(ctx: StatementContext, node: Any) -> None:
 
 def _met_again(ctx: StatementContext, node: Any, before: Any) -> Any:
     """Why a loop is kept that was kept `before`, in an earlier trace of the loop around it or by another call."""
-    with _Attempt(ctx) as attempt:
+    with Attempt(ctx) as attempt:
         _run_trips(ctx, node, 0)
     now = attempt.exception
     return now if isinstance(now, _Restart) and now.dynamic else before
@@ -356,7 +357,7 @@ def _ran(ctx: StatementContext, node: Any, limit: int, problem: CompileError | N
     Gives what made it impossible, or None.
     """
     trips = 0
-    with _Attempt(ctx) as attempt:
+    with Attempt(ctx) as attempt:
         trips = _run_trips(ctx, node, limit)
         attempt.keep()
     if attempt.kept:
@@ -440,7 +441,7 @@ def _emit_while(ctx: StatementContext, node: Any, loop: Loop, body: Any, cond: A
     inits = loop.inits(body.templates)
     ctx.place(node)
     op = trace.builder.emit_op(REGISTRY["while"], inits, (), (cond, body.builder.ret(*body.ends)))
-    _leave(loop, body, op.results[1:])
+    leave(loop, body, op.results[1:])
     if endless:  # an exception ends it: what follows is never reached
         emit_raise(ctx, NewException(RuntimeError, ("a `while` without a condition has ended",), {}))
 
@@ -463,7 +464,7 @@ def endless(loc: Loc) -> LoopError:
 
 
 # ---------------------------------------------------------------------------------------------------- attempts
-class _Attempt:
+class Attempt:
     """Compiles into a block of its own, which joins the surrounding one only if all went well."""
 
     def __init__(self, ctx: StatementContext) -> None:
@@ -478,7 +479,7 @@ class _Attempt:
             return self.exception if isinstance(self.exception, CompileError) else None
         return LoopError(f"{type(self.exception).__name__}: {self.exception}", loc=self.ctx.here)
 
-    def __enter__(self) -> _Attempt:
+    def __enter__(self) -> Attempt:
         self.outer: Builder = trace.builder
         self.env = dict(self.ctx.frame.env)
         self._warnings, self._decisions = len(self.ctx.report.warnings), len(self.ctx.report.reasons.decisions)
