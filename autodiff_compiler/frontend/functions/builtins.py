@@ -248,6 +248,8 @@ def _extreme(name: str, better_by: str) -> Any:
     def rule(ctx: EffectContext, *args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
         if len(args) == 1 and is_tensor(args[0]) and len(args[0].type.shape) == 1:
             return ctx.native(METHODS[name], [args[0]])
+        if key is None and len(args) == 1 and (over := open_iteration(ctx, args[0])) is not None and over.size != 0:
+            return _folded(ctx, lambda a, b: _better(ctx, better_by, a, b), args[0])
         items = iterate_live(ctx, args[0]) if len(args) == 1 else iter(args)
         if key is None and len(args) > 1 and (bound := bound_of_sizes(name, args)) is not None:
             return bound
@@ -269,6 +271,12 @@ def _extreme(name: str, better_by: str) -> Any:
         return best
 
     return rule
+
+
+def _better(ctx: EffectContext, better_by: str, best: Any, item: Any) -> Any:
+    """The larger or smaller one of two values."""
+    better = truth(ctx, comparison.compare(ctx, better_by, item, best))
+    return (item if better else best) if isinstance(better, bool) else _select(ctx, better, item, best)
 
 
 def _select(ctx: EffectContext, condition: Any, a: Any, b: Any) -> Any:

@@ -271,9 +271,14 @@ def _tuple(ctx: StatementContext, node: Any) -> Any:
 
 @expression("List")
 def _list(ctx: StatementContext, node: Any) -> Any:
-    if len(node.elts) == 1 and isinstance(node.elts[0], gast.Starred):
-        return ctx.call(list, [ctx.expr(node.elts[0].value)], {})
-    return LocalList(_items(ctx, node.elts))
+    if not any(isinstance(n, gast.Starred) for n in node.elts):
+        return LocalList(ctx.exprs(node.elts))
+    made = LocalList()
+    for n in node.elts:
+        unpacked = isinstance(n, gast.Starred)
+        more = ctx.call(list, [ctx.expr(n.value)], {}) if unpacked else LocalList([ctx.expr(n)])
+        made = operators.binary(ctx, "Add", made, more) if len(made) else more
+    return made
 
 
 @expression("Set")

@@ -285,6 +285,11 @@ class SequenceVariable(_WithItems):
 
     precedence = 2.5
 
+    def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if op == "Mult":
+            a, b = (operator.index(x) if is_size(x) else x for x in (a, b))
+        return super().binary(ctx, op, a, b)
+
     def item(self, ctx: ValueContext, index: Any) -> Any:
         owner, index = self.value, with_known_sizes(element_index(ctx, index))
         if not is_static(index):

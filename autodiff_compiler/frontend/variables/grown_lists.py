@@ -22,7 +22,7 @@ from .interpreter import ValueContext
 from .iteration import Slices
 from .leaves import Leaf, RowsLeaf
 from .rows import IN_A_LIST, elem_leaf, is_empty, known_length, list_of_rows, packed, refused
-from .values import GrownList, LocalList, Rows, SymScalar, TensorVar, is_size, is_tensor
+from .values import ArrayVar, GrownList, LocalList, Rows, SymScalar, TensorVar, is_size, is_tensor
 
 
 class RowsOf(Slices):
@@ -33,13 +33,15 @@ class RowsOf(Slices):
         self._number = number
 
     def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
-        return self._as_number(super().element(ctx, index, parts))
+        return element_of(parts[0], self._number)
 
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
-        return self._as_number(super().item_at(ctx, index))
+        return element_of(super().item_at(ctx, index).value, self._number)
 
-    def _as_number(self, x: Any) -> Any:
-        return SymScalar(x.value, self._number) if self._number else x
+
+def element_of(value: Value, number: type | None) -> Any:
+    """An element of such a list, which nobody can write to."""
+    return SymScalar(value, number) if number else TensorVar(value, IN_A_LIST)
 
 
 def native(ctx: ValueContext, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -88,6 +90,7 @@ class GrownListVariable(LocalListVariable):
     """A list whose length is known only at run time."""
 
     may_be_open = True
+    precedence = 2.75  # also as the right operand of a list
 
     @property
     def _rows(self) -> Rows:
@@ -103,6 +106,12 @@ class GrownListVariable(LocalListVariable):
 
     def as_index(self, ctx: ValueContext) -> Any:
         return self.as_tensor() if self._rows.number is int and not is_empty(self.value) else self.value
+
+    def to_array(self, ctx: ValueContext, copies: bool = True) -> Any:
+        numbers = self.numbers(ctx)
+        if numbers is None:
+            raise self._refused("an array")
+        return ArrayVar(numbers.value)
 
     def numbers(self, ctx: ValueContext) -> SymScalar | None:
         number = self._rows.number
@@ -131,9 +140,7 @@ class GrownListVariable(LocalListVariable):
         assert is_tensor(found)
         if isinstance(index, slice):
             return list_of_rows(found.value, self._rows.number)
-        found.locked = IN_A_LIST
-        number = self._rows.number
-        return SymScalar(found.value, number) if number else found
+        return element_of(found.value, self._rows.number)
 
     def store(self, ctx: ValueContext, index: Any, value: Any) -> None:
         raise self._refused("an assignment to an element")
@@ -182,6 +189,9 @@ class GrownListVariable(LocalListVariable):
             self._add(ctx, args)
         elif name == "extend" and len(args) == 1 and isinstance(args[0], LocalList) and not kwargs:
             self._add(ctx, list.copy(args[0]))
+        elif name == "insert" and args[:-1] == [0] and not kwargs:
+            added = self.binary(ctx, "Add", LocalList(args[1:]), self.value)
+            list.__setitem__(self.value, slice(None), list.copy(added))
         elif name == "reverse" and not args:
             backwards = self.getitem(ctx, slice(None, None, -1))
             list.__setitem__(self.value, slice(None), list.copy(backwards))
