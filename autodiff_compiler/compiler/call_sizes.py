@@ -33,7 +33,7 @@ from ..source import Loc
 from .call_key import Key
 
 #: Names of symbols, in the order in which they are given.
-_NAMES = "nmkpqrst"
+NAMES = "nmkpqrst"
 #: From how many calls of the same sizes on at most these get a program of their own, and how many sizes may; the calls
 #: of how many sizes are counted.
 _HOT_CALLS, _MOST_HOT, _REMEMBERED = 16, 8, 256
@@ -150,6 +150,9 @@ class Sizes:
     def number(self, size: Dim) -> int:
         value = evaluate(size, self.values)
         raise Unified(self._solved(size - value), why=f"{said(size)} = {value}, which must be known")
+
+    def shape_of(self, what: str, shape: Shape) -> Shape:
+        return shape
 
     def settle(self, error: Exception) -> None:
         if self._found:
@@ -282,8 +285,8 @@ def _symbol(name: str, described: Any) -> Size:
 
 
 def _name(number: int) -> str:
-    round_, letter = divmod(number, len(_NAMES))
-    return _NAMES[letter] + (str(round_ + 1) if round_ else "")
+    round_, letter = divmod(number, len(NAMES))
+    return NAMES[letter] + (str(round_ + 1) if round_ else "")
 
 
 def shapes_of(leaves: Iterable[Any]) -> list[Shape]:

@@ -171,6 +171,9 @@ class Decider(Protocol):
     def number(self, size: Dim) -> int:
         """What a size is, which must be known."""
 
+    def shape_of(self, what: str, shape: tuple[Size, ...]) -> tuple[Size, ...]:
+        """The shape of a Tensor that is no argument, `what` users call it: as it is, or in symbols."""
+
     def settle(self, error: Exception) -> None:
         """Makes all sizes known: the message of an error has them, or there is none where they are known."""
 
