@@ -371,7 +371,7 @@ class Concat(Primitive):
             )
             others = [s.shape[: s.ndim + axis] + s.shape[s.ndim + axis + 1 :] for s in (first, t)]
             message = f"{first} and {t} cannot be joined along axis {axis}"
-            require(same and t.dtype is first.dtype, message, between=tuple(others))
+            require(same and t.dtype is first.dtype, message, between=(others[0], others[1]))
             total += t.shape[axis]
         at = first.ndim + axis
         return tensor(first.dtype, (*first.shape[:at], total, *first.shape[at + 1 :]))

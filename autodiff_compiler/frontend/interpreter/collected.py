@@ -42,6 +42,7 @@ def each(
         attempt.keep()
     if attempt.kept:
         return found
+    assert iteration.size is not None
     known_length(iteration.size)
     assert attempt.exception is not None
     raise attempt.exception

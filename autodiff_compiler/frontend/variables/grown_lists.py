@@ -95,7 +95,7 @@ class GrownListVariable(LocalListVariable):
     @property
     def _rows(self) -> Rows:
         (rows,) = self.value
-        return rows  # type: ignore[no-any-return]
+        return rows
 
     def as_tensor(self) -> TensorVar:
         """All elements, along a new first dimension."""

@@ -156,7 +156,8 @@ class Rest(Iteration):
 
     def __init__(self, source: Iteration) -> None:
         assert source.size is not None
-        self.source, self.size = source, source.size - 1
+        self.source = source
+        self.size = source.size - 1  # type: ignore[assignment]  # of what is no number
         self.length = count_value(self.size)
 
     def sources(self) -> list[Any]:

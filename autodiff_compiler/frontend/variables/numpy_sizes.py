@@ -75,8 +75,8 @@ def of_sizes(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 def size_of_scalar(x: ArrayVar) -> Dim | None:
     """The size that a NumPy scalar was made of, which it is again where an int is asked for; None if it is another."""
-    value = x.value
-    return value.op.attr("size") if value.made_by("size_value") else None
+    size: Dim | None = x.value.op.attr("size") if x.value.made_by("size_value") else None  # type: ignore[union-attr]
+    return size
 
 
 def as_numbers(ctx: ValueContext, args: Sequence[Any]) -> list[Any]:
