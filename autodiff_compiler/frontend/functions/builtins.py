@@ -225,7 +225,9 @@ def _reduce(ctx: EffectContext, fn: Any, x: Any, *initial: Any) -> Any:
 def _folded(ctx: EffectContext, fn: Any, x: Any, *initial: Any) -> Any:
     """``functools.reduce``, as a loop over as many elements as run time knows."""
     over = open_iteration(ctx, x)
-    if over is None or over.size is None or depends_on_data(over.size) or over.size == 0:  # of a size of arguments the call tells that
+    if (
+        over is None or over.size is None or depends_on_data(over.size) or over.size == 0
+    ):  # of a size of arguments the call tells that
         return functools.reduce(fn, iterate_live(ctx, x), *initial)
     total = LocalList()
 
