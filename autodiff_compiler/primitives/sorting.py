@@ -275,7 +275,8 @@ class Msort(Primitive):
 
 def _require_choice(x, k, axis):
     size = x.shape[axis]
-    require(may_be_at_most(0, k) and may_be_at_most(k, size), f"{k} elements cannot be chosen from {size} along axis {axis}")
+    fits = may_be_at_most(0, k) and may_be_at_most(k, size)
+    require(fits, f"{k} elements cannot be chosen from {size} along axis {axis}")
 
 
 def _topk(x, k, dim=None, largest=True, sorted=True):

@@ -296,7 +296,7 @@ class Loop:
         found: dict[Place, Any] = {}
 
         def go(x: Any, place: Place, cell: Cell) -> None:
-            if is_box(x) and self._held(x, cell):
+            if is_box(x) and self.shared(x, cell):
                 found[place] = x
             for i, part in enumerate(elements(x) or ()):
                 go(part, (*place, i), cell)
@@ -311,9 +311,9 @@ class Loop:
         if locked or cell.obj is x or not is_aliased(x):
             return locked
         followed = self._following and is_box(x)
-        return EITHER if not followed and self._held(x, cell) else ""
+        return EITHER if not followed and self.shared(x, cell) else ""
 
-    def _held(self, x: Any, cell: Cell) -> bool:
+    def shared(self, x: Any, cell: Cell) -> bool:
         """Whether something else than the cell may hold a Tensor or container."""
         frame = self.ctx.frame
         maybe = [x, *(other for other, _ in self.ctx.effects.ties.spread(x))]
@@ -331,7 +331,7 @@ class Loop:
         if entry is now or isinstance(now, CompileError):
             return
         alike = is_aliased(entry) and type(now) is type(entry)
-        if alike and not self._shared.follows(place, entry) and self._held(entry, cell):
+        if alike and not self._shared.follows(place, entry) and self.shared(entry, cell):
             self.ctx.effects.ties.add(entry, now, None, scope=scope)
         for i, (x, y) in enumerate(zip(elements(entry) or (), elements(now) or (), strict=False)):
             self._tie(x, y, cell, (*place, i), scope)
