@@ -412,9 +412,10 @@ class JoinError(CompileError, TypeError):
 
 
 class ShapeError(CompileError, ValueError):
-    """Shapes an op does not accept."""
+    """Shapes an op does not accept.  `between`: two sizes, or shapes, that had to be equal."""
 
     code = "AC1410"
+    between: tuple[Any, Any] | None = None
 
 
 class DTypeError(CompileError, TypeError):

@@ -15,13 +15,25 @@ from typing import Any
 
 from ..ir.open_shapes import OpenShapes, Relation, said
 from ..ir.primitive import trace
-from ..ir.sizes import Atom, Dim, Size, Symbol, evaluate, linear_in, size_of, substitute, symbol, symbols_of
+from ..ir.sizes import (
+    Atom,
+    Dim,
+    Size,
+    Symbol,
+    bounded_by_numbers,
+    evaluate,
+    linear_in,
+    size_of,
+    substitute,
+    symbol,
+    symbols_of,
+)
 from ..ir.types import Shape
 from ..source import Loc
 from .call_key import Key
 
 #: Names of symbols, in the order in which they are given.
-_NAMES = "nmkpqrst"
+NAMES = "nmkpqrst"
 #: From how many calls of the same sizes on at most these get a program of their own, and how many sizes may; the calls
 #: of how many sizes are counted.
 _HOT_CALLS, _MOST_HOT, _REMEMBERED = 16, 8, 256
@@ -125,7 +137,11 @@ class Sizes:
     # ------------------------------------------------------------------------------------------- as a Decider
     def are_equal(self, a: Size, b: Size) -> bool:
         if evaluate(a, self.values) == evaluate(b, self.values):
-            raise Unified(self._solved(a - b))
+            for atom in bounded_by_numbers(a - b):
+                self.is_at_most(atom.left, atom.right)  # which may make a bound of a symbol of it, and one less atom
+            replaced = self._solved(a - b)
+            known = any(isinstance(size, int) for size in replaced.values())
+            raise Unified(replaced, why=f"{said(a)} = {said(b)}" if known else "")
         return self._answer(a, "==", b)
 
     def is_at_most(self, a: Size, b: Size) -> bool:
@@ -134,6 +150,9 @@ class Sizes:
     def number(self, size: Dim) -> int:
         value = evaluate(size, self.values)
         raise Unified(self._solved(size - value), why=f"{said(size)} = {value}, which must be known")
+
+    def shape_of(self, what: str, shape: Shape) -> Shape:
+        return shape
 
     def settle(self, error: Exception) -> None:
         if self._found:
@@ -155,7 +174,7 @@ class Sizes:
             for alone in (size_of(s) - zero, size_of(s) + zero):
                 if s not in symbols_of(alone):
                     return {s: alone}
-        remainder = self._remainder(zero) or self._remainder(-zero)
+        remainder = self._remainder(zero)
         if remainder is not None:
             return remainder
         known: dict[Symbol, Size] = {s: self.values[s.name] for s in symbols}
@@ -164,12 +183,12 @@ class Sizes:
 
     def _remainder(self, zero: Size) -> dict[Symbol, Size] | None:
         """What a symbol is if ``zero`` says that something linear in it leaves a certain remainder."""
-        for atom in (atoms[0] for atoms, _ in getattr(zero, "terms", ()) if len(atoms) == 1):
+        for atom, factor in ((atoms[0], f) for atoms, f in getattr(zero, "terms", ()) if len(atoms) == 1):
             if not (isinstance(atom, Atom) and atom.op == "//" and isinstance(atom.right, int)):
                 continue
             left, k = atom.left, atom.right
-            one = linear_in(left)
-            if one is not None and isinstance(zero - left % k, int) and gcd(one[1], k) == 1:
+            one, times = linear_in(left), -(factor // k)
+            if one is not None and isinstance(zero - times * (left % k), int) and gcd(one[1], k) == 1:
                 s, rest = one[0], self.values[one[0].name] % k
                 high = (s.high - rest) // k if isinstance(s.high, int) else None
                 return {s: k * symbol(f"{s.name}_{k}", -((rest - s.low) // k), high) + rest}
@@ -266,8 +285,8 @@ def _symbol(name: str, described: Any) -> Size:
 
 
 def _name(number: int) -> str:
-    round_, letter = divmod(number, len(_NAMES))
-    return _NAMES[letter] + (str(round_ + 1) if round_ else "")
+    round_, letter = divmod(number, len(NAMES))
+    return NAMES[letter] + (str(round_ + 1) if round_ else "")
 
 
 def shapes_of(leaves: Iterable[Any]) -> list[Shape]:

@@ -16,6 +16,7 @@ import numpy as np
 from .. import progress
 from ..config import check_backend, check_looked_at, context
 from ..depth import deep
+from ..errors import ShapeError
 from ..frontend.lower import Lowered, NumberArgument, Options, TensorArgument, lower, name_of_argument
 from ..frontend.variables.structure import flatten, map_leaves
 from ..ir.primitive import trace
@@ -31,6 +32,7 @@ from .entry import CompiledEntry
 from .fastcall.eligible import REFUSED, obstacle, unusual_arguments
 from .program import Program
 from .recorder import compiling, observed, waited
+from .size_conflicts import Origins, note_origins
 
 if TYPE_CHECKING:
     from .cache.call_index import IndexedCall
@@ -175,7 +177,11 @@ def _lowered(
 ) -> tuple[Lowered, Sizes | None]:
     """The function as typed SSA, and its sizes with what was taken for granted of them."""
     if sizes is None:
-        return lower(fn, specs, named, options, name), None
+        try:
+            return lower(fn, specs, named, options, name), None
+        except ShapeError as error:
+            _note_origins(error, fn, specs, named, options, name)
+            raise
     dynamic = [leaf for leaf in flatten([specs, named]) if isinstance(leaf, TensorArgument | NumberArgument)]
     given = [leaf.type.shape if isinstance(leaf, TensorArgument) else () for leaf in dynamic]
     while True:
@@ -185,6 +191,23 @@ def _lowered(
                 return lower(fn, opened, named_opened, options, name), sizes
         except Unified as found:
             sizes = sizes.replaced(found, given)
+
+
+def _note_origins(
+    error: ShapeError, fn: Any, specs: list[Any], named: dict[str, Any], options: Options, name: str
+) -> None:
+    """Adds to an error where the sizes in conflict come from."""
+    origins = Origins()
+    names = [*(name_of_argument(fn, i) for i in range(len(specs))), *named]
+    leaves = [leaf for leaf in flatten([specs, named]) if isinstance(leaf, TensorArgument | NumberArgument)]
+    shapes = [
+        origins.argument(f"`{names[i]}" + "".join(f"[{key!r}]" for key in keys) + "`", leaf.type.shape)
+        if isinstance(leaf, TensorArgument)
+        else ()
+        for leaf, (i, *keys) in zip(leaves, _paths([*specs, *named.values()], ()), strict=True)
+    ]
+    opened, named_opened = map_leaves(partial(_with_shape, shapes=iter(shapes)), [specs, named])
+    note_origins(error, origins, lambda: lower(fn, opened, named_opened, options, name))
 
 
 def _with_shape(leaf: Any, shapes: Iterator[Shape]) -> Any:

@@ -171,6 +171,9 @@ class Decider(Protocol):
     def number(self, size: Dim) -> int:
         """What a size is, which must be known."""
 
+    def shape_of(self, what: str, shape: tuple[Size, ...]) -> tuple[Size, ...]:
+        """The shape of a Tensor that is no argument, `what` users call it: as it is, or in symbols."""
+
     def settle(self, error: Exception) -> None:
         """Makes all sizes known: the message of an error has them, or there is none where they are known."""
 
@@ -352,6 +355,24 @@ def symbols_of(size: Size) -> Iterator[Symbol]:
             else:
                 yield from symbols_of(atom.left)
                 yield from symbols_of(atom.right)
+
+
+def bounded_by_numbers(size: Size) -> Iterator[Atom]:
+    """The maxima and minima of a number and something else among the terms of a size."""
+    for atom in (a for monomial, _ in _terms(size) for a in monomial):
+        if (
+            isinstance(atom, Atom)
+            and atom.op in ("max", "min")
+            and isinstance(atom.left, int) is not isinstance(atom.right, int)
+        ):
+            yield atom
+
+
+def quotients_of(size: Size) -> Iterator[Atom]:
+    """The quotients by a number among the factors of a size."""
+    for atom in (a for monomial, _ in _terms(size) for a in monomial):
+        if isinstance(atom, Atom) and atom.op == "//" and isinstance(atom.right, int):
+            yield atom
 
 
 def symbol_of(size: Size) -> Symbol | None:

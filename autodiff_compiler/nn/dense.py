@@ -19,10 +19,12 @@ from .layer import Layer
 def _check_features(cell: Cell, shape: tuple[Any, ...], features: int, outs: int) -> None:
     if shape[-1:] != (features,):
         layer = type(cell).__name__
-        raise ShapeError(
+        error = ShapeError(
             f"{layer}({features}, {outs}) takes {features} features, not an input of shape {list(shape)}",
             hint=_fitting(layer, shape, features, outs),
         )
+        error.between = shape[-1:], (features,)
+        raise error
 
 
 class Dense(

@@ -42,6 +42,7 @@ def _conv_type(x, w, stride, padding, dilation, groups):
         x.shape[1] == channels,
         f"{x} has {x.shape[1]} channels, the filters {w} in {groups} groups take {channels}",
         hint="the layouts are [batch, channels, ...] and [filters, channels / groups, ...]",
+        between=(x.shape[1], channels),
     )
     counts = window_counts(x.shape[2:], w.shape[2:], stride, padding, dilation)
     return tensor(x.dtype, (x.shape[0], w.shape[0], *counts))
@@ -488,5 +489,6 @@ def bias_add(x, bias):
     """`x` [batch, channels, ...] plus one number per channel."""
     x, bias = promoted_dtype(x, bias)
     fits = bias.ndim == 1 and x.ndim >= 2 and same_dim(x.shape[1], bias.shape[0])
-    require(fits, f"a bias of shape {list(bias.shape)} does not fit the channels (axis 1) of {list(x.shape)}")
+    message = f"a bias of shape {list(bias.shape)} does not fit the channels (axis 1) of {list(x.shape)}"
+    require(fits, message, between=(bias.shape[:1], x.shape[1:2]))
     return x + F.broadcast_to(F.reshape(bias, shape=(bias.shape[0], *(1,) * (x.ndim - 2))), shape=x.shape)

@@ -7,11 +7,11 @@ import operator
 
 import numpy as np
 
-from ..dtypes import DType, dtype_of, float32, int64
+from ..dtypes import DType, dtype_of, float32, float64, int64
 from ..errors import StaticValueError
 from ..ir.core import Value
 from ..ir.primitive import F, Number, Primitive, call, composite, trace
-from ..ir.sizes import Dim, count_of, depends_on_data, may_be_at_most
+from ..ir.sizes import Dim, count_of, depends_on_data, largest, may_be_at_most
 from ..ir.types import Size, tensor
 from .family import (
     as_shape,
@@ -226,6 +226,8 @@ def linspace(start, end, steps, dtype=None):
 
     `start` and `end` may be Tensors of one shape: the numbers lie along a new last dimension.
     """
+    if any(v.__class__ is Dim for v in (start, end, steps)):
+        return _spread(start, end, steps, dtype)
     count = static_int(steps, "steps")
     require(count >= 0, f"`steps` must not be negative: {count}")
     if not any(is_tensor(v) or v.__class__ is SymScalar for v in (start, end)):
@@ -235,6 +237,24 @@ def linspace(start, end, steps, dtype=None):
     share = broadcast_to(_constant(np.linspace(0.0, 1.0, count), start.dtype), shape)
     start, end = (broadcast_to(F.expand_dims(v, axes=(-1,)), shape) for v in (start, end))
     out = start * (1 - share) + end * share  # exact at both ends
+    return out if dtype is None else cast(out, dtype_of(dtype))
+
+
+def _spread(start, end, count, dtype):
+    """The same for a number of steps, or ends, that are sizes of arguments."""
+    require(may_be_at_most(0, count), f"`steps` must not be negative: {count}")
+    count = count if count.__class__ is Dim else static_int(count, "steps")
+    of_numbers = not any(is_tensor(v) or v.__class__ is SymScalar for v in (start, end))
+    start, end = (as_tensor(F.size_value(size=v)) if v.__class__ is Dim else v for v in (start, end))
+    if of_numbers:
+        dtype = dtype_of(dtype or float32)
+        start, end = (cast(as_tensor(v), float64) for v in (start, end))
+    start, end = promoted_dtype(start, end, floating=True)
+    start, end = (F.expand_dims(v, axes=(-1,)) for v in (start, end))
+    places = F.iota(start=0, step=1, size=count, dtype=start.dtype)
+    gaps = number(largest(1, count - 1), tensor(start.dtype, ()))
+    out = call.add(start, call.mul(places, call.div(call.sub(end, start), gaps)))
+    out = call.where(call.logical_and(call.equal(places, gaps), call.greater(places, 0)), end, out)
     return out if dtype is None else cast(out, dtype_of(dtype))
 
 

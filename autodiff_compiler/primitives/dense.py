@@ -17,7 +17,8 @@ def dense(x, weight, bias=None):
     """x @ weight.T + bias, along the last dimension."""
     x, weight, *bias = promoted_dtype(as_tensor(x), as_tensor(weight, "weight"), *([] if bias is None else [bias]))
     fits = x.ndim > 0 and weight.ndim in (1, 2) and weight.shape[-1] == x.shape[-1]
-    require(fits, f"a weight of shape {list(weight.shape)} does not fit {list(x.shape)}")
+    message = f"a weight of shape {list(weight.shape)} does not fit {list(x.shape)}"
+    require(fits, message, between=(x.shape[-1:], weight.shape[-1:]))
     out = call.matmul(x, call.swapaxes(weight, 0, 1) if weight.ndim == 2 else weight)
     return call.add(out, bias[0]) if bias else out
 
@@ -38,13 +39,15 @@ def batch_dot(x, y, axes=None):
     """Sum of products over one axis of each tensor, for every element of the batch: the first dimension of both."""
     x, y = promoted_dtype(as_tensor(x, "x1"), as_tensor(y, "x2"))
     require(x.ndim >= 2 and y.ndim >= 2, f"batch_dot takes at least 2 dimensions, not {x.ndim} and {y.ndim}")
-    require(x.shape[0] == y.shape[0], f"batches differ: {list(x.shape)} and {list(y.shape)}")
+    batches = x.shape[0], y.shape[0]
+    require(batches[0] == batches[1], f"batches differ: {list(x.shape)} and {list(y.shape)}", between=batches)
     if axes is None:
         axes = (-1, -1 if y.ndim == 2 else -2)
     a, b = axes if isinstance(axes, tuple | list) else (axes, axes)
     a, b = normal_axis(a, x.ndim, "axes") + x.ndim, normal_axis(b, y.ndim, "axes") + y.ndim
     require(a and b, "the first dimension is the batch: it cannot be summed over")
-    require(x.shape[a] == y.shape[b], f"axes {a} of {list(x.shape)} and {b} of {list(y.shape)} differ")
+    m, n = x.shape[a], y.shape[b]
+    require(m == n, f"axes {a} of {list(x.shape)} and {b} of {list(y.shape)} differ", between=(m, n))
     left, right = list(range(x.ndim)), [0, *range(x.ndim, x.ndim + y.ndim - 1)]
     right[b] = a
     kept = [i for i in left if i != a] + [i for i in right[1:] if i != a]

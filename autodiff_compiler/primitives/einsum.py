@@ -113,7 +113,7 @@ def _sizes(equation, terms, shapes):
                 sizes[label] = known if _is_one(d) else d
                 continue
             fits = same_dim(known, d) or known == 1 or d == 1
-            require(fits, f"einsum {equation!r}: {label!r} has the sizes {known} and {d}")
+            require(fits, f"einsum {equation!r}: {label!r} has the sizes {known} and {d}", between=(known, d))
     return sizes
 
 
@@ -388,8 +388,9 @@ def tensordot(a, b, axes=2):
     right = [normal_axis(i, b.ndim) + b.ndim for i in right]
     require(len(set(left)) == len(left) and len(set(right)) == len(right), f"axes {axes} name one axis twice")
     for i, j in zip(left, right, strict=True):
-        sizes = f"{a.shape[i]} != {b.shape[j]}"
-        require(same_dim(a.shape[i], b.shape[j]), f"tensordot pairs axis {i} with axis {j} of another size: {sizes}")
+        m, n = a.shape[i], b.shape[j]
+        message = f"tensordot pairs axis {i} with axis {j} of another size: {m} != {n}"
+        require(same_dim(m, n), message, between=(m, n))
     a_labels = [("a", i) for i in range(a.ndim)]
     b_labels = [("b", i) for i in range(b.ndim)]
     for i, j in zip(left, right, strict=True):

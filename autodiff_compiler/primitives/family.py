@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..dtypes import DType, bool_, default_of_python, float32, float64, from_numpy, int64, promote, promote_scalar
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError
 from ..ir.core import Value
 from ..ir.primitive import F, Primitive, call, trace
 from ..ir.sizes import Size, depends_on_data, largest
@@ -158,10 +158,9 @@ def broadcast_shapes(shapes: list[Shape], what: str = "operands") -> Shape:
                 continue
             if size != 1:
                 text = " and ".join(str(list(x)).replace(" ", "") for x in shapes)
-                raise ShapeError(
-                    f"{what} of shapes {text} do not broadcast: {size} != {d}",
-                    hint="sizes are aligned from the right and must be equal or 1; use reshape or expand_dims",
-                )
+                hint = "sizes are aligned from the right and must be equal or 1; use reshape or expand_dims"
+                message = f"{what} of shapes {text} do not broadcast: {size} != {d}"
+                require(False, message, hint, between=(size, d))
             size = d
         out.append(size)
     return tuple(out)
@@ -186,7 +185,7 @@ def same_type(*operands: TensorType) -> TensorType:
     for t in operands:
         if t is not first:
             require_dtype(t.dtype is first.dtype, f"dtypes differ: {first} and {t}")
-            require(False, f"shapes differ: {first} and {t}")
+            require(False, f"shapes differ: {first} and {t}", between=(first.shape, t.shape))
     return first
 
 

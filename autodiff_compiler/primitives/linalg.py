@@ -62,7 +62,7 @@ def _require_inner(a, b):
     else:
         sides = "element" if a.ndim == 1 else "column", "element" if b.ndim == 1 else "row"
         hint = f"each {sides[0]} of the left one meets one {sides[1]} of the right one"
-    require(same_dim(k, n), f"inner sizes differ: {_text(a)} @ {_text(b)}: {k} != {n}", hint=hint)
+    require(same_dim(k, n), f"inner sizes differ: {_text(a)} @ {_text(b)}: {k} != {n}", hint, between=(k, n))
 
 
 def _text(x):
@@ -76,7 +76,8 @@ class Matmul(Primitive):
         require(a.ndim >= 2 and b.ndim >= 2, f"matmul of {a} and {b}: both need two dimensions")
         require_dtype(a.dtype is b.dtype and not a.dtype.is_bool, f"matmul is not defined for {a} and {b}")
         _require_inner(a, b)
-        require(same_shape(a.shape[:-2], b.shape[:-2]), f"batch dimensions differ: {a} @ {b}")
+        batches = a.shape[:-2], b.shape[:-2]
+        require(same_shape(*batches), f"batch dimensions differ: {a} @ {b}", between=batches)
         return tensor(a.dtype, (*a.shape[:-1], b.shape[-1]))
 
     flops = lambda a, b: 2 * size_of_type(a) * b.shape[-1]

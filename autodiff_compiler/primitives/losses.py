@@ -198,9 +198,11 @@ def nll_loss(log_probabilities, labels, axis=-1, reduction="mean", weight=None, 
     at = logp.ndim + axis
     labels = as_tensor(labels, "labels")
     require_dtype(labels.dtype.is_int, f"labels must be integers, not {labels.dtype.name}")
+    samples = (*logp.shape[:at], *logp.shape[at + 1 :])
     require(
-        same_shape(labels.shape, (*logp.shape[:at], *logp.shape[at + 1 :])),
+        same_shape(labels.shape, samples),
         f"labels of shape {list(labels.shape)} do not fit {list(logp.shape)} with classes along axis {axis}",
+        between=(labels.shape, samples),
     )
     counted = None
     if ignore_index is not None:
@@ -246,6 +248,7 @@ def cross_entropy(logits, labels, axis=-1, reduction="mean", weight=None, ignore
         f"{labels.dtype.name} labels are probabilities: their shape {list(labels.shape)} must be that of the logits, "
         f"{list(logits.shape)}",
         "labels that number classes are integers: `labels.astype(ms.int32)`" if classes else None,
+        between=(labels.shape, logits.shape),
     )
     target = cast(labels, logp.dtype)
     if label_smoothing:
@@ -261,7 +264,8 @@ def multi_margin_loss(x, labels, p=1, margin=1.0, weight=None, reduction="mean")
     x, dtype = wide(x)
     labels = as_tensor(labels, "labels")
     fits = x.ndim in (1, 2) and same_shape(labels.shape, x.shape[:-1])
-    require(fits, f"labels of shape {list(labels.shape)} do not fit {list(x.shape)}")
+    message = f"labels of shape {list(labels.shape)} do not fit {list(x.shape)}"
+    require(fits, message, between=(labels.shape, x.shape[:-1]))
     position = F.expand_dims(checked(labels, x.shape[-1], negative=False), axes=(-1,))
     own = F.take_along_axis(x, position, axis=-1)
     short = F.relu(call.add(call.sub(x, own), margin))

@@ -52,7 +52,8 @@ def _affine(x, weight, bias, shape):
 def _parameter(p, shape, name):
     p = as_tensor(p, name)
     fits = same_dim(dim_product(p.shape), dim_product(shape))
-    require(fits, f"`{name}` of shape {list(p.shape)} does not fit {list(shape)}")
+    message = f"`{name}` of shape {list(p.shape)} does not fit {list(shape)}"
+    require(fits, message, between=(dim_product(p.shape), dim_product(shape)))
     return p if known_same(p.shape, shape) else F.reshape(p, shape=shape)
 
 
@@ -67,7 +68,8 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
     shape = as_shape((normalized_shape,))
     n = len(shape)
     fits = 0 < n <= x.ndim and same_shape(x.shape[x.ndim - n :], shape)
-    require(fits, f"a tensor of shape {list(x.shape)} does not end with normalized_shape {list(shape)}")
+    message = f"a tensor of shape {list(x.shape)} does not end with normalized_shape {list(shape)}"
+    require(fits, message, between=(x.shape[-n:], shape))
     return cast(_affine(standardize(x, tuple(range(-n, 0)), eps), weight, bias, shape), dtype)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from ..dtypes import int64
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, call, composite, trace
-from ..ir.sizes import may_be_at_most
+from ..ir.sizes import largest, may_be_at_most, smallest
 from ..ir.types import Dim, TensorType, dim_product, same_dim, tensor
 from .family import as_tensor, broadcast_to, cast, constant, is_tensor, normal_axis, rows, sum_of_cotangents
 from .index import checked
-from .requirements import known_array, known_size, require, static_int
+from .requirements import known_array, known_size, known_sizes, require, static_int
 from .samples import F2
 from .shape import permuted
 from .sizes_of_data import sized
@@ -94,14 +94,29 @@ def rot90(x, k=1, dims=(0, 1)):
 
 def _roll(x, shifts, dims=None):
     x = as_tensor(x)
-    shifts = tuple([static_int(s, "shifts") for s in _listed(shifts)])
+    shifts = _counts((_listed(shifts),), "shifts")
     if dims is None:
         require(len(shifts) == 1, "several shifts need `dims`")
         flat = F.reshape(x, shape=(dim_product(x.shape),))
-        return F.reshape(F.roll(flat, shifts=shifts, axes=(-1,)), shape=x.shape)
+        return F.reshape(_rolled(flat, shifts, (-1,)), shape=x.shape)
     axes = tuple([normal_axis(a, x.ndim, "dims") for a in _listed(dims)])
     require(len(axes) == len(shifts), f"{len(shifts)} shifts do not fit {len(axes)} dims")
-    return F.roll(x, shifts=shifts, axes=axes) if axes else x
+    return _rolled(x, shifts, axes)
+
+
+def _rolled(x, shifts, axes):
+    """The elements moved along axes; by sizes of arguments it is a matter of two slices."""
+    known = [(s, a) for s, a in zip(shifts, axes, strict=True) if type(s) is not Dim]
+    if known:
+        x = F.roll(x, shifts=tuple([s for s, _ in known]), axes=tuple([a for _, a in known]))
+    for shift, axis in zip(shifts, axes, strict=True):
+        size = x.shape[axis]
+        if type(shift) is not Dim or size == 0:
+            continue
+        moved = shift if shift >= 0 else shift + size
+        cut = size - (moved if 0 <= moved <= size else moved % size)
+        x = F.concat(*reversed(_parts(x, axis, [0, cut, size])), axis=axis)
+    return x
 
 
 class Roll(Primitive):
@@ -231,10 +246,17 @@ def repeat_interleave(x, repeats, dim=None):
         return _repeated(x, repeats, axis)
     if is_tensor(repeats):
         repeats = known_array(repeats, "repeats").reshape(-1).tolist()
-    counts = [static_int(n, "repeats") for n in _listed(repeats)]
-    require(all(n >= 0 for n in counts), f"elements are repeated 0 times or more, not {counts}")
+    counts = _counts((_listed(repeats),), "repeats")
+    positive = all(may_be_at_most(0, n) for n in counts)
+    require(positive, f"elements are repeated 0 times or more, not {list(counts)}")
+    if len(counts) == 1 and type(counts[0]) is Dim:
+        at = x.ndim + axis
+        before, size, after = x.shape[:at], x.shape[at], x.shape[at + 1 :]
+        spread = F.broadcast_to(F.expand_dims(x, axes=(axis,)), shape=(*before, size, counts[0], *after))
+        return F.reshape(spread, shape=(*before, size * counts[0], *after))
     if len(counts) == 1:
         return F.repeat_elements(x, count=counts[0], axis=axis)
+    counts = known_sizes(counts, "the numbers of repeats must be known")
     require(len(counts) == x.shape[axis], f"{len(counts)} numbers of repeats for {x.shape[axis]} elements")
     places = np.repeat(np.arange(len(counts)), counts)
     return F.gather(x, constant(places, tensor(int64, places.shape)), axis=axis)
@@ -288,14 +310,30 @@ def _axis_of_known_size(x, axis, parameter="axis"):
 def split(x, split_size_or_sections, axis=0):
     """Neighbouring parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
     x = as_tensor(x)
-    axis, size = _axis_of_known_size(x, axis)
+    axis = normal_axis(axis, x.ndim)
     if isinstance(split_size_or_sections, tuple | list):
-        sizes = [static_int(n, "split_size_or_sections") for n in split_size_or_sections]
-        fits = sum(sizes) == size and all(n >= 0 for n in sizes)
-        require(fits, f"parts of sizes {sizes} do not make up the {size} elements of axis {axis}")
+        sizes, size = _counts((split_size_or_sections,), "split_size_or_sections"), x.shape[axis]
+        fits = same_dim(sum(sizes), size) and all(may_be_at_most(0, n) for n in sizes)
+        message = f"parts of sizes {list(sizes)} do not make up the {size} elements of axis {axis}"
+        require(fits, message, between=(sum(sizes), size))
         return _parts(x, axis, [0, *itertools.accumulate(sizes)])
-    step = static_int(split_size_or_sections, "split_size_or_sections")
-    require(step > 0, f"the size of parts must be positive, not {step}")
+    (step,) = _counts((split_size_or_sections,), "split_size_or_sections")
+    require(may_be_at_most(1, step), f"the size of parts must be positive, not {step}")
+    return _parts_of(x, axis, step)
+
+
+#: How many parts there are at most for which a call is asked whether there are so many.
+_MOST_PARTS = 16
+
+
+def _parts_of(x, axis, step):
+    """Parts of one size, the last of which may be smaller; where the size depends on the call, it says how many."""
+    size = x.shape[axis]
+    if type(step) is Dim:
+        for count in range(1, _MOST_PARTS + 1):
+            if size <= count * step:
+                return _parts(x, axis, [*(i * step for i in range(count)), size])
+    size, step = known_sizes((size, step), "a dimension of symbolic size cannot be split yet")
     return _parts(x, axis, [*range(0, max(size, 1), step), size])
 
 
@@ -305,24 +343,29 @@ def chunk(x, chunks, axis=0):
     x = as_tensor(x)
     chunks = static_int(chunks, "chunks")
     require(chunks > 0, f"`chunks` must be positive, not {chunks}")
-    axis, size = _axis_of_known_size(x, axis)
-    return split(x, max(1, -(-size // chunks)), axis)
+    axis = normal_axis(axis, x.ndim)
+    size = x.shape[axis]
+    return _parts_of(x, axis, 1 if size == 0 else largest(1, (size + chunks - 1) // chunks))
 
 
 @composite("tensor_split")
 def tensor_split(x, indices_or_sections, axis=0):
     """Neighbouring parts along an axis: a number of them as equal as possible, or cut before the given positions."""
     x = as_tensor(x)
-    axis, size = _axis_of_known_size(x, axis)
+    axis = normal_axis(axis, x.ndim)
+    size = x.shape[axis]
     if isinstance(indices_or_sections, tuple | list):
-        cuts = [0, *[static_int(i, "indices_or_sections") for i in indices_or_sections], size]
-        spans = [slice(a, b).indices(size)[:2] for a, b in zip(cuts[:-1], [*cuts[1:-1], None], strict=True)]
-        return tuple([_parts(x, axis, (a, max(a, b)))[0] for a, b in spans])
+        cuts = [0, *[_place(i, size) for i in _counts((indices_or_sections,), "indices_or_sections")], size]
+        return tuple([_parts(x, axis, (a, largest(a, b)))[0] for a, b in itertools.pairwise(cuts)])
     count = static_int(indices_or_sections, "indices_or_sections")
     require(count > 0, f"a tensor is split into one part or more, not {count}")
-    small, larger = divmod(size, count)
-    sizes = [small + 1] * larger + [small] * (count - larger)
+    sizes = [(size + count - 1 - i) // count for i in range(count)]  # the first ones are larger by 1
     return _parts(x, axis, [0, *itertools.accumulate(sizes)])
+
+
+def _place(index, size):
+    """Where a slice begins at an index that may count from the end, or lie outside."""
+    return smallest(index, size) if may_be_at_most(0, index) else largest(0, index + size)
 
 
 @composite("hsplit")

@@ -40,10 +40,14 @@ class SymScalar(Unknown, Abstract):
         return f"{self.kind.__name__} known at run time"
 
 
-def require(condition: bool, message: str, hint: str | None = None) -> None:
-    """Refuses operands whose shapes do not fit."""
+def require(
+    condition: bool, message: str, hint: str | None = None, *, between: tuple[Any, Any] | None = None
+) -> None:
+    """Refuses operands whose shapes do not fit; `between`: the two sizes, or shapes, that had to be equal."""
     if not condition:
-        raise ShapeError(message, hint=hint)
+        error = ShapeError(message, hint=hint)
+        error.between = between
+        raise error
 
 
 def require_dtype(condition: bool, message: str, hint: str | None = None) -> None:

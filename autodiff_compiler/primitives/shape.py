@@ -10,7 +10,7 @@ from ..dtypes import int64
 from ..errors import DynamicShapeError, ShapeError
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, composite
-from ..ir.sizes import depends_on_data, is_at_most, refuse_unknown
+from ..ir.sizes import depends_on_data, is_at_most, quotients_of, refuse_unknown
 from ..ir.types import Dim, Shape, Size, TensorType, dim_product, known_same, same_dim, same_shape, tensor
 from .family import (
     as_shape,
@@ -48,12 +48,25 @@ def _completed(shape, source):
     total, rest = prod(source), prod([d for d in shape if d != -1])
     missing = total // rest if rest != 0 else 0
     if type(total) is Dim or type(rest) is Dim:
+        if missing * rest is not total:
+            _ask_remainders(rest)
         if not same_dim(missing * rest, total):
             raise DynamicShapeError(f"the size that -1 stands for in {list(shape)} cannot be found from {list(source)}")
     else:
         fits = rest != 0 and missing * rest == total
-        require(fits, f"a tensor of shape {list(source)} cannot be reshaped to {list(shape)}")
+        message = f"a tensor of shape {list(source)} cannot be reshaped to {list(shape)}"
+        require(fits, message, between=(total, missing * rest))
     return tuple([missing if d == -1 else d for d in shape])
+
+
+def _ask_remainders(size):
+    """Asks the call that is compiled for whether quotients in a size leave remainders.
+
+    Of one that leaves none the symbol becomes another one (``n = 2*m``), for which the sizes of a shape come out even.
+    """
+    for quotient in quotients_of(size):
+        if quotient.left % quotient.right == 0:
+            return
 
 
 class Reshape(Primitive):
@@ -61,7 +74,8 @@ class Reshape(Primitive):
 
     def infer(x: TensorType, *, shape: Shape):
         fits = same_dim(dim_product(x.shape), dim_product(shape)) and all(isinstance(d, Dim) or d >= 0 for d in shape)
-        require(fits, f"a tensor of shape {list(x.shape)} cannot be reshaped to {list(shape)}")
+        message = f"a tensor of shape {list(x.shape)} cannot be reshaped to {list(shape)}"
+        require(fits, message, between=(dim_product(x.shape), dim_product(shape)))
         return tensor(x.dtype, shape)
 
     def numpy(x, *, shape):
@@ -215,7 +229,8 @@ class BroadcastTo(Primitive):
     def infer(x: TensorType, *, shape: Shape):
         lead = len(shape) - x.ndim
         fits = lead >= 0 and all(_stretches(d, n) for d, n in zip(x.shape, shape[lead:], strict=True))
-        require(fits, f"a tensor of shape {list(x.shape)} does not broadcast to {list(shape)}")
+        message = f"a tensor of shape {list(x.shape)} does not broadcast to {list(shape)}"
+        require(fits, message, between=(x.shape, shape[lead:]))
         return tensor(x.dtype, shape)
 
     def numpy(x, *, shape):
@@ -354,7 +369,9 @@ class Concat(Primitive):
             same = t.ndim == first.ndim and all(
                 same_dim(m, n) for i, (m, n) in enumerate(zip(t.shape, first.shape, strict=True)) if i != t.ndim + axis
             )
-            require(same and t.dtype is first.dtype, f"{first} and {t} cannot be joined along axis {axis}")
+            others = [s.shape[: s.ndim + axis] + s.shape[s.ndim + axis + 1 :] for s in (first, t)]
+            message = f"{first} and {t} cannot be joined along axis {axis}"
+            require(same and t.dtype is first.dtype, message, between=(others[0], others[1]))
             total += t.shape[axis]
         at = first.ndim + axis
         return tensor(first.dtype, (*first.shape[:at], total, *first.shape[at + 1 :]))

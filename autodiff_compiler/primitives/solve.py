@@ -50,7 +50,7 @@ def _system_type(a, b, what):
 
 def _require_fitting(a, b, what):
     n, m = a.shape[-2], b.shape[-2]
-    require(same_dim(n, m), f"{what}: {n} equations do not fit right sides of {m} elements")
+    require(same_dim(n, m), f"{what}: {n} equations do not fit right sides of {m} elements", between=(n, m))
 
 
 def _solved(apply, a, b, what):

@@ -10,7 +10,7 @@ import numpy as np
 from ..dtypes import int32, int64, uint8
 from ..ir.primitive import F, Primitive, composite
 from ..ir.sizes import bit_length, may_be_at_most
-from ..ir.types import TensorType, tensor
+from ..ir.types import Dim, Size, TensorType, tensor
 from .family import as_tensor, cast, constant, normal_axis, promoted_dtype, zeros_like
 from .flops import size_of_type, sorted_by_comparing
 from .index import checked, taken
@@ -275,7 +275,8 @@ class Msort(Primitive):
 
 def _require_choice(x, k, axis):
     size = x.shape[axis]
-    require(k >= 0 and may_be_at_most(k, size), f"{k} elements cannot be chosen from {size} along axis {axis}")
+    fits = may_be_at_most(0, k) and may_be_at_most(k, size)
+    require(fits, f"{k} elements cannot be chosen from {size} along axis {axis}")
 
 
 def _topk(x, k, dim=None, largest=True, sorted=True):
@@ -290,7 +291,7 @@ def _topk(x, k, dim=None, largest=True, sorted=True):
     x = as_tensor(x)
     axis = -1 if dim is None else dim
     axis = normal_axis(axis, x.ndim, "dim")
-    k = static_int(k, "k")
+    k = k if k.__class__ is Dim else static_int(k, "k")
     _require_choice(x, k, axis)  # NumPy would return fewer than k elements
     values, order = F.topk(x, k=k, axis=axis, largest=largest)
     return values, cast(order, int32)
@@ -301,7 +302,7 @@ class Topk(Primitive):
 
     multiple = True
 
-    def infer(x: TensorType, *, k: int, axis: int, largest: bool = True):
+    def infer(x: TensorType, *, k: Size, axis: int, largest: bool = True):
         _require_axis(x, axis)
         _require_choice(x, k, axis)
         at = x.ndim + axis

@@ -279,13 +279,15 @@ def test_operands_inside_a_layer_are_those_of_its_call():
     layer = nn.Dense(7, 2)
     error = refusal(define("def f(a):\n    return layer(a * 2)", layer=layer), X)
     assert error.code == "AC1410"
-    assert error.notes == ("`a * 2` is a Tensor f32[3,4]",)
+    origin = "4 is the size of `a` along axis 1, 7 that of the Parameter `weight` along axis 1"
+    assert error.notes == ("`a * 2` is a Tensor f32[3,4]", origin)
     assert error.loc.line == 2
 
 
 def test_operands_inside_a_function_are_its_own():
     error = refusal(define("def f(a, b):\n    return g(a * 2, b)\n\ndef g(p, q):\n    return p @ q @ q"), X, W)
-    assert error.notes == ("`p @ q` is a Tensor f32[3,5], `q` is a Tensor f32[4,5]",)
+    origin = "5 is the size of `b` along axis 1, 4 that of `b` along axis 0"
+    assert error.notes == ("`p @ q` is a Tensor f32[3,5], `q` is a Tensor f32[4,5]", origin)
 
 
 def test_a_value_that_cannot_leave_has_a_reason():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import math
 import operator
 import sys
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from ...errors import StaticValueError, UnsupportedCallError
 from ...ir.build import current
 from ...ir.primitive import METHODS, F
+from ...ir.sizes import depends_on_data
 from ...runtime import precision
 from ...runtime.mutable import mutable, plain
 from ..effects.commits import emit_commit
@@ -24,7 +26,8 @@ from ..variables.comparison import COMPARE, first_that
 from ..variables.containers import in_place, pairs_of
 from ..variables.elements import iterate_live, iterate_static
 from ..variables.frames import Closure
-from ..variables.iteration import Forced, RangeOf, iteration_of
+from ..variables.iteration import Forced, RangeOf, Rest, as_count, iteration_of, open_iteration
+from ..variables.open_sizes import bound_of_sizes
 from ..variables.precision import whole
 from ..variables.rules import intrinsic
 from ..variables.structure import elements, is_static, map_leaves
@@ -122,7 +125,8 @@ def _tuple(ctx: EffectContext, x: Any = ()) -> Any:
 
 @intrinsic(list)
 def _list(ctx: EffectContext, x: Any = ()) -> Any:
-    return LocalList(iterate_static(ctx, x))
+    over = open_iteration(ctx, x)
+    return LocalList(iterate_static(ctx, x)) if over is None else ctx.each(over, lambda item: item)
 
 
 @intrinsic(dict)
@@ -215,14 +219,42 @@ def _update_wrapper(ctx: EffectContext, wrapper: Any, wrapped: Any, *given: Any,
 
 @intrinsic(functools.reduce)
 def _reduce(ctx: EffectContext, fn: Any, x: Any, *initial: Any) -> Any:
-    return functools.reduce(lambda a, b: call(ctx, fn, [a, b], {}), iterate_live(ctx, x), *initial)
+    return _folded(ctx, lambda a, b: call(ctx, fn, [a, b], {}), x, *initial)
+
+
+def _folded(ctx: EffectContext, fn: Any, x: Any, *initial: Any) -> Any:
+    """``functools.reduce``, as a loop over as many elements as run time knows."""
+    over = open_iteration(ctx, x)
+    if (
+        over is None or over.size is None or depends_on_data(over.size) or over.size == 0
+    ):  # of a size of arguments the call tells that
+        return functools.reduce(fn, iterate_live(ctx, x), *initial)
+    total = LocalList()
+
+    def add(item: Any) -> None:
+        ctx.effects.change(total)
+        total.fill([fn(*total, item)])
+
+    def loop() -> None:
+        items = over.begin(ctx)
+        items.enter(ctx)
+        first = items.item_at(ctx, as_count(0))
+        total.fill([fn(*initial, first) if initial else first])
+        ctx.each(Rest(items), add, collects=False)
+
+    loop()
+    return total[0]
 
 
 def _extreme(name: str, better_by: str) -> Any:
     def rule(ctx: EffectContext, *args: Any, key: Any = None, default: Any = _NOTHING) -> Any:
         if len(args) == 1 and is_tensor(args[0]) and len(args[0].type.shape) == 1:
             return ctx.native(METHODS[name], [args[0]])
+        if key is None and len(args) == 1 and (over := open_iteration(ctx, args[0])) is not None and over.size != 0:
+            return _folded(ctx, lambda a, b: _better(ctx, better_by, a, b), args[0])
         items = iterate_live(ctx, args[0]) if len(args) == 1 else iter(args)
+        if key is None and len(args) > 1 and (bound := bound_of_sizes(name, args)) is not None:
+            return bound
         best = next(items, _NOTHING)
         if best is _NOTHING:
             if default is _NOTHING:
@@ -243,6 +275,12 @@ def _extreme(name: str, better_by: str) -> Any:
     return rule
 
 
+def _better(ctx: EffectContext, better_by: str, best: Any, item: Any) -> Any:
+    """The larger or smaller one of two values."""
+    better = truth(ctx, comparison.compare(ctx, better_by, item, best))
+    return (item if better else best) if isinstance(better, bool) else _select(ctx, better, item, best)
+
+
 def _select(ctx: EffectContext, condition: Any, a: Any, b: Any) -> Any:
     return ctx.branch(condition, lambda: a, lambda: b, name="the result")
 
@@ -255,9 +293,14 @@ intrinsic(max)(_extreme("max", "Gt"))
 intrinsic(min)(_extreme("min", "Lt"))
 
 
+@intrinsic(math.prod)
+def _prod(ctx: EffectContext, iterable: Any, /, *, start: Any = 1) -> Any:
+    return _folded(ctx, lambda a, b: operators.binary(ctx, "Mult", a, b), iterable, start)
+
+
 @intrinsic(sum)
 def _sum(ctx: EffectContext, x: Any, start: Any = 0) -> Any:
-    return functools.reduce(lambda a, b: operators.binary(ctx, "Add", a, b), iterate_live(ctx, x), start)
+    return _folded(ctx, lambda a, b: operators.binary(ctx, "Add", a, b), x, start)
 
 
 intrinsic(any)(lambda ctx, x: first_that(ctx, x, lambda item: truth(ctx, item), ends=True))

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from ...errors import SideEffectError
 from ...ir.core import Module, StateInfo
 from ...ir.primitive import trace
+from ...ir.sizes import deciding
 from ...ir.types import TensorType, tensor
 from ...runtime.mutable import NUMBER_DTYPE, Mutable, kind_of, number_given
 from ...runtime.parameter import Parameter
@@ -33,6 +34,11 @@ _LEAVES_WATCHED = 16
 def here() -> Loc | None:
     """The place that is being compiled."""
     return trace.builder.loc if trace.builder is not None else None
+
+
+def _in_symbols(what: str, type_: TensorType) -> TensorType:
+    """The type that a Tensor found outside has in the program."""
+    return type_ if deciding.by is None else tensor(type_.dtype, deciding.by.shape_of(what, type_.shape))
 
 
 @dataclass(frozen=True)
@@ -267,6 +273,7 @@ class Outside:
             type_ = type_of(parameter)
             # Another shape (`set_data`) moves the epoch.
             self.guard(("type", id(parameter)), f"type of {name}", lambda: parameter, type_, watched=True)
+            type_ = _in_symbols(f"the Parameter `{name}`", type_)
             found = self._state_of[id(parameter)] = self._found.parameter(name, type_, parameter)
             self.states[name] = parameter
             self.module.states[name] = StateInfo(name, type_)
@@ -294,6 +301,7 @@ class Outside:
             type_ = type_of(value)
             self.guard(key, what, fetch, type_)
             self.captures.append(Capture(what, fetch, type_, quick))
+            type_ = _in_symbols(what, type_)
             found = self._captured[key] = self._found.captured(type_, what.rpartition(".")[2], value)
         return found
 

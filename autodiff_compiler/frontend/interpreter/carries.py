@@ -24,10 +24,10 @@ from ..effects.may_alias import reaches
 from ..effects.outside_containers import held_in
 from ..guards.objects import UNBOUND, same_static
 from ..variables.changing import KNOWN_TRIPS, is_aliased, serial_now
-from ..variables.grown_lists import IN_A_LIST, fitted, grows
 from ..variables.interpreter import Diverged, Region
 from ..variables.leaves import RowsLeaf, common_leaf
 from ..variables.naming import name_of
+from ..variables.rows import IN_A_LIST, fitted, grows
 from ..variables.structure import elements, outline, parts, rebuild, told_apart
 from ..variables.templates import Slot, example, fill, leaf_of, matched, value_in
 from ..variables.values import EITHER, MaybeUnbound, is_box, is_broken, is_unbound, snapshot_of
@@ -158,7 +158,8 @@ class Body:
 class Loop:
     """The carries of one loop.  `at_least_once`: the body is known to run, so what it binds has a value afterwards.
 
-    With `grows` lists may grow in it (`grown_lists`): it cannot be unrolled instead.
+    With `grows` lists may grow in it (`grown_lists`): it cannot be unrolled instead.  `node` is None for a loop that is
+    no statement, of which nothing is remembered.
     """
 
     ctx: StatementContext
@@ -189,7 +190,7 @@ class Loop:
     def trace(self, first: list[Type], rest: list[Type], run: Callable[[list[Value], list[Value]], None]) -> Body:
         """Traces the body to its fixpoint.  Its block takes `first`, the carries, and `rest`."""
         memory, env = self.ctx.loops, self.ctx.frame.env
-        key = memory.entry(self.node, env), self.at_least_once
+        key = (memory.entry(self.node, env), self.at_least_once) if self.node is not None else None
 
         def locate(obj: Any) -> Any:
             place = _place_of(env, obj)
@@ -207,7 +208,8 @@ class Loop:
                 rows = zip(late, self.entry, self.assumed, strict=True)
                 assumptions = [(is_late, _settled(None if is_late else e, a)) for is_late, e, a in rows]
                 objects = [locate(cell.obj) for cell in self.cells[len(self.names) :]]
-                memory.settled[key] = assumptions, objects, self._shared.kept(locate)
+                if key is not None:
+                    memory.settled[key] = assumptions, objects, self._shared.kept(locate)
                 return body
         raise self._error("the types of what this loop carries do not settle")
 
@@ -294,7 +296,7 @@ class Loop:
         found: dict[Place, Any] = {}
 
         def go(x: Any, place: Place, cell: Cell) -> None:
-            if is_box(x) and self._held(x, cell):
+            if is_box(x) and self.shared(x, cell):
                 found[place] = x
             for i, part in enumerate(elements(x) or ()):
                 go(part, (*place, i), cell)
@@ -309,9 +311,9 @@ class Loop:
         if locked or cell.obj is x or not is_aliased(x):
             return locked
         followed = self._following and is_box(x)
-        return EITHER if not followed and self._held(x, cell) else ""
+        return EITHER if not followed and self.shared(x, cell) else ""
 
-    def _held(self, x: Any, cell: Cell) -> bool:
+    def shared(self, x: Any, cell: Cell) -> bool:
         """Whether something else than the cell may hold a Tensor or container."""
         frame = self.ctx.frame
         maybe = [x, *(other for other, _ in self.ctx.effects.ties.spread(x))]
@@ -329,7 +331,7 @@ class Loop:
         if entry is now or isinstance(now, CompileError):
             return
         alike = is_aliased(entry) and type(now) is type(entry)
-        if alike and not self._shared.follows(place, entry) and self._held(entry, cell):
+        if alike and not self._shared.follows(place, entry) and self.shared(entry, cell):
             self.ctx.effects.ties.add(entry, now, None, scope=scope)
         for i, (x, y) in enumerate(zip(elements(entry) or (), elements(now) or (), strict=False)):
             self._tie(x, y, cell, (*place, i), scope)

@@ -16,14 +16,16 @@ from ..syntax.unsupported_syntax import complex_literal
 from ..variables import comparison, operators, requirements, truth_values
 from ..variables.base import variable_of
 from ..variables.calls import call
-from ..variables.elements import iterate_live, iterate_static
+from ..variables.elements import iterate_live, iterate_static, iterator_of
 from ..variables.frames import Frame, turn
+from ..variables.iteration import open_iteration
 from ..variables.text import concatenated, formatted
 from ..variables.truth_values import truth
-from ..variables.values import BoundMethod, LocalDict, LocalList, LocalSet, is_tensor, is_unbound
+from ..variables.values import BoundMethod, LocalDict, LocalList, LocalSet, is_iterator, is_tensor, is_unbound
 from .conditions import condition_of, kept, note_branch, short_circuit, truth_at
 from .context import StatementContext, expression
 from .control import branch
+from .generators import Generator
 from .statements import make_closure, store
 
 _contents = operator.attrgetter("cell_contents")
@@ -269,7 +271,14 @@ def _tuple(ctx: StatementContext, node: Any) -> Any:
 
 @expression("List")
 def _list(ctx: StatementContext, node: Any) -> Any:
-    return LocalList(_items(ctx, node.elts))
+    if not any(isinstance(n, gast.Starred) for n in node.elts):
+        return LocalList(ctx.exprs(node.elts))
+    made = LocalList()
+    for n in node.elts:
+        unpacked = isinstance(n, gast.Starred)
+        more = ctx.call(list, [ctx.expr(n.value)], {}) if unpacked else LocalList([ctx.expr(n)])
+        made = operators.binary(ctx, "Add", made, more) if len(made) else more
+    return made
 
 
 @expression("Set")
@@ -294,9 +303,18 @@ def _dict(ctx: StatementContext, node: Any) -> Any:
 
 @expression("ListComp", "SetComp", "DictComp")
 def _comprehension(ctx: StatementContext, node: Any) -> Any:
-    """Always unrolled, in a scope of its own; its first iterable belongs to the scope around it."""
+    """Unrolled, in a scope of its own; its first iterable belongs to the scope around it.
+
+    A list of as many elements as run time knows is made by a loop.
+    """
     targets = frozenset(n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name))
-    first = iterate_live(ctx, ctx.expr(node.generators[0].iter))
+    over = iterator_of(ctx, ctx.expr(node.generators[0].iter))
+    iteration = open_iteration(ctx, over)
+    if iteration is not None and isinstance(node, gast.ListComp):
+        made = Generator(ctx, _by_rows(node), iteration, not is_iterator(over))
+        if not made.force_unroll:
+            return ctx.each(made, lambda item: item, flat=len(node.generators) > 1)
+    first = iterate_live(ctx, over)
     items: list[Any] = []
     frame = ctx.frame
     ctx.frame = frame.comprehension(targets, ctx.arms)
@@ -311,6 +329,15 @@ def _comprehension(ctx: StatementContext, node: Any) -> Any:
             requirements.require_static(i, "an element of a set")
         return LocalSet(items)
     return LocalList(items)
+
+
+def _by_rows(node: Any) -> Any:
+    """A comprehension with several clauses as one with the first, whose elements are lists."""
+    first, *others = node.generators
+    if not others:
+        return node
+    inner = gast.copy_location(gast.ListComp(node.elt, others), node)
+    return gast.copy_location(gast.ListComp(inner, [first]), node)
 
 
 def _generate(ctx: StatementContext, node: Any, depth: int, elements: Any, items: list[Any]) -> None:

@@ -35,7 +35,7 @@ def _generator(ctx: StatementContext, node: Any) -> Any:
         if error is not None:
             raise error
     items = ctx.expr(node.generators[0].iter)
-    return Iterated(_Generator(ctx, node, iteration_of(ctx, items), not is_iterator(items)), "generator")
+    return Iterated(Generator(ctx, node, iteration_of(ctx, items), not is_iterator(items)), "generator")
 
 
 def _counting(x: Iteration) -> Iterated:
@@ -60,8 +60,8 @@ class _Position(Progress):
         self.stack, self.frame.env = tuple(saved[0]), dict(saved[1])
 
 
-class _Generator(Iteration):
-    """The elements of a generator expression."""
+class Generator(Iteration):
+    """The elements of a generator expression, or of a comprehension that is a loop."""
 
     def __init__(self, ctx: StatementContext, node: Any, over: Iteration, own: bool) -> None:
         self._lw, self._node, self._home = ctx, node, ctx.frame
@@ -72,7 +72,7 @@ class _Generator(Iteration):
         self._position = _Position(ctx.frame.comprehension(targets, ctx.arms), counting)
         self._runs = False
         nested = len(node.generators) > 1
-        self.length = ENDLESS if nested else first.length
+        self.length, self.size = (ENDLESS, None) if nested else (first.length, first.size)
         walrus = any(isinstance(n, gast.NamedExpr) for n in gast.walk(node))  # which a loop would have to carry
         self.force_unroll = nested or walrus or bool(node.generators[0].ifs) or first.source.force_unroll
 

@@ -40,6 +40,7 @@ from ..variables.frames import Closure, Frame
 from ..variables.interpreter import Diverged, Options, Program
 from ..variables.structure import map_leaves
 from ..variables.values import ARRAY, GrownList, LocalDict, TensorVar, is_tensor
+from .collected import each
 from .context import EXPRESSIONS, STATEMENTS, LoopMemory
 from .control import branch
 
@@ -261,6 +262,7 @@ class Interpreter:
     call_cell = call_cell
     call_with_rule = call_with_rule
     branch = branch
+    each = each
     check = emit_check
     attribute_after_forward = read_after_forward
     is_tensor = staticmethod(is_tensor)

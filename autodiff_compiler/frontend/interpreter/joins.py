@@ -20,8 +20,8 @@ from ..effects.may_alias import Ties, as_condition
 from ..guards.objects import same_static
 from ..variables.arithmetic import kind_of_number
 from ..variables.changing import is_aliased
-from ..variables.grown_lists import grows, packed
 from ..variables.leaves import Leaf, NumberLeaf, common_leaf
+from ..variables.rows import grows, packed
 from ..variables.structure import elements, form_of, outline, rebuild, told_apart
 from ..variables.templates import Slot, leaf_of, value_in
 from ..variables.values import MaybeUnbound, describe, is_broken, is_size, is_unbound

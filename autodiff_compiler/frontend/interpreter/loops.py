@@ -10,13 +10,11 @@ from typing import Any
 
 import gast
 
-from ...dtypes import int64
 from ...errors import CompileError, JoinError, LoopError, UnrollWarning
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import REGISTRY, F, trace
 from ...ir.sizes import left_to_run_time
-from ...ir.types import tensor
 from ...ir.walk import ops_of
 from ...source import PACKAGE, Loc
 from ..effects.exceptions import emit_raise
@@ -26,30 +24,23 @@ from ..syntax.jumps import RETURNED
 from ..syntax.scope import assigned_names
 from ..variables.changing import KNOWN_TRIPS
 from ..variables.frames import turn
-from ..variables.interpreter import Diverged, Region, ValueContext
+from ..variables.interpreter import ValueContext
 from ..variables.iteration import Iteration, Through, as_count, iteration_of
 from ..variables.truth_values import negate, truth
-from ..variables.values import NewException, describe
+from ..variables.values import NewException
 from .carries import Loop
+from .collected import keep_with_lists
 from .conditions import as_number, condition_of
 from .context import StatementContext, statement
 from .control import branch
+from .kept_loops import COUNT, Attempt, Restart, leave, refuse_changes
 from .statements import store
 
-_COUNT = tensor(int64, ())
 _WARN_TRIPS = 128
 
 
 class _Changes(Exception):
     """The condition of a loop changes an object."""
-
-
-class _Restart(Exception):
-    """A loop run trip by trip must be compiled as a dynamic one: its condition is `dynamic`, or holds for too long."""
-
-    def __init__(self, *, dynamic: bool, condition: Any = None) -> None:
-        super().__init__()
-        self.dynamic, self.condition = dynamic, condition
 
 
 # ---------------------------------------------------------------------------------------------------- for
@@ -65,7 +56,8 @@ def _for(ctx: StatementContext, node: Any) -> None:
     n = iteration.length
     if not isinstance(n, int):
         _decided(ctx, node, KEPT, "how many trips it has is known only at run time", n)
-        _keep(ctx, node, iteration, n)
+        if not keep_with_lists(ctx, node, iteration):
+            _keep(ctx, node, iteration, n)
     elif n == 0 or (not iteration.force_keep and (n <= ctx.options.unroll_limit or iteration.force_unroll)):
         few = f"up to {ctx.options.unroll_limit} (`unroll_limit`) are unrolled"
         _decided(ctx, node, f"unrolled, {_trips(n)}", "`unroll(...)` asks for it" if iteration.force_unroll else few)
@@ -132,7 +124,7 @@ def _try_keep(ctx: StatementContext, node: Any, iteration: Iteration, n: int, kn
     """
     problem = None
     if known != "peeled":
-        with _Attempt(ctx) as attempt:
+        with Attempt(ctx) as attempt:
             _keep(ctx, node, iteration, n)
             attempt.keep()
         if attempt.kept:
@@ -140,7 +132,7 @@ def _try_keep(ctx: StatementContext, node: Any, iteration: Iteration, n: int, kn
         problem = attempt.error
         if not isinstance(problem, JoinError) or problem.code != "AC1406":
             return problem
-    with _Attempt(ctx) as peeled:
+    with Attempt(ctx) as peeled:
         _unroll(ctx, node, islice(iteration.static_items(ctx), 1))
         _keep(ctx, node, _Later(iteration), n - 1)
         peeled.keep()
@@ -240,17 +232,17 @@ def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> Non
         store(ctx, node.target, item)
         ctx.block(node.body)
 
-    body = loop.trace([_COUNT], [s.type.elem for s in sequences], run)  # type: ignore[attr-defined]
-    _refuse_changes(loop, iteration)
+    body = loop.trace([COUNT], [s.type.elem for s in sequences], run)  # type: ignore[attr-defined]
+    refuse_changes(loop, iteration)
     conditions, following = _counted(loop, node, body, count) if stoppable else ((), ())
     inits = loop.inits(body.templates)
     _place_of_rest(ctx, node, iteration)
     blocks = (*conditions, body.builder.ret(*following, *body.ends))
     if stoppable:
-        op = trace.builder.emit_op(REGISTRY["while"], (trace.builder.const(0, _COUNT), *inits), (), blocks)
+        op = trace.builder.emit_op(REGISTRY["while"], (trace.builder.const(0, COUNT), *inits), (), blocks)
     else:
         op = trace.builder.emit_op(REGISTRY["scan"], (count, *inits, *sequences), (len(inits), False), blocks)
-    _leave(loop, body, op.results[2 if stoppable else 0 :])
+    leave(loop, body, op.results[2 if stoppable else 0 :])
     iteration.end(ctx, certain=not stoppable)
 
 
@@ -259,19 +251,6 @@ def _place_of_rest(ctx: StatementContext, node: Any, iteration: Iteration) -> No
     loc = ctx.place(node)
     if iteration.unrolled and ctx.program.module.check_nonfinite:
         trace.builder.loc = loc._replace(turn=(loc, iteration.unrolled))
-
-
-def _refuse_changes(loop: Loop, iteration: Iteration) -> None:
-    """A kept loop goes over the elements that were there at its beginning, so they must stay."""
-    changed = {id(cell.obj) for cell in loop.cells}
-    for source in iteration.sources():
-        if id(source) in changed:
-            raise LoopError(
-                f"it changes the {describe(source)} it goes over",
-                code="AC1502",
-                loc=loop.loc,
-                hint="go over a copy of it",
-            )
 
 
 def _counted(loop: Loop, node: Any, body: Any, count: Value) -> tuple[tuple[Any], tuple[Value]]:
@@ -285,7 +264,7 @@ def _counted(loop: Loop, node: Any, body: Any, count: Value) -> tuple[tuple[Any]
         stopped = _stopped(ctx, node)
         return more if stopped is False else F.logical_and(more, truth(ctx, negate(stopped)))
 
-    return (_condition(loop, body, [_COUNT], condition),), (following,)
+    return (_condition(loop, body, [COUNT], condition),), (following,)
 
 
 def _condition(loop: Loop, body: Any, first: list[Any], evaluate: Any) -> Any:
@@ -308,13 +287,6 @@ def _condition(loop: Loop, body: Any, first: list[Any], evaluate: Any) -> Any:
         return builder.ret(as_condition(result, builder))
 
 
-def _leave(loop: Loop, body: Any, results: Any) -> None:
-    for value, name in zip(results, body.names, strict=False):
-        if value.name is None:
-            value.name = name
-    loop.leave(body, results)
-
-
 # ---------------------------------------------------------------------------------------------------- while
 @statement("While")
 def _while(ctx: StatementContext, node: Any) -> None:
@@ -326,7 +298,7 @@ def _while(ctx: StatementContext, node: Any) -> None:
     if not isinstance(problem, CompileError):
         restart = restart or _met_again(ctx, node, problem)
         ctx.place(node)
-        with _Attempt(ctx) as kept:
+        with Attempt(ctx) as kept:
             _keep_while(ctx, node, restart is not None and restart.dynamic)
             kept.keep()
         if kept.kept:
@@ -344,19 +316,19 @@ def _while(ctx: StatementContext, node: Any) -> None:
 
 def _met_again(ctx: StatementContext, node: Any, before: Any) -> Any:
     """Why a loop is kept that was kept `before`, in an earlier trace of the loop around it or by another call."""
-    with _Attempt(ctx) as attempt:
+    with Attempt(ctx) as attempt:
         _run_trips(ctx, node, 0)
     now = attempt.exception
-    return now if isinstance(now, _Restart) and now.dynamic else before
+    return now if isinstance(now, Restart) and now.dynamic else before
 
 
-def _ran(ctx: StatementContext, node: Any, limit: int, problem: CompileError | None = None) -> _Restart | None:
+def _ran(ctx: StatementContext, node: Any, limit: int, problem: CompileError | None = None) -> Restart | None:
     """Runs a `while` trip by trip; where that is impossible, restores everything and raises `problem`, if given.
 
     Gives what made it impossible, or None.
     """
     trips = 0
-    with _Attempt(ctx) as attempt:
+    with Attempt(ctx) as attempt:
         trips = _run_trips(ctx, node, limit)
         attempt.keep()
     if attempt.kept:
@@ -367,7 +339,7 @@ def _ran(ctx: StatementContext, node: Any, limit: int, problem: CompileError | N
         _decided(ctx, node, f"unrolled, {_trips(trips)}", cannot)
         return None
     why = attempt.exception
-    if not isinstance(why, _Restart):
+    if not isinstance(why, Restart):
         assert why is not None
         if not isinstance(why, CompileError):
             _run_trips(ctx, node, limit)  # what Python raises, it raises after the effects that come before
@@ -386,13 +358,13 @@ def _run_trips(ctx: StatementContext, node: Any, limit: int) -> int:
     for trips in range(limit + 1):
         condition = _test(ctx, node)
         if not isinstance(condition, bool):
-            raise _Restart(dynamic=True, condition=condition)
+            raise Restart(dynamic=True, condition=condition)
         if not condition:
             return trips
         if trips < limit:
             with turn(ctx, node, trips):
                 ctx.block(node.body)
-    raise _Restart(dynamic=False)
+    raise Restart(dynamic=False)
 
 
 def _test(ctx: StatementContext, node: Any) -> Any:
@@ -440,7 +412,7 @@ def _emit_while(ctx: StatementContext, node: Any, loop: Loop, body: Any, cond: A
     inits = loop.inits(body.templates)
     ctx.place(node)
     op = trace.builder.emit_op(REGISTRY["while"], inits, (), (cond, body.builder.ret(*body.ends)))
-    _leave(loop, body, op.results[1:])
+    leave(loop, body, op.results[1:])
     if endless:  # an exception ends it: what follows is never reached
         emit_raise(ctx, NewException(RuntimeError, ("a `while` without a condition has ended",), {}))
 
@@ -460,62 +432,3 @@ def endless(loc: Loc) -> LoopError:
     """The error for a loop without a condition that nothing ends."""
     what = "this `while` never ends: it has no condition, and no `break` is reached"
     return LoopError(what, code="AC1503", loc=loc, hint="end it with a condition or a `break`")
-
-
-# ---------------------------------------------------------------------------------------------------- attempts
-class _Attempt:
-    """Compiles into a block of its own, which joins the surrounding one only if all went well."""
-
-    def __init__(self, ctx: StatementContext) -> None:
-        self.ctx = ctx
-        self.kept = False
-        self.exception: BaseException | None = None
-
-    @property
-    def error(self) -> CompileError | None:
-        """Why the attempt failed, as an error of the compiler; None if it was only given up."""
-        if self.exception is None or isinstance(self.exception, CompileError | _Restart):
-            return self.exception if isinstance(self.exception, CompileError) else None
-        return LoopError(f"{type(self.exception).__name__}: {self.exception}", loc=self.ctx.here)
-
-    def __enter__(self) -> _Attempt:
-        self.outer: Builder = trace.builder
-        self.env = dict(self.ctx.frame.env)
-        self._warnings, self._decisions = len(self.ctx.report.warnings), len(self.ctx.report.reasons.decisions)
-        self._snapshots = self.ctx.effects.snapshots.state()
-        self.builder = self.outer.nested()
-        self.builder.__enter__()
-        self._region = self.ctx.effects.region()
-        self.region: Region = self._region.__enter__()
-        return self
-
-    def keep(self) -> None:
-        """Everything went well."""
-        self.kept = True
-
-    def __exit__(self, kind: Any, error: Any, tb: Any) -> bool:
-        self._region.__exit__(None, None, None)
-        self.builder.__exit__(None, None, None)
-        if self.kept or kind is Diverged:
-            self.kept = True
-            self._join()
-            return False
-        self.ctx.effects.restore(self.region)
-        self.ctx.effects.snapshots.restore(self._snapshots)
-        del self.ctx.report.warnings[self._warnings :], self.ctx.report.reasons.decisions[self._decisions :]
-        self.ctx.frame.env.clear()
-        self.ctx.frame.env.update(self.env)
-        self.exception = error
-        return isinstance(error, Exception) and not isinstance(error, RecursionError)
-
-    def _join(self) -> None:
-        for op in self.builder.block.ops:
-            op.parent = self.outer.block
-        self.outer.block.ops += self.builder.block.ops
-        self.outer.numbers.update(self.builder.numbers)
-        self.outer.bound.update(self.builder.bound)
-        for obj, before in self.region.saved.values():  # the surrounding regions learn of the changes
-            now = obj.content()
-            obj.set_content(before)
-            self.ctx.effects.touch(obj)
-            obj.set_content(now)

@@ -16,6 +16,7 @@ from ...ir.primitive import METHODS
 from ...ir.types import TensorType, tensor
 from ...primitives.numpy_names import bindable
 from ...runtime.tensor import NO_LENGTH
+from . import numpy_sizes
 from .arithmetic import SLOT, SYMBOL, to_number
 from .base import Results, Variable, kind, variable_of
 from .comparison import compare
@@ -91,6 +92,10 @@ class ArrayVariable(OfElements):
 
     def unwrap(self, ctx: ValueContext) -> Any:
         return self.value.value
+
+    def number(self, ctx: ValueContext, kind: type, *more: Any) -> Any:
+        size = numpy_sizes.size_of_scalar(self.value) if kind is int else None
+        return super().number(ctx, kind, *more) if size is None else size
 
     def beside_tensor(self, ctx: ValueContext) -> Any:
         array = self.value
@@ -172,6 +177,9 @@ class ArrayVariable(OfElements):
         return array_call(ctx, np.absolute, [self.value], {})
 
     def index(self, ctx: ValueContext) -> Any:
+        size = numpy_sizes.size_of_scalar(self.value)
+        if size is not None:
+            return size
         return to_number(ctx, self.value, int) if self.value.type.dtype.is_int else super().index(ctx)
 
     def rounded(self, ctx: ValueContext, digits: Any) -> Any:

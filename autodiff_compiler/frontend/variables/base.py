@@ -168,6 +168,13 @@ class Variable:
         """``del x[index]``."""
         raise TypeError(NO_DELETION.format(self.python_class().__name__))
 
+    def as_index(self, ctx: ValueContext) -> Any:
+        """It as an index into a Tensor."""
+        return self.value
+
+    def numbers(self, ctx: ValueContext) -> Any:
+        """The Python numbers of a list that is an array already, as one that has a shape; None for everything else."""
+
     def length(self, ctx: ValueContext) -> Any:
         """``len(x)``."""
         raise TypeError(f"object of type '{self.python_class().__name__}' has no len()")
@@ -215,6 +222,9 @@ class Variable:
 
     def iteration(self, ctx: ValueContext) -> Any:
         """What a `for` goes over (an `Iteration`); None: the elements that `iterate` gives."""
+
+    #: whether only run time may know how many elements `iteration` has
+    may_be_open = False
 
     def runs_code(self) -> bool:
         """Whether the user's code runs when it is asked for an element."""

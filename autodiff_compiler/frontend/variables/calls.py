@@ -325,6 +325,10 @@ def _tensor_of(ctx: ValueContext, data: Any, dtype: Any) -> Any:
     if is_dynamic(data) and kind_of_number(data) is None:  # a Tensor's elements, as they are now
         value = F.stop_gradient(ctx.unwrap(data))
         return TensorVar(value if dtype is None or value.dtype is dtype_of(dtype) else F.cast(value, dtype=dtype))
+    numbers = variable_of(data).numbers(ctx)
+    if numbers is not None:
+        own = _dtype_of_numbers(numbers) if dtype is None else dtype_of(dtype)
+        return TensorVar(F.cast(numbers.value, dtype=own))
     leaves = list(flatten(data))
     if any(map(is_tensor, leaves)):
         raise TypeError(NO_LIST_OF_TENSORS)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 from ...errors import LoopError, StaticValueError, UnsupportedCallError, UnsupportedSyntaxError
+from ...ir.build import current
 from ...ir.core import Value
 from ...runtime.parameter import ParameterTuple
 from ...runtime.records import is_named_tuple
@@ -34,6 +35,7 @@ from .requirements import (
     special,
     with_known_sizes,
 )
+from .rows import repeated
 from .rules import INTRINSICS
 from .structure import is_static
 from .text import concatenated, fields, join, text
@@ -46,6 +48,7 @@ from .values import (
     SymScalar,
     describe,
     is_iterator,
+    is_size,
     of_known_length,
     usable,
 )
@@ -282,6 +285,11 @@ class SequenceVariable(_WithItems):
 
     precedence = 2.5
 
+    def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if op == "Mult":
+            a, b = (operator.index(x) if is_size(x) else x for x in (a, b))
+        return super().binary(ctx, op, a, b)
+
     def item(self, ctx: ValueContext, index: Any) -> Any:
         owner, index = self.value, with_known_sizes(element_index(ctx, index))
         if not is_static(index):
@@ -375,6 +383,12 @@ class LocalListVariable(ListVariable):
     """A list made by compiled code."""
 
     made_here = True
+
+    def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+        times = b if a is self.value else a
+        if op == "Mult" and is_size(times):
+            return repeated(self.value, times, current())
+        return super().binary(ctx, op, a, b)
 
     def found(self, ctx: ValueContext, index: Any, value: Any) -> Any:
         return LocalList(value) if isinstance(index, slice) else value
@@ -503,7 +517,7 @@ _ITERATORS: dict[str, type] = {
 class IterationVariable(ObjectVariable):
     """An iteration or iterator of compiled code."""
 
-    made_here = True
+    made_here = may_be_open = True
 
     def unwrap(self, ctx: ValueContext) -> Any:
         return ctx.unwrap(self.iterate(ctx))

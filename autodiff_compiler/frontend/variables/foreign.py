@@ -261,6 +261,7 @@ def _dynamic_call(ctx: ValueContext, fn: Any, name: str, root: str, args: list[A
     if isinstance(fn, types.FunctionType) and not is_ours(fn):
         return ctx.call_python(fn, args, kwargs)
     dynamic = next(x for x in flatten((args, tuple(kwargs.values()))) if not is_static(x))
+    with_known_sizes(dynamic)
     if isinstance(fn, type) and root == "collections":
         instead = "a list" if fn is collections.deque else "a dict"
         raise StaticValueError(

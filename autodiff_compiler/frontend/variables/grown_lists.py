@@ -1,8 +1,10 @@
-"""Lists of Tensors that loops and branches add to: of how many, only run time knows.
+"""Lists of Tensors or numbers that loops and branches add to, or comprehensions make: only run time knows how long.
 
-Such a list holds its elements as the slices of one Tensor (`Rows`), whose first size is one of data.  So `ops.stack`
-of it is that Tensor, and what is added is joined to it.  Its elements are Tensors of their own, which nobody can write
-to: nor can those that were added, since the list would not show it.
+Such a list holds its elements as the slices of one Tensor (`Rows`), whose first size depends on data or on the sizes of
+arguments.  So `ops.stack` of it is that Tensor, and what is added is joined to it.  Its elements are Tensors of their
+own, which nobody can write to: nor can those that were added, since the list would not show it.
+
+What such a list cannot do compiles the program again, for a known length, where that is a size of arguments.
 """
 
 from __future__ import annotations
@@ -10,81 +12,36 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...errors import LoopError, UnsupportedCallError
-from ...ir.build import Builder
+from ...errors import LoopError
 from ...ir.core import Value
 from ...ir.primitive import F, call, trace
-from ...ir.sizes import Size, depends_on_data
-from ...ir.types import TensorType, tensor
+from ...ir.sizes import Size, is_at_most
 from .base import Results, Variable, kind, variable_of
 from .containers import LocalListVariable
 from .interpreter import ValueContext
-from .leaves import Leaf, RowsLeaf, TensorLeaf
-from .structure import elements, outline, rebuild
-from .templates import Slot, leaf_of, value_in
-from .values import GrownList, LocalList, Rows, TensorVar, is_size, is_tensor
-
-#: Why the elements of a Tensor cannot be assigned that is in such a list.
-IN_A_LIST = "is in a list whose length is known only at run time"
+from .iteration import Slices
+from .leaves import Leaf, RowsLeaf
+from .rows import IN_A_LIST, elem_leaf, is_empty, known_length, list_of_rows, packed, refused
+from .values import ArrayVar, GrownList, LocalList, NewException, Rows, SymScalar, TensorVar, is_size, is_tensor
 
 
-def elem_type(*lists: Sequence[Any]) -> TensorType | None:
-    """The one type of all elements of some lists, if that can be the type of `Rows`."""
-    found: TensorType | None = None
-    for x in (x for items in lists for x in items):
-        leaf = leaf_of(x)
-        if isinstance(leaf, RowsLeaf):
-            type_ = leaf.elem
-        elif isinstance(leaf, TensorLeaf) and not leaf.fixed and leaf.source is None and leaf.snapshot is None:
-            type_ = leaf.type  # of no Parameter: the list would have it as it is at the end
-        else:
-            return None
-        if (found is not None and type_ is not found) or any(map(depends_on_data, type_.shape)):
-            return None
-        found = type_
-    return found
+class RowsOf(Slices):
+    """The elements of such a list: its slices, as numbers if they are."""
+
+    def __init__(self, ctx: ValueContext, of: TensorVar, number: type | None) -> None:
+        super().__init__(ctx, of)
+        self._number = number
+
+    def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
+        return element_of(parts[0], self._number)
+
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
+        return element_of(super().item_at(ctx, index).value, self._number)
 
 
-def grows(a: Any, b: Any, xs: Sequence[Any], ys: Sequence[Any]) -> TensorType | None:
-    """The type of the elements if two values are lists of Tensors that differ in length, or may; else None."""
-    if outline(a).kind is not list or outline(b).kind is not list:
-        return None
-    of_rows = [any(isinstance(leaf_of(x), RowsLeaf) for x in items) for items in (xs, ys)]
-    if len(xs) == len(ys) and of_rows[0] is of_rows[1]:
-        return None
-    return elem_type(xs, ys)
-
-
-def packed(items: Sequence[Any], elem: TensorType, builder: Builder) -> Rows:
-    """The elements of a list as one Tensor, at the end of a builder's block."""
-    parts = []
-    for x in items:
-        if type(x) is Rows:
-            parts.append(x.value)
-            continue
-        value = value_in(TensorLeaf(elem), x, builder)
-        if type(x) is TensorVar:
-            x.locked = x.locked or IN_A_LIST
-        with builder:
-            parts.append(F.expand_dims(value, axes=(-1 - elem.ndim,)))
-    with builder:
-        if not parts:
-            return Rows(builder.const(0, tensor(elem.dtype, (0, *elem.shape))))
-        return Rows(parts[0] if len(parts) == 1 else F.concat(*parts, axis=-1 - elem.ndim))
-
-
-def fitted(template: Any, x: Any, builder: Builder) -> Any:
-    """A value with `Rows` where the template has a slot for them."""
-    wanted, given = elements(template), elements(x)
-    if type(template) is Slot or wanted is None or given is None:
-        return x
-    first = wanted[0] if len(wanted) == 1 else None
-    if type(first) is Slot and isinstance(first.leaf, RowsLeaf):
-        return [packed(list(given), first.leaf.elem, builder)]
-    if len(wanted) != len(given):
-        return x
-    parts = [fitted(t, g, builder) for t, g in zip(wanted, given, strict=True)]
-    return x if all(p is g for p, g in zip(parts, given, strict=True)) else rebuild(x, parts)
+def element_of(value: Value, number: type | None) -> Any:
+    """An element of such a list, which nobody can write to."""
+    return SymScalar(value, number) if number else TensorVar(value, IN_A_LIST)
 
 
 def native(ctx: ValueContext, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -92,9 +49,13 @@ def native(ctx: ValueContext, fn: Callable[..., Any], args: Sequence[Any], kwarg
     name = getattr(fn, "__name__", "")
     more = [*args[1:], *kwargs.values()]
     axis = more[0] if more else 0
-    if type(args[0]) is not GrownList or len(more) > 1 or name not in ("stack", "cat", "concat", "concatenate"):
-        raise _refused(f"`{name}`")
+    joins = len(more) <= 1 and name in ("stack", "cat", "concat", "concatenate")
+    if type(args[0]) is not GrownList or not joins or args[0][0].number or is_empty(args[0]):
+        raise refused(f"`{name}`", *(a for a in args if type(a) is GrownList))
     (rows,) = args[0]
+    if is_at_most(1, rows.value.shape[0]) is None:  # data decide whether there is one
+        some = F.greater(F.size_value(size=rows.value.shape[0]), 0)
+        ctx.check(some, NewException(ValueError, (f"{name} needs at least one tensor",), {}))
     value = ctx.unwrap(TensorVar(rows.value))
     with_axis = value.ndim if name == "stack" else value.ndim - 1
     if not isinstance(axis, int) or not -with_axis <= axis < with_axis:
@@ -108,25 +69,18 @@ def native(ctx: ValueContext, fn: Callable[..., Any], args: Sequence[Any], kwarg
     return TensorVar(F.reshape(moved, shape=tuple(shape)))
 
 
-def _refused(what: str) -> UnsupportedCallError:
-    return UnsupportedCallError(
-        f"{what} of a list whose length is known only at run time is not supported",
-        code="AC1801",
-        hint="make one Tensor of it: `ops.stack` or `ops.cat`",
-    )
-
-
 @kind(Rows)
 class RowsVariable(Variable):
     """The elements of such a list: whatever asks for them has to ask the list."""
 
     def leaf(self) -> Leaf | None:
-        return RowsLeaf(self.value.type, Rows)
+        return RowsLeaf(self.value.type, self.value.number or Rows)
 
     def unwrap(self, ctx: ValueContext) -> Any:
-        raise _refused("what is asked for")
+        raise refused("what is asked for", [self.value])
 
     def result(self, out: Results) -> Any:
+        known_length(self.value.value.shape[0])
         raise LoopError(
             "a list whose length is known only at run time cannot leave compiled code",
             code="AC1504",
@@ -138,57 +92,76 @@ class RowsVariable(Variable):
 class GrownListVariable(LocalListVariable):
     """A list whose length is known only at run time."""
 
-    @property
-    def _rows(self) -> Value:
-        (rows,) = self.value
-        found: Value = rows.value
-        return found
+    may_be_open = True
+    precedence = 2.75  # also as the right operand of a list
 
-    def _tensor(self) -> TensorVar:
-        return TensorVar(self._rows, IN_A_LIST)
+    @property
+    def _rows(self) -> Rows:
+        (rows,) = self.value
+        return rows
+
+    def as_tensor(self) -> TensorVar:
+        """All elements, along a new first dimension."""
+        return TensorVar(self._rows.value, IN_A_LIST)
+
+    def _refused(self, what: str) -> Any:
+        return refused(what, self.value)
+
+    def as_index(self, ctx: ValueContext) -> Any:
+        return self.as_tensor() if self._rows.number is int and not is_empty(self.value) else self.value
+
+    def to_array(self, ctx: ValueContext, copies: bool = True) -> Any:
+        numbers = self.numbers(ctx)
+        if numbers is None:
+            raise self._refused("an array")
+        return ArrayVar(numbers.value)
+
+    def numbers(self, ctx: ValueContext) -> SymScalar | None:
+        number = self._rows.number
+        return None if number is None or is_empty(self.value) else SymScalar(self._rows.value, number)
 
     def _add(self, ctx: ValueContext, items: Sequence[Any]) -> None:
-        elem = elem_type(self.value, items)
+        elem = elem_leaf(self.value, items)
         if elem is None:
+            known_length(self.length(ctx))
             raise LoopError(
-                "a list whose length is known only at run time holds Tensors of one type",
+                "a list whose length is known only at run time holds Tensors of one type, or numbers of one class",
                 code="AC1504",
                 hint="give all elements one shape and dtype",
             )
         list.__setitem__(self.value, slice(None), [packed([*list.copy(self.value), *items], elem, trace.builder)])
 
     def length(self, ctx: ValueContext) -> Size:
-        return self._rows.shape[0]
+        return self._rows.value.shape[0]
 
     def truth(self, ctx: ValueContext) -> Any:
         size = self.length(ctx)
         return variable_of(size).truth(ctx) if is_size(size) else size > 0
 
     def getitem(self, ctx: ValueContext, index: Any) -> Any:
-        if isinstance(index, slice):
-            raise _refused("a slice")
-        found = variable_of(self._tensor()).getitem(ctx, index)
+        found = variable_of(self.as_tensor()).getitem(ctx, index)
         assert is_tensor(found)
-        found.locked = IN_A_LIST
-        return found
+        if isinstance(index, slice):
+            return list_of_rows(found.value, self._rows.number)
+        return element_of(found.value, self._rows.number)
 
     def store(self, ctx: ValueContext, index: Any, value: Any) -> None:
-        raise _refused("an assignment to an element")
+        raise self._refused("an assignment to an element")
 
     def remove(self, ctx: ValueContext, index: Any) -> None:
-        raise _refused("the deletion of an element")
+        raise self._refused("the deletion of an element")
 
     def iteration(self, ctx: ValueContext) -> Any:
-        return variable_of(self._tensor()).iteration(ctx)
+        return RowsOf(ctx, self.as_tensor(), self._rows.number)
 
     def iterate(self, ctx: ValueContext) -> Any:
-        raise _refused("an iteration, which is no `for` loop,")
+        raise self._refused("an iteration, which is no `for` loop,")
 
     live = iterate
 
     def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         if op != "Add" or not isinstance(other, LocalList):
-            raise _refused("an operator")
+            raise self._refused("an operator")
         self.check_local(ctx)
         ctx.effects.change(self.value)
         self._add(ctx, list.copy(other))
@@ -196,31 +169,37 @@ class GrownListVariable(LocalListVariable):
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
         if op != "Add" or not (isinstance(a, LocalList) and isinstance(b, LocalList)):
-            raise _refused("an operator")
-        elem = elem_type(a, b)
+            raise self._refused("an operator")
+        elem = elem_leaf(a, b)
         if elem is None:
-            raise _refused("the sum with a list of other types")
+            raise self._refused("the sum with a list of other types")
         return a.like([packed([*list.copy(a), *list.copy(b)], elem, trace.builder)])
 
     def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-        raise _refused("a comparison")
+        raise self._refused("a comparison")
 
     def contains(self, ctx: ValueContext, item: Any) -> Any:
-        raise _refused("`in`")
+        raise self._refused("`in`")
 
     def copy(self, ctx: ValueContext) -> Any:
         return self.value.like(list.copy(self.value))
 
     def composed(self, ctx: ValueContext) -> Any:
-        raise _refused("the text")
+        raise self._refused("the text")
 
     def run_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if name == "append" and len(args) == 1 and not kwargs:
             self._add(ctx, args)
         elif name == "extend" and len(args) == 1 and isinstance(args[0], LocalList) and not kwargs:
             self._add(ctx, list.copy(args[0]))
+        elif name == "insert" and args[:-1] == [0] and not kwargs:
+            added = self.binary(ctx, "Add", LocalList(args[1:]), self.value)
+            list.__setitem__(self.value, slice(None), list.copy(added))
+        elif name == "reverse" and not args:
+            backwards = self.getitem(ctx, slice(None, None, -1))
+            list.__setitem__(self.value, slice(None), list.copy(backwards))
         elif name == "copy" and not args:
             return self.copy(ctx)
         else:
-            raise _refused(f"`{name}`")
+            raise self._refused(f"`{name}`")
         return None

@@ -141,6 +141,9 @@ class ValueContext(Protocol):
     ) -> Any:
         """Both branches, compiled from the same state and joined; gives the joined value."""
 
+    def each(self, iteration: Any, trip: Callable[[Any], Any], *, collects: bool = True, flat: bool = False) -> Any:
+        """A loop over as many elements as run time knows: what its trips give as a list (see `collected.each`)."""
+
     def check(self, condition: Value, exception: Any) -> None:
         """Emits the raising of an exception where a condition does not hold at run time."""
 

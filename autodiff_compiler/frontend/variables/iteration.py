@@ -144,6 +144,38 @@ class Iteration(Abstract):
         return error.about(self.length)
 
 
+def open_iteration(ctx: ValueContext, x: Any) -> Iteration | None:
+    """The iteration over x where its length is a size that is no number; None for everything else."""
+    variable = variable_of(x)
+    found = variable.iteration(ctx) if variable.may_be_open else None
+    return found if found is not None and found.size is not None and not isinstance(found.length, int) else None
+
+
+class Rest(Iteration):
+    """An iteration without its first element."""
+
+    def __init__(self, source: Iteration) -> None:
+        assert source.size is not None
+        self.source = source
+        self.size = source.size - 1  # type: ignore[assignment]  # of what is no number
+        self.length = count_value(self.size)
+
+    def sources(self) -> list[Any]:
+        return self.source.sources()
+
+    def enter(self, ctx: ValueContext) -> None:
+        self.source.enter(ctx)
+
+    def runs_code(self) -> bool:
+        return self.source.runs_code()
+
+    def item_at(self, ctx: ValueContext, index: Value) -> Any:
+        return self.source.item_at(ctx, F.add(index, 1))
+
+    def end(self, ctx: ValueContext, certain: bool) -> None:
+        self.source.end(ctx, certain)
+
+
 @form(Iteration, Progress)
 class _IterationForm(Form):
     """What goes over elements is made of its attributes, and how far it has got is one of them."""
@@ -332,6 +364,8 @@ class Slices(Iteration):
         return iterate_live(ctx, self.of)
 
     def item(self, ctx: ValueContext, i: int) -> Any:
+        if not isinstance(self.length, int):
+            return super().item(ctx, i)
         return ctx.native(METHODS["__getitem__"], [self.of, i]) if i < self.length else END
 
     def sources(self) -> list[Any]:
@@ -478,12 +512,14 @@ class Reversed(Iteration):
 
     def __init__(self, inner: Iteration) -> None:
         self.inner = inner
-        self.length = inner.length
+        self.length, self.size = inner.length, inner.size
 
     def static_items(self, ctx: ValueContext) -> Iterable[Any]:
         return self.inner.backwards(ctx)
 
     def item(self, ctx: ValueContext, i: int) -> Any:
+        if not isinstance(self.length, int):
+            return super().item(ctx, i)
         return self.inner.item(ctx, self.length - 1 - i) if i < self.length else END
 
     def sources(self) -> list[Any]:

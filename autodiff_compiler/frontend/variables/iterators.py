@@ -44,6 +44,10 @@ class Iterated(Through):
         n = self.source.length
         return max(n - self.cursor.taken, 0) if isinstance(n, int) else n
 
+    @property
+    def size(self) -> Any:  # type: ignore[override]  # an attribute of the others
+        return self.source.size
+
     def _check(self, ctx: ValueContext) -> None:
         """How many elements were taken must be known."""
         if self.cursor.broken is not None:
@@ -107,7 +111,7 @@ class _Loop(Through):
 
     def __init__(self, iterator: Iterated) -> None:
         self.iterator, self.source = iterator, iterator.source
-        self.length = iterator.length
+        self.length, self.size = iterator.length, iterator.size
         self.force_unroll = bool(iterator.cursor.taken) or self.source.force_unroll
 
     def static_items(self, ctx: ValueContext) -> Iterable[Any]:
@@ -131,7 +135,7 @@ class _Map(Through):
 
     def __init__(self, fn: Any, rows: Zip, place: Loc | None) -> None:
         self.fn, self.source, self.place = fn, rows, place
-        self.length = rows.length
+        self.length, self.size = rows.length, rows.size
         self.force_unroll = rows.force_unroll
 
     def _of(self, ctx: ValueContext, row: Any) -> Any:

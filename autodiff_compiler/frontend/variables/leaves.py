@@ -147,31 +147,42 @@ class TensorLeaf(Leaf):
 
 
 class RowsLeaf(Leaf):
-    """The Tensors of a list of which only run time knows how many there are."""
+    """The elements of a list of which only run time knows how many there are: Tensors, or numbers of class `kind`."""
 
     __slots__ = ()
     precedence = 3
 
     @classmethod
-    def of(cls, elem: TensorType) -> RowsLeaf:
-        return cls(tensor(elem.dtype, (ERASED, *elem.shape)), Rows)
+    def of(cls, elem: Leaf) -> RowsLeaf:
+        return cls(tensor(elem.type.dtype, (ERASED, *elem.type.shape)), elem.kind or Rows)
 
     @property
-    def elem(self) -> TensorType:
-        return tensor(self.type.dtype, self.type.shape[1:])
+    def number(self) -> type | None:
+        """The class of its elements if they are numbers."""
+        return None if self.kind is Rows else self.kind
+
+    @property
+    def elem(self) -> Leaf:
+        """The leaf of an element."""
+        return NumberLeaf.of(self.number) if self.number else TensorLeaf(tensor(self.type.dtype, self.type.shape[1:]))
 
     def common(self, other: Any) -> Leaf | None:
-        return RowsLeaf.of(self.elem) if isinstance(other, RowsLeaf) and other.elem is self.elem else None
+        return RowsLeaf.of(self.elem) if isinstance(other, RowsLeaf) and same_elements(self.elem, other.elem) else None
 
     def value_of(self, x: Liftable, builder: Builder) -> Value:
         with builder:
             return F.with_sizes(x.value.value, type=self.type)
 
     def made(self, value: Value) -> Rows:
-        return Rows(sized(value) if has_erased_sizes(value.type) else value)
+        return self.example(sized(value) if has_erased_sizes(value.type) else value)
 
     def example(self, value: Value) -> Rows:
-        return Rows(value)
+        return Rows(value, self.number)
+
+
+def same_elements(a: Leaf, b: Leaf) -> bool:
+    """Whether elements of two lists may be those of one."""
+    return a.kind is b.kind and a.type is b.type
 
 
 class ArrayLeaf(Leaf):

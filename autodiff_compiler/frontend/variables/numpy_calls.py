@@ -23,6 +23,7 @@ from ...primitives.numpy_names import bindable, counterpart, proposal, understoo
 from ...runtime.records import is_named_tuple
 from ...runtime.tensor import Tensor
 from ..guards.objects import type_of
+from . import numpy_sizes
 from .arithmetic import COMPARISON, SYMBOL
 from .base import variable_of
 from .interpreter import ValueContext
@@ -37,6 +38,11 @@ def numpy_call(ctx: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str
     """A call of a NumPy function, method or class with values known only at run time."""
     if fn in _MAKING_ARRAYS:
         return _array(ctx, fn, *args, **kwargs)
+    made = numpy_sizes.of_sizes(fn, args, kwargs)
+    if made is not NotImplemented:
+        return made
+    if isinstance(fn, np.ufunc):
+        args = numpy_sizes.as_numbers(ctx, args)
     if isinstance(fn, type) and issubclass(fn, np.generic) and len(args) == 1 and not kwargs:
         found = _array(ctx, np.array, args[0], fn)
         return ArrayVar(found.value, np.ndarray if found.type.shape else np.generic)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import F
-from ...ir.sizes import Dim, deciding, depends_on_data, is_at_most
+from ...ir.sizes import Dim, Size, deciding, depends_on_data, is_at_most, largest, linear_in, smallest
 from ...ir.types import TensorType
 from .arithmetic import BINARY, COMPARISON, kind_of_number, lifted_number, number_binary
 from .base import Results, Variable, kind, variable_of
@@ -129,6 +130,16 @@ class SizeVariable(Variable):
 def is_undecided(size: Any, least: Any) -> bool:
     """Whether only data tell if a size is at least as large as another one."""
     return depends_on_data(size - least) and is_at_most(least, size) is None
+
+
+def bound_of_sizes(name: str, sizes: Sequence[Any]) -> Size | None:
+    """``max`` or ``min`` of a size that only a call knows and numbers; None for anything else."""
+    choose = largest if name == "max" else smallest
+    open_sizes = [x for x in sizes if is_size(x)]
+    known = all(is_size(x) or type(x) is int for x in sizes)
+    if len(open_sizes) != 1 or not known or linear_in(open_sizes[0]) is None or depends_on_data(open_sizes[0]):
+        return None
+    return reduce(choose, sizes)
 
 
 def _known(op: str, a: Any, b: Any) -> bool | None:

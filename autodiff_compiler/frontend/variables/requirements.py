@@ -218,6 +218,4 @@ def length_of(x: Any, otherwise: str = NO_ELEMENTS) -> Any:
         raise TypeError(otherwise)
     if otherwise is NO_LENGTH:
         return shape[0]
-    if not isinstance(shape[0], int):
-        raise StaticValueError("a Tensor whose first dimension is symbolic cannot be iterated over")
-    return shape[0]
+    return with_known_sizes(shape[0])

@@ -41,6 +41,7 @@ class TensorVariable(OfElements):
     """A Tensor known by its type."""
 
     precedence = 4
+    may_be_open = True
 
     def unary(self, ctx: ValueContext, op: str) -> Any:
         return TensorVar(ctx.unwrap(self.value)) if op == "UAdd" else ctx.native(METHODS[UNARY_SLOT[op]], [self.value])
@@ -161,6 +162,7 @@ class TensorVariable(OfElements):
         return ctx.native(function, [owner, *args], kwargs)  # type: ignore[arg-type]
 
     def getitem(self, ctx: ValueContext, index: Any) -> Any:
+        index = variable_of(index).as_index(ctx)
         index = numpy_calls.without_arrays(ctx, settled_index(ctx, index))
         return ctx.native(METHODS["__getitem__"], [self.value, index])
 

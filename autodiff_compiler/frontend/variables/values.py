@@ -224,9 +224,9 @@ class LocalList(_Container, list):
 
 
 class GrownList(LocalList):
-    """A list of Tensors of one type of which only run time knows how many there are; its one element are their `Rows`.
+    """A list of Tensors of one type, or of numbers, of which only run time knows how many there are.
 
-    A list becomes one where a loop or a branch has added to it.
+    Its one element are their `Rows`.  A list becomes one where a loop or a branch has added to it.
     """
 
     __slots__ = ()
@@ -237,14 +237,14 @@ class GrownList(LocalList):
 
 @shown_as("list")
 class Rows(Unknown):
-    """The Tensors of a `GrownList`: the slices of `value` along its first dimension."""
+    """The elements of a `GrownList`: the slices of `value` along its first dimension, Tensors or of class `number`."""
 
-    __slots__ = ("value",)
+    __slots__ = ("number", "value")
     is_dynamic = True
     python_class = list
 
-    def __init__(self, value: Value) -> None:
-        self.value = value
+    def __init__(self, value: Value, number: type | None = None) -> None:
+        self.value, self.number = value, number
 
     @property
     def type(self) -> TensorType:
