@@ -167,7 +167,7 @@ class EntryText(EntryWriter):
                 self.guard(self.let(f"icmp sge i64 {value}, {symbol.low}"))
             self.symbols[symbol] = value
         for symbol, value in self.symbols.items():
-            if symbol.high is not None:
+            if symbol.high is not None and not (isinstance(symbol.high, int) and symbol.high >= LARGEST):
                 self.guard(self.let(f"icmp sle i64 {value}, {self.sizes.of(symbol.high)}"))
         defined = {where[:2] for where in s.shapes.definitions.values()}
         for number, axis, size in s.shapes.formulas:
