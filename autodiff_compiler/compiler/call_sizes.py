@@ -279,7 +279,8 @@ def _symbol(name: str, described: Any) -> Size:
     """The size of this name, as it is described."""
     if described is None:
         return symbol(name)
-    k, rest = described.divisor, described.remainder
+    k = described.divisor
+    rest = described.remainder % k
     most = (described.max - rest) // k if described.max else None
     return k * symbol(name, max(0, -((rest - described.min) // k)), most) + rest
 

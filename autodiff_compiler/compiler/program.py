@@ -188,8 +188,10 @@ class Program:
                 _mark_shared(results)
             return results
         except BaseException as error:
-            if is_refusal(error) and (told := explained(error, self.stages.opt, self.executable)) is not None:
-                raise told from None
+            if is_refusal(error):
+                shapes = [t._data.shape for t in tensors]
+                if (told := explained(error, self.stages.opt, self.executable, shapes)) is not None:
+                    raise told from None
             _name_line(error)
             raise
 

@@ -295,10 +295,11 @@ class ParsedIR:
         module, run = self._program()
         types = [x.type for x in module.entry.args[len(module.entry.args) - len(module.inputs) :]]
         inputs = [array(self.states[n], t, f"state {n}").copy() for n, t in zip(module.inputs, types, strict=True)]
+        operands = [*given, *[np.array(x) for x in captured], *inputs]
         try:
-            found = run(*given, *[np.array(x) for x in captured], *inputs)
+            found = run(*operands)
         except (MemoryError, ValueError) as error:
-            told = explained(error, module, run)
+            told = explained(error, module, run, [np.shape(x) for x in operands])
             if told is None:
                 raise
             raise told from None

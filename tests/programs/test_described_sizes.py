@@ -48,6 +48,30 @@ def test_a_symbol_says_what_is_known_of_a_size():
         f(ones(9, 2), ones(17))
 
 
+@pytest.mark.parametrize(
+    "arguments", [{"divisor": 4, "remainder": 5}, {"remainder": 3}, {"divisor": 3, "remainder": 8, "min": 3, "max": 12}]
+)
+def test_a_remainder_may_be_larger_than_the_divisor(arguments):
+    s = ms.Symbol(**arguments)
+    f = ms.jit(ms.enable_dynamic(x=open_tensor(s))(lambda x: x * x.shape[0]))
+    for n in range(1, 20):
+        if s.min <= n <= (s.max or n) and n % s.divisor == s.remainder % s.divisor:
+            np.testing.assert_array_equal(f(ones(n)).asnumpy(), np.full(n, n))
+        else:
+            with pytest.raises(ValueError, match="described as"):
+                f(ones(n))
+    assert f.cache_info()["compiles"] == 1
+
+
+@pytest.mark.parametrize("most", [2**63 - 1, 2**63, 2**64 + 3, 2**70])
+def test_a_size_may_be_at_most_more_than_64_bits_hold(most):
+    f = ms.jit(ms.enable_dynamic(x=open_tensor(ms.Symbol(max=most)))(lambda x: x * 2))
+    g = ms.jit(lambda x: x * 2 if x.shape[0] <= most else x, dynamic=True)
+    for n in range(1, 20):
+        assert f(ones(n)).tolist() == g(ones(n)).tolist() == [2] * n
+    assert [h.cache_info()["compiles"] for h in (f, g)] == [1, 1]
+
+
 def test_an_input_signature_may_have_open_sizes():
     f = ms.jit(lambda x: x.sum(0), input_signature=open_tensor(None, 2))
     for n in (4, 2, 9):

@@ -329,3 +329,22 @@ def test_more_elements_than_numpy_counts_while_code_is_compiled(backend):
         ms.jit(lambda x: ops.linspace(0, 1, 2**62) + x[0], backend=backend)(X)
     with pytest.raises(TooLittleMemoryError, match="no memory for"):
         ops.linspace(0, 1, 2**62)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_program_of_symbolic_sizes_says_what_they_are_in_the_call(backend, dynamic):
+    def between(x):
+        rows = ops.broadcast_to(x.sum(1, keepdims=True), (x.shape[0], x.shape[0]))
+        return ops.cumsum(rows, 1).sum()
+
+    def given(x):
+        return ops.broadcast_to(x.sum(1, keepdims=True), (x.shape[0], x.shape[0])) + 1
+
+    for f in (between, given):
+        compiled = ms.jit(f, dynamic=dynamic, backend=backend)
+        assert compiled(Tensor(np.zeros((3, 0)))).shape == f(Tensor(np.zeros((3, 0)))).shape
+        n = 2**23
+        error = refused(lambda call=compiled: call(Tensor(np.zeros((n, 0)))), (n, n))
+        assert error.loc.file == __file__
+        assert f.__code__.co_firstlineno < error.loc.line <= f.__code__.co_firstlineno + 2

@@ -24,7 +24,7 @@ from ...dtypes import DType, from_numpy
 from ...errors import CompileError, InternalCompilerError
 from ...ir.core import Op, Value
 from ...ir.primitive import Ints
-from ...ir.sizes import Dim, is_at_most
+from ...ir.sizes import Dim, Size, is_at_most
 from ...ir.types import TensorType
 from ...no_memory import is_refusal
 from .kernel_source import source_of
@@ -250,9 +250,17 @@ def slice_parts(
         first, last = (0 if step > 0 else shape[axis] - 1, shape[axis]) if shape else (0 if step > 0 else None, None)
         lower = None if start == first else size(start)
         to_end = stop == -1 if step < 0 else last is not None and is_at_most(last, stop)
-        upper = None if to_end else size(stop)
+        upper = None if to_end else _stop_downwards(stop) if step < 0 else size(stop)
         parts[axis] = ast.Slice(lower=lower, upper=upper, step=None if step == 1 else number(step))
     return parts
+
+
+def _stop_downwards(stop: Size) -> ast.expr:
+    """Where a slice of negative step stops: Python takes -1, before the first element, for the last one."""
+    if is_at_most(0, stop):
+        return size(stop)
+    from_first = ast.Compare(left=size(stop), ops=[ast.GtE()], comparators=[number(0)])
+    return ast.IfExp(test=from_first, body=size(stop), orelse=none())
 
 
 def _slices(ndim: int, **ranges: Ints) -> ast.expr:

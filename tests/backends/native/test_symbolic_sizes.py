@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import Tensor, ops
+from autodiff_compiler import Tensor, TooLittleMemoryError, ops
 from autodiff_compiler.backends.native.backend import NativeBackend, NativeProgram
 from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.compiler.pipeline import optimise
@@ -18,6 +18,7 @@ from autodiff_compiler.ir.primitive import REGISTRY
 from autodiff_compiler.ir.text import parse_module
 from tests.backends.test_numpy_symbolic_sizes import checked
 from tests.primitives.test_symbolic_sizes import OPS, WITHOUT, WITHOUT_DERIVATIVE, derivative, forward, has_sizes
+from tests.programs.compare import define
 
 NATIVE = NativeBackend(NumpyBackend)
 #: Samples whose positions are distinct by assumption, which those of other sizes are not.
@@ -134,3 +135,45 @@ def test_many_sizes_take_one_program_and_no_more_memory() -> None:
         assert gradient.shape == (8, 4)
     assert step.cache_info()["compiles"] == 2
     assert len(step.cache_info()["keys"]) == entries
+
+
+#: Shapes of which the results of 64 elements along each axis would be written past the caches.
+IMAGES = ((2, 3, 4, 5), (1, 1, 1, 3), (7, 3, 9, 5), (2, 3, 5, 1), (0, 1, 2, 3), (3, 3, 63, 65))
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_results_of_four_symbolic_sizes_may_be_small(spread: bool) -> None:
+    """No store relies on the alignment that only large results have."""
+    f = ms.jit(lambda x: (ops.broadcast_to(x * 2, (3, *x.shape)) if spread else x * 2) + 1, dynamic=True)
+    for shape in IMAGES:
+        x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        expected = x * 2 + 1
+        found = f(Tensor(x)).asnumpy()
+        np.testing.assert_array_equal(found, np.stack([expected] * 3) if spread else expected)
+    assert f.cache_info()["compiles"] == 1
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["n * n * n < 10**6", "n**3 % 7 == 0", "n**4 - 3 * n**3 > 7 * n * n", "n * (n - 20) == 0", "n * 10**15 < 10**17"],
+)
+def test_guards_of_products_that_64_bits_do_not_hold(condition: str) -> None:
+    """The entry leaves sizes to Python of which it cannot compare the products."""
+    f = define(f"def f(x, y):\n    n = x.shape[0]\n    return y * 2 if {condition} else y + 5\n")
+    compiled, y = ms.jit(f, dynamic=True), Tensor([1.0])
+    for n in range(20, 50):  # now its fast path is open
+        compiled(Tensor(np.ones((n, 0))), y)
+    for n in (20, 100, 2**21, 2**21 + 1, 2**22, 2**31, 2**32, 2**32 + 3, 2**45, 2**59):
+        x = Tensor(np.zeros((n, 0)))
+        assert compiled(x, y).item() == f(x, y).item(), n
+
+
+@pytest.mark.parametrize("n", [2**16, 2**22, 2**32])
+def test_a_result_whose_sizes_64_bits_do_not_hold_is_a_memory_error(n: int) -> None:
+    """No result is made of what is left of a product of sizes in 64 bits."""
+    for shape in ("(n**4,)", "(2, n**4)", "(n, n, n, n)", "(n * n, n * n)"):
+        f = define(f"def f(x):\n    n = x.shape[0]\n    return ops.zeros({shape}, ms.float32)\n", ops=ops, ms=ms)
+        compiled = ms.jit(f, dynamic=True)
+        assert compiled(Tensor(np.zeros((3, 0)))).shape == f(Tensor(np.zeros((3, 0)))).shape
+        with pytest.raises(TooLittleMemoryError, match=r"there is no memory for f32\["):
+            compiled(Tensor(np.zeros((n, 0))))

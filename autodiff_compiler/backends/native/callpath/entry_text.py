@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....ir.sizes import Size
+from ....ir.sizes import Size, symbols_of
 from ....ir.types import MOST_BYTES
 from ....no_memory import on_the_way
 from ..codegen.emitter import Context
-from ..codegen.size_code import estimate
+from ..codegen.size_code import LARGEST, most_without_overflow
 from ..memory.frame_pool import GUARD, HEADER, MARK, frame_size
 from ..memory.large_alloc import LARGE
 from . import abi
@@ -168,15 +168,24 @@ class EntryText(EntryWriter):
                 self.guard(self.let(f"icmp sge i64 {value}, {symbol.low}"))
             self.symbols[symbol] = value
         for symbol, value in self.symbols.items():
-            if symbol.high is not None:
+            if symbol.high is not None and not (isinstance(symbol.high, int) and symbol.high >= LARGEST):
                 self.guard(self.let(f"icmp sle i64 {value}, {self.sizes.of(symbol.high)}"))
         defined = {where[:2] for where in s.shapes.definitions.values()}
         for number, axis, size in s.shapes.formulas:
             if (number, axis) not in defined:
                 self.guard(self.let(f"icmp eq i64 {size_of(number, axis)}, {self.sizes.of(size)}"))
+        self.check_no_overflow()
         for left, op, right, holds in s.relations:
             test = {"==": "eq" if holds else "ne", "<=": "sle" if holds else "sgt"}[op]
             self.guard(self.let(f"icmp {test} i64 {self.sizes.of(left)}, {self.sizes.of(right)}"))
+
+    def check_no_overflow(self) -> None:
+        """Checks that 64 bits hold the two sides of each relation; Python compares those of larger sizes."""
+        compared = [size for relation in self.signature.relations for size in (relation.left, relation.right)]
+        most = most_without_overflow(compared)
+        if most < LARGEST:
+            for symbol in dict.fromkeys(x for size in compared for x in symbols_of(size)):
+                self.guard(self.let(f"icmp sle i64 {self.symbols[symbol]}, {most}"))
 
     def array_by_call(self, i: int, x: str) -> str:
         """The same, or null, by a function that compares with a description: less code for many arguments."""
@@ -330,7 +339,7 @@ class EntryText(EntryWriter):
             return f"@{name}"
         table = self.on_stack(f"[{len(sizes)} x i64]")
         for i, size in enumerate(sizes):
-            self.do(f"  store i64 {self.sizes.of(size)}, ptr {self.at(table, 8 * i)}")
+            self.do(f"  store i64 {self.at_most_largest(size)}, ptr {self.at(table, 8 * i)}")
         return table
 
     # ------------------------------------------------------------------------------------------- results
@@ -368,11 +377,6 @@ class EntryText(EntryWriter):
         self.do(f"  br label %{on}")
         self.block(on)
         return self.let(f"phi ptr [{found}, %{large}], [{other}, %{usual}]")
-
-    def estimated(self, size: Size) -> str:
-        """A size as a double: its number of 64 bits may have overflowed."""
-        values = {symbol: self.let(f"sitofp i64 {value} to double") for symbol, value in self.symbols.items()}
-        return estimate(size, self.let, values)
 
     def drops(self, made: list[str]) -> None:
         """The error path: blocks that drop the new arrays made so far, and return null."""

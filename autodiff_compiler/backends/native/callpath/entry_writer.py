@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from .... import escape
-from ....ir.sizes import Symbol
+from ....ir.sizes import Size, Symbol
 from ..codegen.emitter import Context
-from ..codegen.size_code import SizeCode
+from ..codegen.size_code import LARGEST, SizeCode, estimate, most_without_overflow
 from . import abi
 from .objects import tensor_slots
 from .signature import Signature
 
 #: The metadata of branch weights for branches that are rarely taken.
 RARE = "!9000"
+#: More elements than an array has along an axis, unless it has none along another one.
+_MOST_ELEMENTS = 1 << 48
 
 
 class EntryWriter:
@@ -91,3 +93,15 @@ class EntryWriter:
 
     def is_(self, a: str, b: str) -> str:
         return self.let(f"icmp eq ptr {a}, {b}")
+
+    def estimated(self, size: Size) -> str:
+        """A size as a double: its number of 64 bits may have overflowed."""
+        values = {symbol: self.let(f"sitofp i64 {value} to double") for symbol, value in self.symbols.items()}
+        return estimate(size, self.let, values)
+
+    def at_most_largest(self, size: Size) -> str:
+        """A size, or the largest number of 64 bits where these do not hold it: NumPy makes no array of that."""
+        if most_without_overflow([size]) >= _MOST_ELEMENTS:
+            return self.sizes.of(size)
+        fits = self.let(f"fcmp olt double {self.estimated(size)}, {float(1 << 62)}")
+        return self.let(f"select i1 {fits}, i64 {self.sizes.of(size)}, i64 {LARGEST}")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableSet
+from collections.abc import Callable, Iterable, Mapping, MutableSet
+from math import prod
 
 from ....ir.sizes import Atom, Dim, Size, Symbol, bounds
 
 _SMAX, _SMIN = (f"declare i64 @llvm.s{op}.i64(i64, i64)" for op in ("max", "min"))
+
+#: The largest number of 64 bits with a sign, and the bounds of symbols that are tried.
+LARGEST = (1 << 63) - 1
+_POWERS = (LARGEST, *(1 << bits for bits in range(62, -1, -1)))
 
 
 class SizeCode:
@@ -51,6 +56,29 @@ class SizeCode:
         rest = self._let(f"srem i64 {left}, {right}")
         below = self._let(f"icmp slt i64 {rest}, 0")
         return self._let(f"add i64 {quotient}, {self._let(f'sext i1 {below} to i64')}")
+
+
+def most_without_overflow(sizes: Iterable[Size]) -> int:
+    """What symbols may be at most, so that none of these sizes overflows 64 bits on the way to its value.
+
+    -1: it overflows whatever they are.
+    """
+    checked = list(dict.fromkeys(sizes))
+    return next((m for m in _POWERS if all(_magnitude(size, m) <= LARGEST for size in checked)), -1)
+
+
+def _magnitude(size: Size, symbol: int) -> int:
+    """What a size and its parts are at most, up to their sign, where no symbol is larger than `symbol`."""
+    if isinstance(size, int):
+        return abs(size)
+    return sum(
+        abs(factor) * prod([symbol if isinstance(a, Symbol) else _atom_magnitude(a, symbol) for a in atoms])
+        for atoms, factor in size.terms
+    )
+
+
+def _atom_magnitude(atom: Atom, symbol: int) -> int:
+    return max(1, _magnitude(atom.left, symbol), _magnitude(atom.right, symbol))
 
 
 def estimate(size: Size, let: Callable[[str], str], values: Mapping[Symbol, str]) -> str:

@@ -31,11 +31,15 @@ def mark_nontemporal(
 
 
 def is_nontemporal(low: BufferPlan, array: Array) -> bool:
-    """Whether an array is a new result large enough for non-temporal stores, on a processor that has them."""
+    """Whether an array is a new result large enough for non-temporal stores, on a processor that has them.
+
+    Such a result is an aligned block of the pool.  One of symbolic size may be small in some calls, and is not aligned.
+    """
     if "x86" not in low.machine.triple or low.depth or len(array.roots) != 1:
         return False
     result = array.roots[0].result
-    large = usual(size_of(array.type)) >= NONTEMPORAL_FROM
+    nbytes = size_of(array.type)
+    large = isinstance(nbytes, int) and nbytes >= NONTEMPORAL_FROM
     return large and result is not None and result not in low.versions.next_of
 
 

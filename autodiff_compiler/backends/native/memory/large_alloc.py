@@ -117,7 +117,7 @@ def new_array(shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
     bytes = dtype.itemsize
     for n in shape:
         bytes *= n
-    if bytes < LARGE:
+    if bytes < LARGE or bytes >= _MOST:  # which NumPy refuses; `ctypes` would keep 64 bits of a dimension
         return np.empty(shape, dtype.numpy)
     descr = ctypes.py_object(dtype.numpy)
     ctypes.pythonapi.Py_IncRef(descr)
