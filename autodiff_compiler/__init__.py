@@ -78,6 +78,7 @@ from .errors import (
     did_you_mean,
 )
 from .locks import importing as _importing
+from .peer_names import PACKAGE as _PEERS
 from .runtime.parameter import Parameter, ParameterTuple
 from .runtime.tensor import Tensor
 from .version import __version__
@@ -389,7 +390,7 @@ _backends["native"] = _no_native
 
 def __lacking__(name: str) -> str | None:
     """Advice on a name that is not here: why, or what comes near; compiled code asks for it too."""
-    return NO_COMPLEX if name in ("complex64", "complex128") else did_you_mean(name, __dir__())
+    return NO_COMPLEX if name in ("complex64", "complex128") else _PEERS.get(name) or did_you_mean(name, __dir__())
 
 
 def __getattr__(name: str) -> Any:
@@ -405,4 +406,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({"__version__", *__all__, *(name for name in _LAZY if not name.startswith("_"))})

@@ -10,6 +10,7 @@ import importlib
 import sys
 from typing import Any
 
+from ..peer_names import NN as _PEERS
 from ..surface.cells import CELLS as _CELLS
 from .cell import Cell
 from .containers import CellDict, CellList, SequentialCell
@@ -99,6 +100,11 @@ __all__ += _WHERE
 __all__ += _CELLS
 
 
+def __lacking__(name: str) -> str | None:
+    """Advice on a name that is not here; compiled code asks for it too."""
+    return _PEERS.get(name)
+
+
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(_SUBMODULES[name], __name__)
@@ -107,7 +113,9 @@ def __getattr__(name: str) -> Any:
     elif name in _WHERE:
         value = getattr(importlib.import_module(_WHERE[name], __name__), name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        advice = __lacking__(name)
+        text = f"module {__name__!r} has no attribute {name!r}" + (f": {advice}" if advice else "")
+        raise AttributeError(text, name=name, obj=sys.modules[__name__])
     return globals().setdefault(name, value)  # another thread may have made the class meanwhile
 
 

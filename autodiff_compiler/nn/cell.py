@@ -18,6 +18,7 @@ from ..config import PYNATIVE_MODE, context, jit_disabled
 from ..dtypes import DType, bfloat16, dtype_of, float16, float32
 from ..eager import assign, assignable
 from ..errors import ParameterError, UnsupportedCallError, leave_user_frames
+from ..peer_names import CELL, Absent
 from ..runtime import epoch
 from ..runtime.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from ..runtime.static import static_query
@@ -87,7 +88,8 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
     # ------------------------------------------------------------------------------------------- calling
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         """What the Cell computes; every subclass defines it."""
-        raise AttributeError(f"{type(self).__name__} has no method 'construct'")
+        renamed = ": rename `forward` to `construct`" if callable(getattr(type(self), "forward", None)) else ""
+        raise AttributeError(f"{type(self).__name__} has no method 'construct'{renamed}")
 
     @takes_fast_path
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -538,3 +540,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+
+
+for _name, _advice in CELL.items():
+    setattr(Cell, _name, Absent(_name, _advice))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Self, TypeAlias
+from typing import Any, NoReturn, Self, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..dtypes import NO_COMPLEX, DType, bool_, dtype_of, float32, from_numpy, in
 from ..errors import AmbiguousTruthError, TooLittleMemoryError
 from ..ir.primitive import trace
 from ..no_memory import made
+from ..peer_names import TENSOR
 from ..source import calling_expression
 from . import epoch
 from .device_array import DeviceArray, is_of_device
@@ -111,6 +112,11 @@ class Tensor(Methods):
                 raise ValueError(f"`shape` is {shape}, but the data has shape {self._data.shape}")
         self._node = None
         self._held = 0
+
+    def __getattr__(self, name: str) -> NoReturn:
+        advice = TENSOR.get(name)
+        text = f"{type(self).__name__!r} object has no attribute {name!r}" + (f": {advice}" if advice else "")
+        raise AttributeError(text, name=name, obj=self)
 
     @staticmethod
     def from_numpy(array: Array) -> Tensor:

@@ -67,7 +67,9 @@ def no_variable(fn: Any, position: int, x: Any, place: Loc | None) -> GradientEr
         f"the derivative by argument {position}, '{name_of_argument(fn, position)}', is asked for, but it is of "
         f"type {kind_of(x).__name__}: only the derivative by a Tensor can be taken",
         loc=place,
-        hint="make it a Tensor, or choose another grad_position",
+        hint=f"pass `Tensor({x!r})`"
+        if type(x) in (int, float)
+        else "make it a Tensor, or choose another grad_position",
     )
 
 

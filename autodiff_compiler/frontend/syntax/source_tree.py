@@ -176,7 +176,10 @@ def lines_of(fn: types.FunctionType) -> list[str]:
 
 
 #: File names that stand for many texts, and where such a text came from.
-_NAMELESS = {"<stdin>": "it was typed at the prompt", "<string>": "it was made by `exec` or `eval`"}
+_NAMELESS = {
+    "<stdin>": "it was typed at the prompt",
+    "<string>": "it was given to `python -c`, or made by `exec` or `eval`",
+}
 
 
 def _unavailable(code: types.CodeType) -> CompileError:

@@ -13,6 +13,7 @@ from ...ir.core import Value
 from ...ir.primitive import METHODS, PROPERTIES, F
 from ...ir.primitive import call as public
 from ...ir.types import TensorType
+from ...peer_names import TENSOR
 from ...primitives.in_place import IN_PLACE, fitting
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor, wrap
@@ -138,7 +139,9 @@ class TensorVariable(OfElements):
                 hint="use an op, or `ms.py_call` (with a `bprop` for the gradient), or move it out of the function",
             )
         known = [*METHODS, "shape", "dtype", "ndim", "size"]
-        raise MissingAttributeError(f"Tensor has no attribute '{name}'", hint=did_you_mean(name, known))
+        raise MissingAttributeError(
+            f"Tensor has no attribute '{name}'", hint=TENSOR.get(name) or did_you_mean(name, known)
+        )
 
     def call_method(self, ctx: ValueContext, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         owner, function = self.value, METHODS.get(name)
