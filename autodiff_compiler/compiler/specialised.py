@@ -82,7 +82,7 @@ class Specialised(CompiledEntry):
         """What it needs of the sizes of its arguments, in words, with the line that needs it."""
         if self.sizes is None:
             return [(self.must_be_known, None)] if self.must_be_known else [*self.settled.items()]
-        named = [f"argument `{self.names[i]}`" + "".join(f"[{key!r}]" for key in keys) for i, *keys in self.paths]
+        named = [f"argument `{self.names[i]}{''.join(f'[{key!r}]' for key in keys)}`" for i, *keys in self.paths]
         return list(self.sizes.described(named or ["an argument"] * len(self.sizes.shapes)))
 
     def open_shapes(self, leaves: Sequence[Tensor]) -> dict[int, Shape]:

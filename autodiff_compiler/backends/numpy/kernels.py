@@ -244,7 +244,7 @@ def index_of(parts: list[ast.expr]) -> ast.expr:
 def slice_parts(
     shape: Shape, axes: Ints, starts: Shape, stops: Shape, steps: Ints, *, short: bool = False
 ) -> list[ast.expr]:
-    """The index of the op `slice`, a part for each dimension; `short`: bounds equal to those of `shape` are left out."""
+    """The index of the op `slice`, a part for each dimension; `short`: bounds at the ends are left out."""
     parts: list[ast.expr] = [ast.Slice(lower=None, upper=None, step=None) for _ in shape]
     for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
         if step < 0:
