@@ -122,6 +122,16 @@ def test_a_size_that_comes_often_gets_a_program_of_its_own_where_python_runs_ops
     assert "come often or take long, and Python runs ops of the general program" in str(f.explain_recompiles()[-1])
 
 
+def test_a_program_with_sizes_of_data_gets_none_for_one_size():
+    """It would be NumPy's for known sizes, too."""
+    f = ms.jit(ms.value_and_grad(lambda x: (x[x > 0] ** 2).sum()), backend="auto")
+    for n in (2, 3, *[5] * 40, 4):
+        value, gradient = f(ones(n))
+        assert value.item() == n
+        assert gradient.tolist() == [2] * n
+    assert f.cache_info()["compiles"] == 2
+
+
 @pytest.mark.skipif(ms.config.backends["native"]() is not None, reason="no machine code here")
 def test_machine_code_is_for_all_sizes():
     f = ms.jit(lambda x: ops.tanh(x) * x.shape[0], backend="auto")
