@@ -351,7 +351,9 @@ def _changes(facets: dict[str, Facet], before: Earlier) -> tuple[Change, ...]:
 
 
 #: Why sizes get a compiled form of their own beside the one for all.
-HOT = Change("hot", "calls with these very sizes come often or take long: machine code is for one size", "", "")
+HOT = Change(
+    "hot", "calls with these very sizes come often or take long, and Python runs ops of the general program", "", ""
+)
 
 
 def stale_because(entries: Sequence[Specialised]) -> list[Change]:

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from time import perf_counter_ns
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -77,14 +77,18 @@ class Specialised(CompiledEntry):
 
     @property
     def needs_python(self) -> bool:
-        """Whether Python runs the program, or some of its ops."""
-        return bool(getattr(self.program.executable, "calls_python", True))
+        """Whether Python runs the program, or some of its ops, and need not where the sizes of arguments are known."""
+        return getattr(self.program.executable, "calls_python", True) and not self._has_sizes_of_data
+
+    @cached_property
+    def _has_sizes_of_data(self) -> bool:
+        return self.lowered.module.has_sizes_of_data
 
     def said_of_sizes(self) -> list[tuple[str, Loc | None]]:
         """What it needs of the sizes of its arguments, in words, with the line that needs it."""
         if self.sizes is None:
             return [(self.must_be_known, None)] if self.must_be_known else [*self.settled.items()]
-        named = [f"argument `{self.names[i]}`" + "".join(f"[{key!r}]" for key in keys) for i, *keys in self.paths]
+        named = [f"argument `{self.names[i]}{''.join(f'[{key!r}]' for key in keys)}`" for i, *keys in self.paths]
         return list(self.sizes.described(named or ["an argument"] * len(self.sizes.shapes)))
 
     def open_shapes(self, leaves: Sequence[Tensor]) -> dict[int, Shape]:

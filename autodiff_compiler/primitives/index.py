@@ -74,6 +74,13 @@ def narrow(x, axis, start, length):
     return F.slice(x, axes=(axis,), starts=(first,), stops=(first + length,), steps=(1,))
 
 
+def _python_slice(start, stop, step):
+    """Such a slice for Python, which takes -1, the place before the first element, for that of the last one."""
+    if start < 0:
+        return slice(0, 0)
+    return slice(start, stop if stop >= 0 else None, step)
+
+
 class Slice(Primitive):
     """Elements start, start + step, ... before stop of some axes; all elements of the others."""
 
@@ -83,7 +90,7 @@ class Slice(Primitive):
     def numpy(x, *, axes, starts, stops, steps):
         index = [slice(None)] * x.ndim
         for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
-            index[axis] = slice(start, stop if stop >= 0 else None, step)
+            index[axis] = _python_slice(start, stop, step)
         return x[tuple(index)]
 
     def aclnn(c, x):
@@ -118,7 +125,7 @@ class SliceUpdate(Primitive):
     def numpy(x, update, *, axes, starts, stops, steps):
         index = [slice(None)] * x.ndim
         for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
-            index[axis] = slice(start, stop if stop >= 0 else None, step)
+            index[axis] = _python_slice(start, stop, step)
         out = x.copy()
         out[tuple(index)] = update
         return out

@@ -10,7 +10,7 @@ from ..dtypes import int64
 from ..errors import DynamicShapeError, ShapeError
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, composite
-from ..ir.sizes import depends_on_data, is_at_most, quotients_of, refuse_unknown
+from ..ir.sizes import depends_on_data, is_at_most, may_be_at_most, quotients_of, refuse_unknown
 from ..ir.types import Dim, Shape, Size, TensorType, dim_product, known_same, same_dim, same_shape, tensor
 from .family import (
     as_shape,
@@ -69,11 +69,16 @@ def _ask_remainders(size):
             return
 
 
+def _may_be_size(d: Size, known: Shape) -> bool:
+    """Whether a number is no less than 0, as the sizes of a shape are known to be."""
+    return any(d is size for size in known) or may_be_at_most(0, d)
+
+
 class Reshape(Primitive):
     """The same elements in row-major order under another shape."""
 
     def infer(x: TensorType, *, shape: Shape):
-        fits = same_dim(dim_product(x.shape), dim_product(shape)) and all(isinstance(d, Dim) or d >= 0 for d in shape)
+        fits = same_dim(dim_product(x.shape), dim_product(shape)) and all(_may_be_size(d, x.shape) for d in shape)
         message = f"a tensor of shape {list(x.shape)} cannot be reshaped to {list(shape)}"
         require(fits, message, between=(dim_product(x.shape), dim_product(shape)))
         return tensor(x.dtype, shape)

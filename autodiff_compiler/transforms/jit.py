@@ -145,7 +145,7 @@ class JitFunction:
                     self._lead_method(args[0], entry.function) if entry.of_method else self._lead(entry.function)
                     return found
             if entry.valid() and entry.agrees(leaves):
-                timed = entry.sizes if entry.needs_python else None
+                timed = entry.sizes if entry.sizes is not None and entry.needs_python else None
                 if timed is not None and self._seen.pays_for_one(timed, leaves):
                     entry = self._for_one_size(key, leaves, args, kwargs)
                 entry.hits += 1

@@ -119,6 +119,17 @@ def test_a_size_that_comes_often_gets_a_program_of_its_own_where_python_runs_ops
         assert_close(f(ones(n)), np.ones(n, np.float32) * n, f"n = {n}", 1e-6)
     assert [k["call"] for k in f.cache_info()["keys"]].count("lambda(f32[5])") == 1
     assert f.cache_info()["compiles"] == 3
+    assert "come often or take long, and Python runs ops of the general program" in str(f.explain_recompiles()[-1])
+
+
+def test_a_program_with_sizes_of_data_gets_none_for_one_size():
+    """It would be NumPy's for known sizes, too."""
+    f = ms.jit(ms.value_and_grad(lambda x: (x[x > 0] ** 2).sum()), backend="auto")
+    for n in (2, 3, *[5] * 40, 4):
+        value, gradient = f(ones(n))
+        assert value.item() == n
+        assert gradient.tolist() == [2] * n
+    assert f.cache_info()["compiles"] == 2
 
 
 @pytest.mark.skipif(ms.config.backends["native"]() is not None, reason="no machine code here")
@@ -151,6 +162,15 @@ def test_all_that_is_shown_of_a_compilation_has_its_symbols():
 
 
 # ------------------------------------------------------------------------------------------------ nothing is stale
+def test_sizes_in_containers_are_named_as_they_are_written():
+    f = ms.jit(lambda xs, named: xs[0].sum() + named["w"].sum(), dynamic=True)
+    for n, m in ((2, 3), (4, 5)):
+        assert f([ones(n)], {"w": ones(m)}).item() == n + m
+    told = " ".join(str(g) for g in f.guards())
+    assert "n: any size >= 0, from argument `xs[0]`, axis 0" in told
+    assert "m: any size >= 0, from argument `named['w']`, axis 0" in told
+
+
 def test_every_function_notes_its_guards():
     """What a rule was answered for one function, it is not told again without asking."""
     for _ in range(2):

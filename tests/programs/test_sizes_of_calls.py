@@ -12,7 +12,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
-from autodiff_compiler.errors import CompileError
+from autodiff_compiler.errors import CompileError, ShapeError
 from autodiff_compiler.ir.sizes import evaluate
 from tests.programs.compare import assert_close, assert_same, define
 
@@ -472,6 +472,19 @@ def f(x, y):
     assert "n-1 = 7, which must be known (read at" in told
     assert "m % 2 = 1, which must be known (read at" in told
     assert "f(i64[8], f64[2*m_2+1])" in [k["call"] for k in compiled.cache_info()["keys"]]
+
+
+def test_the_sizes_of_no_elements_are_not_negative():
+    """A shape is refused at each size for which it is none, though the number of elements is right."""
+    f = program("return x.reshape(1 - x.shape[0], -1).sum()")
+    for fn in (f, ms.grad(f)):
+        compiled = ms.jit(fn, dynamic=True)
+        for n, m in ((0, 2), (0, 5), (3, 0), (2, 0), (0, 1), (4, 0)):
+            expected, found = (outcome(g, Tensor(np.zeros((n, m)))) for g in (fn, compiled))
+            if isinstance(expected, Exception):
+                assert isinstance(found, ShapeError), (n, m, found)
+            else:
+                assert_same(found, expected, f"{n}, {m}")
 
 
 def _first(found):

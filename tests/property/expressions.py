@@ -70,6 +70,8 @@ SIZED = (
     "ops.flip({a}, (0,))",
     "ops.tile({a}, (2,) + (1,) * (x.ndim - 1))[:x.shape[0]]",
     "({a} * ops.ones(({k}, 1), x.dtype).sum())",
+    "ops.cat(({a}[{k}::-1], {a}[:{k}:-1]))",
+    "({a} * ({b}[{k} - 4 :: -2].sum() + {b}[-3 : {k} : -1].sum()))",
 )
 
 

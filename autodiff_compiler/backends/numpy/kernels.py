@@ -14,7 +14,7 @@ import inspect
 import re
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from ...errors import CompileError, InternalCompilerError
 from ...ir.core import Op, Value
 from ...ir.primitive import Ints
 from ...ir.sizes import Dim, Size, is_at_most
-from ...ir.types import TensorType
+from ...ir.types import Shape, TensorType
 from ...no_memory import is_refusal
 from .kernel_source import source_of
 from .syntax import (
@@ -242,34 +242,48 @@ def index_of(parts: list[ast.expr]) -> ast.expr:
 
 
 def slice_parts(
-    ndim: int, axes: Ints, starts: Ints, stops: Ints, steps: Ints, shape: Sequence[Any] = ()
+    shape: Shape, axes: Ints, starts: Shape, stops: Shape, steps: Ints, *, short: bool = False
 ) -> list[ast.expr]:
-    """The index of the op `slice`, a part for each dimension; bounds equal to those of `shape` are left out."""
-    parts: list[ast.expr] = [ast.Slice(lower=None, upper=None, step=None) for _ in range(ndim)]
+    """The index of the op `slice`, a part for each dimension; `short`: bounds at the ends are left out."""
+    parts: list[ast.expr] = [ast.Slice(lower=None, upper=None, step=None) for _ in shape]
     for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
-        first, last = (0 if step > 0 else shape[axis] - 1, shape[axis]) if shape else (0 if step > 0 else None, None)
-        lower = None if start == first else size(start)
-        to_end = stop == -1 if step < 0 else last is not None and is_at_most(last, stop)
-        upper = None if to_end else _stop_downwards(stop) if step < 0 else size(stop)
+        if step < 0:
+            lower, upper = _downwards(start, stop, shape[axis], short)
+        else:
+            lower = None if start == 0 else size(start)
+            upper = None if short and is_at_most(shape[axis], stop) else size(stop)
         parts[axis] = ast.Slice(lower=lower, upper=upper, step=None if step == 1 else number(step))
     return parts
 
 
-def _stop_downwards(stop: Size) -> ast.expr:
-    """Where a slice of negative step stops: Python takes -1, before the first element, for the last one."""
-    if is_at_most(0, stop):
-        return size(stop)
-    from_first = ast.Compare(left=size(stop), ops=[ast.GtE()], comparators=[number(0)])
-    return ast.IfExp(test=from_first, body=size(stop), orelse=none())
+def _downwards(start: Size, stop: Size, length: Size, short: bool) -> tuple[ast.expr | None, ast.expr | None]:
+    """The bounds of a slice of negative step along an axis of that length.
+
+    Python takes -1, the place before the first element, for that of the last one.  So a stop there is left out, and
+    with a start there nothing is taken.
+    """
+    from_place = is_at_most(0, start) or start == length - 1  # without a last element there are none
+    lower = None if start == length - 1 and (short or isinstance(start, Dim)) else size(start)
+    rest: ast.expr = none()
+    if not from_place:
+        lower, rest = call("max", size(start), number(0)), _if_place(start, none(), number(0))
+    if stop == -1:
+        return lower, None if from_place else rest
+    return lower, size(stop) if is_at_most(0, stop) else _if_place(stop, size(stop), rest)
 
 
-def _slices(ndim: int, **ranges: Ints) -> ast.expr:
-    return index_of(slice_parts(ndim, **ranges))
+def _if_place(position: Size, then: ast.expr, otherwise: ast.expr) -> ast.expr:
+    is_place = ast.Compare(left=size(position), ops=[ast.GtE()], comparators=[number(0)])
+    return ast.IfExp(test=is_place, body=then, orelse=otherwise)
 
 
-def _new_dimensions(ndim: int, axes: Ints) -> ast.expr:
+def _slices(shape: Shape, **ranges: Any) -> ast.expr:
+    return index_of(slice_parts(shape, **ranges))
+
+
+def _new_dimensions(shape: Shape, axes: Ints) -> ast.expr:
     """The index of the op `expand_dims`."""
-    rest = range(-ndim - len(axes), 0)
+    rest = range(-len(shape) - len(axes), 0)
     return index_of([none() if i in axes else ast.Slice(lower=None, upper=None, step=None) for i in rest])
 
 
@@ -284,7 +298,7 @@ def kernel_expression(op: Op, operands: list[ast.expr], support: Support) -> tup
     assert fn is not None
     attrs = attributes(op)
     if op.defn.name in _INDICES:
-        return subscript(operands[0], _INDICES[op.defn.name](op.operands[0].ndim, **attrs)), True
+        return subscript(operands[0], _INDICES[op.defn.name](op.operands[0].shape, **attrs)), True
     path = _public_path(fn)
     if path is not None:
         return call(path, *operands, **_written(op, attrs)), True

@@ -270,7 +270,7 @@ def single_axes(op: Op) -> set[int]:
 def slice_index(op: Op, *, elements: bool = False) -> ast.expr:
     """The index of the part that `slice` takes and `slice_update` changes; of one `elements` without their axes."""
     ranges: dict[str, Any] = {name: op.attr(name) for name in ("axes", "starts", "stops", "steps")}
-    parts = slice_parts(op.operands[0].ndim, **ranges, shape=op.operands[0].shape)
+    parts = slice_parts(op.operands[0].shape, **ranges, short=True)
     for axis, start in zip(ranges["axes"], ranges["starts"], strict=True):
         if elements and axis in single_axes(op):
             parts[axis] = number(start)
