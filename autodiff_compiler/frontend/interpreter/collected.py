@@ -51,10 +51,11 @@ def each(
             return [collected(given)] if collects else []
 
         lists = _scan(ctx, Loop(ctx, None, [], ctx.here, at_least_once=False, grows=True), inner, run)
-        found = lists[0] if lists else None
+        if collects and not lists:
+            raise JoinError("every trip raises an exception")
         attempt.keep()
     if attempt.kept:
-        return found
+        return lists[0] if collects else None
     assert iteration.size is not None
     known_length(iteration.size)
     assert attempt.exception is not None
@@ -70,6 +71,7 @@ def _scan(
     given: list[tuple[Value, Leaf]] = []
 
     def trip(first: list[Value], rest: list[Value]) -> None:
+        given.clear()  # of an earlier trace; one that always raises gives nothing
         given[:] = run(iteration.element(ctx, first[0], rest))
 
     elems: list[Type] = [s.type.elem for s in sequences]  # type: ignore[attr-defined]

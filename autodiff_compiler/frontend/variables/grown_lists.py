@@ -15,12 +15,13 @@ from typing import Any
 from ...errors import LoopError
 from ...ir.core import Value
 from ...ir.primitive import F, call, trace
-from ...ir.sizes import Size, is_at_most
+from ...ir.sizes import Size
 from .base import Results, Variable, kind, variable_of
 from .containers import LocalListVariable
 from .interpreter import ValueContext
 from .iteration import Slices
 from .leaves import Leaf, RowsLeaf
+from .open_sizes import is_undecided
 from .rows import IN_A_LIST, elem_leaf, is_empty, known_length, list_of_rows, packed, refused
 from .values import ArrayVar, GrownList, LocalList, NewException, Rows, SymScalar, TensorVar, is_size, is_tensor
 
@@ -53,7 +54,7 @@ def native(ctx: ValueContext, fn: Callable[..., Any], args: Sequence[Any], kwarg
     if type(args[0]) is not GrownList or not joins or args[0][0].number or is_empty(args[0]):
         raise refused(f"`{name}`", *args)
     (rows,) = args[0]
-    if is_at_most(1, rows.value.shape[0]) is None:  # data decide whether there is one
+    if is_undecided(rows.value.shape[0], 1):
         some = variable_of(rows.value.shape[0]).truth(ctx)
         ctx.check(some, NewException(ValueError, (f"{name} needs at least one tensor",), {}))
     value = ctx.unwrap(TensorVar(rows.value))
