@@ -143,7 +143,8 @@ def keep_with_lists(ctx: StatementContext, node: Any, iteration: Iteration) -> b
 
 def _appending(ctx: StatementContext, node: Any) -> dict[str, Any]:
     """The statements ``name.append(x)`` in the body of a loop, by names of lists that it does not mention otherwise."""
-    mentioned = [n.id for stmt in node.body for n in gast.walk(stmt) if hasattr(n, "id")]
+    parts = (node.target, node.iter, *node.body)
+    mentioned = [n.id for part in parts for n in gast.walk(part) if hasattr(n, "id")]
     found = {_appended_to(stmt): stmt for stmt in node.body}
     return {name: stmt for name, stmt in found.items() if mentioned.count(name) == 1 and _may_be_stacked(ctx, name)}
 
