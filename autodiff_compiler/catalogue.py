@@ -131,7 +131,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "AC1410": Entry(
         ("ShapeError", "DTypeError"),
-        "an operation does not accept operands of these shapes or dtypes",
+        "an operation does not accept operands of these shapes or dtypes; notes say where sizes come from",
         "reshape or cast an operand as the rule in the message says",
     ),
     "AC1501": Entry(

@@ -8,8 +8,8 @@ from typing import Any
 from .. import ops
 from ..common.initializer import HeUniform, Uniform, initializer
 from ..dtypes import dtype_of, float32
-from ..errors import ShapeError
 from ..locks import remembered
+from ..primitives.requirements import require
 from ..runtime.parameter import Parameter
 from .activation import get_activation
 from .cell import Cell
@@ -19,12 +19,10 @@ from .layer import Layer
 def _check_features(cell: Cell, shape: tuple[Any, ...], features: int, outs: int) -> None:
     if shape[-1:] != (features,):
         layer = type(cell).__name__
-        error = ShapeError(
-            f"{layer}({features}, {outs}) takes {features} features, not an input of shape {list(shape)}",
-            hint=_fitting(layer, shape, features, outs),
-        )
-        error.between = shape[-1:], (features,)
-        raise error
+        wrong = f"not an input of shape {list(shape)}"
+        message = f"{layer}({features}, {outs}) takes {features} features, {wrong}"
+        hint = _fitting(layer, shape, features, outs)
+        require(False, message, hint, between=(shape[-1:], (features,)))
 
 
 class Dense(

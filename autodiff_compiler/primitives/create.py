@@ -252,9 +252,10 @@ def _spread(start, end, count, dtype):
     start, end = promoted_dtype(start, end, floating=True)
     start, end = (F.expand_dims(v, axes=(-1,)) for v in (start, end))
     places = F.iota(start=0, step=1, size=count, dtype=start.dtype)
-    gaps = number(largest(1, count - 1), tensor(start.dtype, ()))
-    out = call.add(start, call.mul(places, call.div(call.sub(end, start), gaps)))
-    out = call.where(call.logical_and(call.equal(places, gaps), call.greater(places, 0)), end, out)
+    share = places / number(largest(1, count - 1), places.type)
+    shape = (*(start.shape if start.ndim >= end.ndim else end.shape)[:-1], count)
+    share, start, end = (broadcast_to(v, shape) for v in (share, start, end))
+    out = start * (1 - share) + end * share  # exact at both ends
     return out if dtype is None else cast(out, dtype_of(dtype))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, jit, ops
-from autodiff_compiler.errors import DynamicShapeError, InternalCompilerError, StaticValueError
+from autodiff_compiler.errors import DynamicShapeError, InternalCompilerError, LoopError, StaticValueError
 from autodiff_compiler.ir.text import parse_module
 from autodiff_compiler.ir.verify import verify
 from tests.programs.test_sizes_of_data import count_of, same

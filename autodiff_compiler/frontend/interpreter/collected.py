@@ -21,7 +21,7 @@ from ..variables import operators
 from ..variables.iteration import Iteration, as_count
 from ..variables.leaves import Leaf
 from ..variables.rows import elem_leaf, held, known_length, list_of_rows, packed
-from ..variables.values import GrownList, LocalList, describe
+from ..variables.values import LocalList, describe
 from .carries import Cell, Loop
 from .context import StatementContext
 from .kept_loops import COUNT, Attempt, leave, refuse_changes
@@ -51,10 +51,11 @@ def each(
             return [collected(given)] if collects else []
 
         lists = _scan(ctx, Loop(ctx, None, [], ctx.here, at_least_once=False, grows=True), inner, run)
-        found = lists[0] if lists else None
+        if collects and not lists:
+            raise JoinError("every trip raises an exception")
         attempt.keep()
     if attempt.kept:
-        return found
+        return lists[0] if collects else None
     assert iteration.size is not None
     known_length(iteration.size)
     assert attempt.exception is not None
@@ -70,6 +71,7 @@ def _scan(
     given: list[tuple[Value, Leaf]] = []
 
     def trip(first: list[Value], rest: list[Value]) -> None:
+        given.clear()  # of an earlier trace; one that always raises gives nothing
         given[:] = run(iteration.element(ctx, first[0], rest))
 
     elems: list[Type] = [s.type.elem for s in sequences]  # type: ignore[attr-defined]
@@ -117,7 +119,7 @@ def keep_with_lists(ctx: StatementContext, node: Any, iteration: Iteration) -> b
     Otherwise a list that it appends to is carried from trip to trip, and joined anew in each.
     """
     calls = _appending(ctx, node)
-    if not calls or iteration.size is None or getattr(node, "stop_flags", ()):
+    if not calls or iteration.size is None or getattr(node, "stop_flags", None):
         return False
     loop = Loop(ctx, node, sorted(assigned_names([node.target, *node.body])), ctx.here, False, True)
     lists = {name: ctx.frame.env[name] for name in calls}
@@ -141,20 +143,25 @@ def keep_with_lists(ctx: StatementContext, node: Any, iteration: Iteration) -> b
 
 def _appending(ctx: StatementContext, node: Any) -> dict[str, Any]:
     """The statements ``name.append(x)`` in the body of a loop, by names of lists that it does not mention otherwise."""
-    found = {}
-    for stmt in node.body:
-        call = stmt.value if isinstance(stmt, gast.Expr) else None
-        method = call.func if isinstance(call, gast.Call) and len(call.args) == 1 and not call.keywords else None
-        if isinstance(method, gast.Attribute) and method.attr == "append" and isinstance(method.value, gast.Name):
-            found[method.value.id] = stmt
-    mentioned = [n.id for stmt in node.body for n in gast.walk(stmt) if isinstance(n, gast.Name)]
-    return {name: stmt for name, stmt in found.items() if mentioned.count(name) == 1 and _is_own(ctx, name)}
+    parts = (node.target, node.iter, *node.body)
+    mentioned = [n.id for part in parts for n in gast.walk(part) if hasattr(n, "id")]
+    found = {_appended_to(stmt): stmt for stmt in node.body}
+    return {name: stmt for name, stmt in found.items() if mentioned.count(name) == 1 and _may_be_stacked(ctx, name)}
 
 
-def _is_own(ctx: StatementContext, name: str) -> bool:
+def _appended_to(stmt: Any) -> str:
+    """The name of which a statement is a call of `append`; empty for all other statements."""
+    call: Any = stmt.value if stmt._fields == gast.Expr._fields else None
+    method: Any = getattr(call, "func", None)
+    if getattr(method, "attr", "") != "append" or len(call.args) != 1 or call.keywords:
+        return ""
+    return str(getattr(method.value, "id", ""))
+
+
+def _may_be_stacked(ctx: StatementContext, name: str) -> bool:
     """Whether a name of the frame is a list that compiled code has made, and may change."""
-    x = ctx.frame.env.get(name)
-    return isinstance(x, LocalList) and type(x) in (LocalList, GrownList) and not (x.locked or x.broken or x.marked)
+    x: Any = ctx.frame.env.get(name)
+    return bool(getattr(x, "stacks", False)) and not (x.locked or x.broken or x.marked)
 
 
 def _given(name: str) -> str:

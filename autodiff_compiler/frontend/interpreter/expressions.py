@@ -230,7 +230,7 @@ def _arguments(node: Any, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> t
     found = []
     if type(fn) is BoundMethod and is_tensor(fn.owner) and isinstance(node.func, gast.Attribute):
         found.append((node.func.value, fn.owner))
-    if not any(isinstance(a, gast.Starred) for a in node.args):
+    if not any(map(_is_unpacked, node.args)):
         found += zip(node.args, args, strict=True)
     found += [(k.value, kwargs[k.arg]) for k in node.keywords if k.arg is not None]
     return [part for part, _ in found], [x for _, x in found]
@@ -257,11 +257,16 @@ def _items(ctx: StatementContext, nodes: list[Any]) -> list[Any]:
     """The values of elements or arguments, some of which may be unpacked."""
     out: list[Any] = []
     for n in nodes:
-        if isinstance(n, gast.Starred):
+        if _is_unpacked(n):
             out += iterate_static(ctx, ctx.expr(n.value))
         else:
             out.append(ctx.expr(n))
     return out
+
+
+def _is_unpacked(node: Any) -> bool:
+    """Whether an element or argument is written with a star."""
+    return isinstance(node, gast.Starred)
 
 
 @expression("Tuple")
@@ -271,12 +276,11 @@ def _tuple(ctx: StatementContext, node: Any) -> Any:
 
 @expression("List")
 def _list(ctx: StatementContext, node: Any) -> Any:
-    if not any(isinstance(n, gast.Starred) for n in node.elts):
+    if not any(map(_is_unpacked, node.elts)):
         return LocalList(ctx.exprs(node.elts))
     made = LocalList()
     for n in node.elts:
-        unpacked = isinstance(n, gast.Starred)
-        more = ctx.call(list, [ctx.expr(n.value)], {}) if unpacked else LocalList([ctx.expr(n)])
+        more = ctx.call(list, [ctx.expr(n.value)], {}) if _is_unpacked(n) else LocalList([ctx.expr(n)])
         made = operators.binary(ctx, "Add", made, more) if len(made) else more
     return made
 
@@ -301,19 +305,27 @@ def _dict(ctx: StatementContext, node: Any) -> Any:
     return out
 
 
-@expression("ListComp", "SetComp", "DictComp")
-def _comprehension(ctx: StatementContext, node: Any) -> Any:
-    """Unrolled, in a scope of its own; its first iterable belongs to the scope around it.
-
-    A list of as many elements as run time knows is made by a loop.
-    """
-    targets = frozenset(n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name))
+@expression("ListComp")
+def _list_comprehension(ctx: StatementContext, node: Any) -> Any:
+    """Unrolled, or a loop over as many elements as run time knows."""
     over = iterator_of(ctx, ctx.expr(node.generators[0].iter))
     iteration = open_iteration(ctx, over)
-    if iteration is not None and isinstance(node, gast.ListComp):
+    if iteration is not None:
         made = Generator(ctx, _by_rows(node), iteration, not is_iterator(over))
         if not made.force_unroll:
             return ctx.each(made, lambda item: item, flat=len(node.generators) > 1)
+    return _unrolled(ctx, node, over)
+
+
+@expression("SetComp", "DictComp")
+def _comprehension(ctx: StatementContext, node: Any) -> Any:
+    """Always unrolled."""
+    return _unrolled(ctx, node, ctx.expr(node.generators[0].iter))
+
+
+def _unrolled(ctx: StatementContext, node: Any, over: Any) -> Any:
+    """A comprehension, in a scope of its own; its first iterable belongs to the scope around it."""
+    targets = frozenset(n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name))
     first = iterate_live(ctx, over)
     items: list[Any] = []
     frame = ctx.frame

@@ -172,6 +172,9 @@ class Variable:
         """It as an index into a Tensor."""
         return self.value
 
+    def settle_length(self) -> None:
+        """Begins the compilation again for a known length, where that is a size of arguments."""
+
     def numbers(self, ctx: ValueContext) -> Any:
         """The Python numbers of a list that is an array already, as one that has a shape; None for everything else."""
 

@@ -16,6 +16,7 @@ class GrowingList(LocalList):
     """
 
     __slots__ = ("on_read",)
+    stacks = False
 
     def describe(self) -> str:
         return "list"  # how long it is is not known

@@ -15,12 +15,13 @@ from typing import Any
 from ...errors import LoopError
 from ...ir.core import Value
 from ...ir.primitive import F, call, trace
-from ...ir.sizes import Size, is_at_most
+from ...ir.sizes import Size
 from .base import Results, Variable, kind, variable_of
 from .containers import LocalListVariable
 from .interpreter import ValueContext
 from .iteration import Slices
 from .leaves import Leaf, RowsLeaf
+from .open_sizes import is_undecided
 from .rows import IN_A_LIST, elem_leaf, is_empty, known_length, list_of_rows, packed, refused
 from .values import ArrayVar, GrownList, LocalList, NewException, Rows, SymScalar, TensorVar, is_size, is_tensor
 
@@ -51,10 +52,10 @@ def native(ctx: ValueContext, fn: Callable[..., Any], args: Sequence[Any], kwarg
     axis = more[0] if more else 0
     joins = len(more) <= 1 and name in ("stack", "cat", "concat", "concatenate")
     if type(args[0]) is not GrownList or not joins or args[0][0].number or is_empty(args[0]):
-        raise refused(f"`{name}`", *(a for a in args if type(a) is GrownList))
+        raise refused(f"`{name}`", *args)
     (rows,) = args[0]
-    if is_at_most(1, rows.value.shape[0]) is None:  # data decide whether there is one
-        some = F.greater(F.size_value(size=rows.value.shape[0]), 0)
+    if is_undecided(rows.value.shape[0], 1):
+        some = variable_of(rows.value.shape[0]).truth(ctx)
         ctx.check(some, NewException(ValueError, (f"{name} needs at least one tensor",), {}))
     value = ctx.unwrap(TensorVar(rows.value))
     with_axis = value.ndim if name == "stack" else value.ndim - 1
@@ -76,11 +77,14 @@ class RowsVariable(Variable):
     def leaf(self) -> Leaf | None:
         return RowsLeaf(self.value.type, self.value.number or Rows)
 
+    def settle_length(self) -> None:
+        known_length(self.value.value.shape[0])
+
     def unwrap(self, ctx: ValueContext) -> Any:
-        raise refused("what is asked for", [self.value])
+        raise refused("what is asked for", self.value)
 
     def result(self, out: Results) -> Any:
-        known_length(self.value.value.shape[0])
+        self.settle_length()
         raise LoopError(
             "a list whose length is known only at run time cannot leave compiled code",
             code="AC1504",
@@ -103,6 +107,9 @@ class GrownListVariable(LocalListVariable):
     def as_tensor(self) -> TensorVar:
         """All elements, along a new first dimension."""
         return TensorVar(self._rows.value, IN_A_LIST)
+
+    def settle_length(self) -> None:
+        known_length(self._rows.value.shape[0])
 
     def _refused(self, what: str) -> Any:
         return refused(what, self.value)

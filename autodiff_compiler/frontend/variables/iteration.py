@@ -148,7 +148,7 @@ def open_iteration(ctx: ValueContext, x: Any) -> Iteration | None:
     """The iteration over x where its length is a size that is no number; None for everything else."""
     variable = variable_of(x)
     found = variable.iteration(ctx) if variable.may_be_open else None
-    return found if found is not None and found.size is not None and not isinstance(found.length, int) else None
+    return None if found is None or found.size is None else found
 
 
 class Rest(Iteration):
@@ -364,7 +364,7 @@ class Slices(Iteration):
         return iterate_live(ctx, self.of)
 
     def item(self, ctx: ValueContext, i: int) -> Any:
-        if not isinstance(self.length, int):
+        if self.size is not None:
             return super().item(ctx, i)
         return ctx.native(METHODS["__getitem__"], [self.of, i]) if i < self.length else END
 
@@ -518,7 +518,7 @@ class Reversed(Iteration):
         return self.inner.backwards(ctx)
 
     def item(self, ctx: ValueContext, i: int) -> Any:
-        if not isinstance(self.length, int):
+        if self.size is not None:
             return super().item(ctx, i)
         return self.inner.item(ctx, self.length - 1 - i) if i < self.length else END
 

@@ -64,6 +64,10 @@ class Leaf:
         """Whether both are the same Parameter."""
         return other is not None and self.source is not None and self.source is other.source
 
+    def as_element(self) -> Leaf | None:
+        """The leaf of an element of a list of which only run time knows how long it is; None if it cannot be in one."""
+        return None
+
     def value_of(self, x: Liftable, builder: Builder) -> Value:
         """What fits it as a Value, at the end of a builder's block."""
         return x.lifted(self.type, builder)
@@ -99,6 +103,9 @@ class NumberLeaf(Leaf):
     def fits(self, type_: TensorType) -> bool:
         return fits_tensor(self.kind, type_)
 
+    def as_element(self) -> Leaf:
+        return NumberLeaf.of(self.kind)
+
     def value_of(self, x: Liftable, builder: Builder) -> Value:
         return lifted_number(x.value, self.kind, builder)
 
@@ -124,6 +131,10 @@ class TensorLeaf(Leaf):
 
     def fits(self, type_: TensorType) -> bool:
         return self.type == type_
+
+    def as_element(self) -> Leaf | None:
+        changes = self.fixed or self.source is not None or self.snapshot is not None
+        return None if changes else TensorLeaf(self.type)  # of no Parameter: the list would have it as it is at the end
 
     def value_of(self, x: Liftable, builder: Builder) -> Value:
         own = x.leaf() if has_erased_sizes(self.type) else None
@@ -165,6 +176,9 @@ class RowsLeaf(Leaf):
     def elem(self) -> Leaf:
         """The leaf of an element."""
         return NumberLeaf.of(self.number) if self.number else TensorLeaf(tensor(self.type.dtype, self.type.shape[1:]))
+
+    def as_element(self) -> Leaf:
+        return self.elem
 
     def common(self, other: Any) -> Leaf | None:
         return RowsLeaf.of(self.elem) if isinstance(other, RowsLeaf) and same_elements(self.elem, other.elem) else None

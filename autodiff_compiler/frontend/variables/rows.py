@@ -12,7 +12,8 @@ from ...ir.core import Value
 from ...ir.primitive import F
 from ...ir.sizes import Size, deciding, depends_on_data, largest
 from ...ir.types import tensor
-from .leaves import Leaf, NumberLeaf, RowsLeaf, TensorLeaf, same_elements
+from .base import variable_of
+from .leaves import Leaf, RowsLeaf, same_elements
 from .structure import elements, outline, rebuild
 from .templates import Slot, leaf_of, value_in
 from .values import LocalList, Rows, TensorVar, is_size
@@ -25,14 +26,9 @@ def elem_leaf(*lists: Sequence[Any]) -> Leaf | None:
     """The leaf of all elements of some lists, if that can be the one of `Rows`."""
     found: Leaf | None = None
     for x in (x for items in lists for x in items):
-        leaf = leaf_of(x)
-        if isinstance(leaf, RowsLeaf):
-            leaf = leaf.elem
-        elif isinstance(leaf, NumberLeaf):
-            leaf = NumberLeaf.of(leaf.kind)
-        elif isinstance(leaf, TensorLeaf) and not leaf.fixed and leaf.source is None and leaf.snapshot is None:
-            leaf = TensorLeaf(leaf.type)  # of no Parameter: the list would have it as it is at the end
-        else:
+        known = leaf_of(x)
+        leaf = None if known is None else known.as_element()
+        if leaf is None:
             return None
         if (found is not None and not same_elements(leaf, found)) or any(map(depends_on_data, leaf.type.shape)):
             return None
@@ -121,10 +117,10 @@ def fitted(template: Any, x: Any, builder: Builder) -> Any:
     return x if all(p is g for p, g in zip(parts, given, strict=True)) else rebuild(x, parts)
 
 
-def refused(what: str, *lists: Sequence[Any]) -> UnsupportedCallError:
+def refused(what: str, *lists: Any) -> UnsupportedCallError:
     """The error for what such a list cannot do; of one as long as an argument, the length becomes known instead."""
-    for (rows,) in lists:
-        known_length(rows.value.shape[0])
+    for x in lists:
+        variable_of(x).settle_length()
     return UnsupportedCallError(
         f"{what} of a list whose length is known only at run time is not supported",
         code="AC1801",

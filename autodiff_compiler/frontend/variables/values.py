@@ -199,6 +199,8 @@ class LocalList(_Container, list):
 
     __slots__ = ("broken", "locked", "marked", "serial")
     python_class = list
+    #: whether what loops append to it may be stacked first
+    stacks = True
 
     def copied(self) -> Any:
         return list.copy(self)
