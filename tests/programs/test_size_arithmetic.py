@@ -22,6 +22,7 @@ ROWS = {
     "NumPy's product": ("return x * np.prod(x.shape), np.prod(x.shape)", 2),
     "reshape by products": ("return x.reshape(int(np.prod(x.shape[:1])), math.prod(x.shape[1:])) * 2", 2),
     "sum of the shape": ("return x * sum(x.shape)", 2),
+    "zeros of NumPy's product": ("return ops.zeros(np.prod(x.shape), ms.float64) + x.reshape(-1)", 2),
     "bounded above": ("return x[: min(len(x), 4)] * 2", 2),
     "bounded below": ("return x / max(1, len(x) - 1)", 2),
     "its own bound": ("return x * ops.ones((max(len(x), 1), 1), ms.float64)", 3),
@@ -83,7 +84,7 @@ ROWS = {
 
 
 def function(body):
-    return define(f"def f(x):\n    {body}\n", ops=ops, Tensor=Tensor, math=math, np=np)
+    return define(f"def f(x):\n    {body}\n", ops=ops, ms=ms, Tensor=Tensor, math=math, np=np)
 
 
 def check(fn, compiled, most, sizes=SIZES):
