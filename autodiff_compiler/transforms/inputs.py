@@ -63,13 +63,12 @@ def is_one_of_all(x: Any, is_tensor: IsTensor) -> bool:
 
 def no_variable(fn: Any, position: int, x: Any, place: Loc | None) -> GradientError:
     """The error for an argument without Tensors, the only one asked for."""
+    number = f", as `Tensor({float(x)!r})`" if type(x) in (int, float) else ""
     return GradientError(
         f"the derivative by argument {position}, '{name_of_argument(fn, position)}', is asked for, but it is of "
         f"type {kind_of(x).__name__}: only the derivative by a Tensor can be taken",
         loc=place,
-        hint=f"pass `Tensor({x!r})`"
-        if type(x) in (int, float)
-        else "make it a Tensor, or choose another grad_position",
+        hint=f"make it a Tensor{number}, or choose another grad_position",
     )
 
 

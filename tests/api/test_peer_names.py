@@ -79,7 +79,7 @@ def test_names_of_ones_own_are_no_others():
 
 def test_the_derivative_by_a_python_number_says_what_to_pass():
     for derivative in (ms.grad(lambda x: x * x), ms.jit(ms.grad(lambda x: x * x))):
-        with pytest.raises(ms.GradientError, match=r"instead: pass `Tensor\(3.0\)`"):
+        with pytest.raises(ms.GradientError, match=r"instead: make it a Tensor, as `Tensor\(3.0\)`"):
             derivative(3.0)
 
 
