@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..frontend.effects.results import Chosen, Copied, Shared
+from ..frontend.effects.results import ByRank, Chosen, Copied, Shared
 from ..frontend.lower import Arg, Out, State
 from ..frontend.variables.structure import elements, rebuild
 from ..frontend.variables.values import LocalDict, LocalList, LocalObject, LocalSet
@@ -49,6 +49,9 @@ def assembler(template: Any) -> Assemble:
         return lambda results, leaves: rebuild(template, [p(results, leaves) for p in parts])
     if type(template) is Chosen:
         return _choice(template)
+    if type(template) is ByRank:
+        rank, ways = template.rank.index, {rank: assembler(way) for rank, way in template.ways.items()}
+        return lambda results, leaves: ways[results[rank]._data.item()](results, leaves)
     if type(template) is Shared:
         of = assembler(template.tensor)
         return lambda results, leaves: of(results, leaves).asnumpy()

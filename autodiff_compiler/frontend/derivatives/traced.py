@@ -29,6 +29,7 @@ from ..variables.calls import call
 from ..variables.changing import is_aliased
 from ..variables.interpreter import Diverged, Region
 from ..variables.structure import elements, flatten, in_order, map_leaves, rebuild
+from ..variables.unions import UnionVar, of_rank
 from ..variables.values import (
     OUTSIDE,
     StateVar,
@@ -111,8 +112,18 @@ class Traced:
 
     def part(self, of_outs: dict[int, Any]) -> Any:
         """The part that is differentiated, with something else in place of the outs."""
-        places = {id(leaf): i for i, leaf in enumerate(_dynamic(self.result))}
-        return map_leaves(lambda v: of_outs.get(places.get(id(v), -1), self.made.get(id(v), v)), self.selected)
+        places = {key: i for i, (key, _, _) in enumerate(_positions(self.result))}
+
+        def go(x: Any, key: Any = None) -> Any:
+            if type(x) is UnionVar:
+                ways = {rank: go(way, (id(x), rank)) for rank, way in x.by_rank.items()}
+                return UnionVar(go(x.rank), ways, x.error)
+            items = elements(usable(x))
+            if items is None:
+                return of_outs.get(places.get(key or id(x), -1), self.made.get(id(x), x))
+            return rebuild(x, [go(item) for item in items])
+
+        return go(self.selected)
 
 
 class Ends:
@@ -195,7 +206,7 @@ def traced_call(
                 result = ends.copy(call(ctx, fn, given, kwargs))
             finally:
                 ctx.derivatives.differentiated = outer
-        outs = [_leaving(variable_of(x).to_operand(ctx), builder) for x in _dynamic(result)]
+        outs = [_leaving(_operand(ctx, x, union), builder) for _, x, union in _positions(result)]
         flush(ctx)
         if backward:
             commit_before_backward(ctx, builder.block)
@@ -220,6 +231,30 @@ def traced_call(
     chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and is_tensor(dynamic[i])]
     block = builder.ret(*outs, *left)
     return Traced(operands, block, result, outs, part, chosen, changes, originals, region.start, perhaps, ends)
+
+
+def _positions(x: Any, key: Any = None, union: Any = None) -> Iterator[tuple[Any, Any, Any]]:
+    """The dynamic leaves of a result, each with a key for its place and the union that it is a way of, with its rank.
+
+    Unions may share a leaf, of which one takes the cotangent and the other does not.
+    """
+    items = elements(x)
+    if items is None:
+        if is_dynamic(x):
+            yield key or id(x), x, union
+    elif type(x) is UnionVar:
+        yield id(x.rank), x.rank, None
+        for rank, way in x.by_rank.items():
+            yield from _positions(way, (id(x), rank), (x, rank))
+    else:
+        for item in items:
+            yield from _positions(item)
+
+
+def _operand(ctx: DerivativeContext, x: Any, union: Any) -> Value:
+    """A dynamic leaf of a result as a Value: of a union only the Tensor that it is takes a cotangent."""
+    value: Value = variable_of(x).to_operand(ctx)
+    return value if union is None else of_rank(*union, value)
 
 
 def _leaving(x: Value, builder: Builder) -> Value:

@@ -39,6 +39,7 @@ from ..variables.calls import call
 from ..variables.frames import Closure, Frame
 from ..variables.interpreter import Diverged, Options, Program
 from ..variables.structure import map_leaves
+from ..variables.unions import for_each_rank, holds_union
 from ..variables.values import ARRAY, GrownList, LocalDict, TensorVar, is_tensor
 from .context import EXPRESSIONS, STATEMENTS, LoopMemory
 from .control import branch
@@ -278,6 +279,8 @@ class Interpreter:
         """Runs a function of this package on Values: it emits ops."""
         if any(type(a) is GrownList for a in args):
             return grown_lists.native(self, fn, args, kwargs or {})
+        if holds_union((*args, *(kwargs or {}).values())):
+            return for_each_rank(self, lambda a, k: self.native(fn, a, k), tuple(args), kwargs or {})
         given = [self.unwrap(a) for a in args]
         named = {k: self.unwrap(v) for k, v in (kwargs or {}).items()}
         try:

@@ -29,6 +29,7 @@ from ..variables.frames import turn
 from ..variables.interpreter import Diverged, Region, ValueContext
 from ..variables.iteration import Iteration, Through, as_count, iteration_of
 from ..variables.truth_values import negate, truth
+from ..variables.unions import UnionVar, for_each_rank
 from ..variables.values import NewException, describe
 from .carries import Loop
 from .conditions import as_number, condition_of
@@ -56,6 +57,14 @@ class _Restart(Exception):
 @statement("For")
 def _for(ctx: StatementContext, node: Any) -> None:
     items = ctx.expr(node.iter)
+    if type(items) is UnionVar:
+        for_each_rank(ctx, lambda x: _over(ctx, node, x), items)
+    else:
+        _over(ctx, node, items)
+
+
+def _over(ctx: StatementContext, node: Any, items: Any) -> None:
+    """The loop over a value."""
     try:
         iteration = iteration_of(ctx, items).begin(ctx)
     except CompileError as error:

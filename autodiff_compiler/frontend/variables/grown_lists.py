@@ -22,6 +22,7 @@ from .interpreter import ValueContext
 from .leaves import Leaf, RowsLeaf, TensorLeaf
 from .structure import elements, outline, rebuild
 from .templates import Slot, leaf_of, value_in
+from .unions import UnionVar, as_union
 from .values import GrownList, LocalList, Rows, TensorVar, is_size, is_tensor
 
 #: Why the elements of a Tensor cannot be assigned that is in such a list.
@@ -74,7 +75,9 @@ def packed(items: Sequence[Any], elem: TensorType, builder: Builder) -> Rows:
 
 
 def fitted(template: Any, x: Any, builder: Builder) -> Any:
-    """A value with `Rows` where the template has a slot for them."""
+    """A value with `Rows` where the template has a slot for them, and unions where it has unions."""
+    if type(template) is UnionVar:
+        return as_union(x, template)
     wanted, given = elements(template), elements(x)
     if type(template) is Slot or wanted is None or given is None:
         return x
