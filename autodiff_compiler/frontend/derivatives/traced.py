@@ -28,10 +28,11 @@ from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.changing import is_aliased
 from ..variables.interpreter import Diverged, Region
-from ..variables.structure import elements, flatten, in_order, map_leaves, rebuild
+from ..variables.structure import elements, flatten, in_order, map_leaves, parts, rebuild
 from ..variables.unions import UnionVar, of_rank
 from ..variables.values import (
     OUTSIDE,
+    Rows,
     StateVar,
     TensorVar,
     describe,
@@ -120,7 +121,8 @@ class Traced:
                 return UnionVar(go(x.rank), ways, x.error)
             items = elements(usable(x))
             if items is None:
-                return of_outs.get(places.get(key or id(x), -1), self.made.get(id(x), x))
+                found = of_outs.get(places.get(key or id(x), -1), self.made.get(id(x), x))
+                return Rows(found.value) if type(x) is Rows else found
             return rebuild(x, [go(item) for item in items])
 
         return go(self.selected)
@@ -136,10 +138,6 @@ class Ends:
     def copy(self, x: Any) -> Any:
         """The value with copies of its containers: one for every place of one container."""
         items = elements(usable(x))
-        abstract(x).check_length(
-            "a list whose length is known only at run time cannot leave a function that is differentiated",
-            "return one Tensor: `ops.stack` of it",
-        )
         if items is None:
             return x
         if id(x) not in self._copies:
@@ -228,7 +226,7 @@ def traced_call(
     _check_known(ctx, part)
     picked = {id(x) for x in _dynamic(part)}
     dynamic = _dynamic(result)
-    chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and is_tensor(dynamic[i])]
+    chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and _is_differentiated(dynamic[i])]
     block = builder.ret(*outs, *left)
     return Traced(operands, block, result, outs, part, chosen, changes, originals, region.start, perhaps, ends)
 
@@ -257,6 +255,11 @@ def _operand(ctx: DerivativeContext, x: Any, union: Any) -> Value:
     return value if union is None else of_rank(*union, value)
 
 
+def _is_differentiated(x: Any) -> bool:
+    """Whether a leaf takes a cotangent."""
+    return is_tensor(x) or type(x) is Rows
+
+
 def _leaving(x: Value, builder: Builder) -> Value:
     """What leaves the block of a derivative: with no size in its type that only the block knows."""
     around = builder.parent
@@ -281,6 +284,13 @@ def refuse_open_sizes(traced: Traced, what: str) -> None:
                 f"the size of a result depends on data, and so does that of {what}",
                 hint="keep the shape (`ops.where`, `masked_fill`), or reduce the result to one number",
             )
+
+
+def refuse_unknown_ranks(ctx: DerivativeContext, x: Any, why: str) -> None:
+    """Raises where the rank of a Tensor in a value is known only at run time; `why` it is needed, for the message."""
+    for part in parts(x):
+        if type(part) is UnionVar:
+            raise part.error.again(ctx.here, why)
 
 
 def _refuse_which_was_written(changes: Sequence[tuple[Any, Any]], originals: dict[int, Any]) -> None:

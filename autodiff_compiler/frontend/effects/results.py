@@ -13,7 +13,7 @@ from ..variables.base import Variable, kind, variable_of
 from ..variables.changing import is_aliased
 from ..variables.structure import elements, form_of, rebuild
 from ..variables.unions import may_be_undefined, of_rank
-from ..variables.values import TensorVar, describe, is_box, usable
+from ..variables.values import GrownList, TensorVar, describe, is_box, usable
 from .effects import EffectContext
 from .may_alias import where
 from .outside_containers import Standing
@@ -52,6 +52,13 @@ class ByRank:
 
     rank: Out
     ways: dict[int, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Unstacked:
+    """A list of the slices of result number `index` along its first dimension."""
+
+    index: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +172,9 @@ class _Structures:
                 code="AC1106",
                 hint="return a list of its elements; instead of a generator expression, a list comprehension",
             )
+        if type(x) is GrownList:
+            (rows,) = x
+            return Unstacked(self._out(rows, rows.value, None).index)
         form_of(x).check_leaving(x)
         items = elements(x)
         return cells.leaving(self._lw, x) if items is None else rebuild(x, [self.structure(i) for i in items])

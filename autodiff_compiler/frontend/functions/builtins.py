@@ -15,7 +15,7 @@ from ...runtime import precision
 from ...runtime.mutable import mutable, plain
 from ..effects.commits import emit_commit
 from ..effects.effects import EffectContext
-from ..variables import comparison, operators, requirements
+from ..variables import comparison, grown_lists, operators, requirements
 from ..variables.arithmetic import BINARY, SLOT, kind_of_number, lifted_number, number_binary
 from ..variables.assignment import set_item
 from ..variables.base import class_name, variable_of
@@ -31,6 +31,7 @@ from ..variables.structure import elements, is_static, map_leaves
 from ..variables.text import Operands, text
 from ..variables.truth_values import negate, truth
 from ..variables.values import (
+    GrownList,
     LocalDict,
     LocalList,
     LocalSet,
@@ -257,6 +258,8 @@ intrinsic(min)(_extreme("min", "Lt"))
 
 @intrinsic(sum)
 def _sum(ctx: EffectContext, x: Any, start: Any = 0) -> Any:
+    if type(x) is GrownList:
+        return grown_lists.total(ctx, x, start)
     return functools.reduce(lambda a, b: operators.binary(ctx, "Add", a, b), iterate_live(ctx, x), start)
 
 

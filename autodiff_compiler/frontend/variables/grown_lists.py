@@ -16,14 +16,17 @@ from ...ir.core import Value
 from ...ir.primitive import F, call, trace
 from ...ir.sizes import Size, depends_on_data
 from ...ir.types import TensorType, tensor
-from .base import Results, Variable, kind, variable_of
+from .arithmetic import kind_of_number
+from .base import Variable, kind, variable_of
 from .containers import LocalListVariable
 from .interpreter import ValueContext
+from .iteration import count_value
 from .leaves import Leaf, RowsLeaf, TensorLeaf
+from .operators import binary
 from .structure import elements, outline, rebuild
 from .templates import Slot, leaf_of, value_in
 from .unions import UnionVar, as_union
-from .values import GrownList, LocalList, Rows, TensorVar, is_size, is_tensor
+from .values import GrownList, LocalList, NewException, Rows, TensorVar, is_size, is_tensor
 
 #: Why the elements of a Tensor cannot be assigned that is in such a list.
 IN_A_LIST = "is in a list whose length is known only at run time"
@@ -111,6 +114,36 @@ def native(ctx: ValueContext, fn: Callable[..., Any], args: Sequence[Any], kwarg
     return TensorVar(F.reshape(moved, shape=tuple(shape)))
 
 
+def _one_type(items: Sequence[Any]) -> TensorType:
+    """The one type of the elements of a list."""
+    elem = elem_type(items)
+    if elem is None:
+        raise LoopError(
+            "a list whose length is known only at run time holds Tensors of one type",
+            code="AC1504",
+            hint="give all elements one shape and dtype",
+        )
+    return elem
+
+
+def total(ctx: ValueContext, x: GrownList, start: Any) -> Any:
+    """``sum(x, start)``."""
+    (rows,) = x
+    if kind_of_number(start) is None:
+        parts = [start, rows]
+    else:
+        empty = NewException(ValueError, ("sum() of an empty list would be an int: give it a Tensor to start with",), {})
+        count = count_value(rows.value.shape[0])
+        if not isinstance(count, int):
+            ctx.check(F.greater(count, 0), empty)
+        elif not count:
+            return start
+        parts = [rows]
+    value = packed(parts, _one_type(parts), trace.builder).value
+    found = TensorVar(F.sum(value, axes=(-value.ndim,)))
+    return binary(ctx, "Add", start, found) if len(parts) == 1 and start != 0 else found
+
+
 def _refused(what: str) -> UnsupportedCallError:
     return UnsupportedCallError(
         f"{what} of a list whose length is known only at run time is not supported",
@@ -129,17 +162,21 @@ class RowsVariable(Variable):
     def unwrap(self, ctx: ValueContext) -> Any:
         raise _refused("what is asked for")
 
-    def result(self, out: Results) -> Any:
-        raise LoopError(
-            "a list whose length is known only at run time cannot leave compiled code",
-            code="AC1504",
-            hint="return one Tensor: `ops.stack` of it",
-        )
+    def is_own(self, start: int) -> bool:
+        return True
+
+    def around(self, value: Value, locked: str = "") -> Any:
+        return Rows(value)
+
+    def to_operand(self, ctx: ValueContext) -> Any:
+        return self.value.value
 
 
 @kind(GrownList)
 class GrownListVariable(LocalListVariable):
     """A list whose length is known only at run time."""
+
+    precedence = 2.6  # it says what it is together with a list of known length
 
     @property
     def _rows(self) -> Value:
@@ -151,14 +188,7 @@ class GrownListVariable(LocalListVariable):
         return TensorVar(self._rows, IN_A_LIST)
 
     def _add(self, ctx: ValueContext, items: Sequence[Any]) -> None:
-        elem = elem_type(self.value, items)
-        if elem is None:
-            raise LoopError(
-                "a list whose length is known only at run time holds Tensors of one type",
-                code="AC1504",
-                hint="give all elements one shape and dtype",
-            )
-        list.__setitem__(self.value, slice(None), [packed([*list.copy(self.value), *items], elem, trace.builder)])
+        self._fill([*list.copy(self.value), *items])
 
     def length(self, ctx: ValueContext) -> Size:
         return self._rows.shape[0]
@@ -167,19 +197,39 @@ class GrownListVariable(LocalListVariable):
         size = self.length(ctx)
         return variable_of(size).truth(ctx) if is_size(size) else size > 0
 
+    def _rows_at(self, ctx: ValueContext, index: slice) -> Rows:
+        """The elements in a slice."""
+        if index == slice(None, None, -1):
+            return Rows(call.flip(self._rows, 0))
+        value: Value = ctx.unwrap(variable_of(self._tensor()).getitem(ctx, index))
+        return Rows(value)
+
+    def _replaced(self, ctx: ValueContext, index: Any, items: Sequence[Any]) -> Any:
+        """The element under an index, in the place of which the list has other ones."""
+        if type(index) is not int:
+            raise _refused("a change under an index that is a slice, or known only at run time,")
+        old = self.getitem(ctx, index)  # which checks that it exists
+        behind = [self._rows_at(ctx, slice(index + 1, None))] if index != -1 else []
+        self._fill([self._rows_at(ctx, slice(None, index)), *items, *behind])
+        return old
+
+    def _fill(self, parts: Sequence[Any]) -> None:
+        elem = _one_type(parts)
+        list.__setitem__(self.value, slice(None), [packed(parts, elem, trace.builder)])
+
     def getitem(self, ctx: ValueContext, index: Any) -> Any:
         if isinstance(index, slice):
-            raise _refused("a slice")
+            return self.value.like([self._rows_at(ctx, index)])
         found = variable_of(self._tensor()).getitem(ctx, index)
         assert is_tensor(found)
         found.locked = IN_A_LIST
         return found
 
     def store(self, ctx: ValueContext, index: Any, value: Any) -> None:
-        raise _refused("an assignment to an element")
+        self._replaced(ctx, index, [value])
 
     def remove(self, ctx: ValueContext, index: Any) -> None:
-        raise _refused("the deletion of an element")
+        self._replaced(ctx, index, [])
 
     def iteration(self, ctx: ValueContext) -> Any:
         return variable_of(self._tensor()).iteration(ctx)
@@ -198,6 +248,8 @@ class GrownListVariable(LocalListVariable):
         return self.value
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if op == "Mult" and type(count := b if a is self.value else a) is int and count > 0:
+            return self.value.like([packed([*list.copy(self.value)] * count, _one_type(self.value), trace.builder)])
         if op != "Add" or not (isinstance(a, LocalList) and isinstance(b, LocalList)):
             raise _refused("an operator")
         elem = elem_type(a, b)
@@ -224,6 +276,15 @@ class GrownListVariable(LocalListVariable):
             self._add(ctx, list.copy(args[0]))
         elif name == "copy" and not args:
             return self.copy(ctx)
+        elif name == "pop" and len(args) < 2:
+            return self._replaced(ctx, args[0] if args else -1, [])
+        elif name == "insert" and len(args) == 2 and type(args[0]) is int:
+            before, behind = slice(None, args[0]), slice(args[0], None)
+            self._fill([self._rows_at(ctx, before), args[1], self._rows_at(ctx, behind)])
+        elif name == "reverse":
+            self._fill([self._rows_at(ctx, slice(None, None, -1))])
+        elif name == "clear":
+            self.value.fill([])
         else:
             raise _refused(f"`{name}`")
         return None

@@ -248,6 +248,8 @@ class UnionVariable(Variable):
     def getattr(self, ctx: ValueContext, name: str) -> Any:
         if name == "ndim":
             return self.value.rank
+        if name in ("shape", "strides", "register_hook"):
+            raise self.value.error.again(ctx.here, f"`{name}` is asked for here")
         if callable(getattr(Tensor, name, None)):
             return BoundMethod(self.value, name)
         return self._each(ctx, lambda x: attribute(ctx, x, name))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import CompileError, LoopError, StaticValueError, UnsupportedSyntaxError, shown_as
+from ...errors import CompileError, InternalCompilerError, LoopError, StaticValueError, UnsupportedSyntaxError, shown_as
 from ...ir.abstract import Abstract, abstract
 from ...ir.core import Unknown, Value
 from ...ir.types import Dim, TensorType
@@ -200,12 +200,20 @@ class LocalList(_Container, list):
     __slots__ = ("broken", "locked", "marked", "serial")
     python_class = list
 
+    def __init__(self, items: Any = (), marked: bool = False) -> None:
+        super().__init__(items, marked)
+        if any(type(x) is Rows for x in list.copy(self)):  # of all that makes lists, not all know those that grow
+            self.fill(list.copy(self))
+
     def copied(self) -> Any:
         return list.copy(self)
 
     def fill(self, saved: Any) -> None:
+        grown = any(type(x) is Rows for x in saved)
+        if grown and len(saved) > 1:
+            raise InternalCompilerError("the elements of a list that grows are among others")
         list.__setitem__(self, slice(None), saved)
-        self.__class__ = GrownList if any(type(x) is Rows for x in saved) else LocalList
+        self.__class__ = GrownList if grown else LocalList
 
     def _new(self, held: Any) -> Any:
         made = LocalList((), self.marked)
@@ -236,7 +244,7 @@ class GrownList(LocalList):
 
 
 @shown_as("list")
-class Rows(Unknown):
+class Rows(Unknown, Abstract):
     """The Tensors of a `GrownList`: the slices of `value` along its first dimension."""
 
     __slots__ = ("value",)

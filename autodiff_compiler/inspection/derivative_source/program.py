@@ -34,7 +34,7 @@ from ...backends.numpy.syntax import (
 )  # fmt: skip
 from ...dtypes import from_numpy
 from ...errors import UnsupportedCallError
-from ...frontend.effects.results import Chosen, Copied, Shared
+from ...frontend.effects.results import ByRank, Chosen, Copied, Shared, Unstacked
 from ...frontend.lower import Arg, Out, State
 from ...frontend.variables.structure import elements
 from ...ir.core import Function, Module, Op, Value
@@ -346,6 +346,15 @@ class _Text:
             return inputs[template.index]
         if type(template) is Chosen:  # which Tensor it is means nothing here: the number is that of a new one
             return self._returned(template.otherwise, results, inputs)
+        if type(template) is ByRank:
+            ways = [(rank, self._returned(way, results, inputs)) for rank, way in template.ways.items()]
+            *others, (_, tree) = ways
+            for rank, way in reversed(others):
+                has_rank = ast.Compare(left=results(template.rank.index), ops=[ast.Eq()], comparators=[literal(rank)])
+                tree = ast.IfExp(test=has_rank, body=way, orelse=tree)
+            return tree
+        if type(template) is Unstacked:
+            return call("list", results(template.index))
         if type(template) is Shared:
             return self._returned(template.tensor, results, inputs)
         if type(template) is Copied:
