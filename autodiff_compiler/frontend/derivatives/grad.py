@@ -26,7 +26,6 @@ from .custom import in_type
 from .tensor_hooks import after_variable_hooks
 from .traced import Traced, _dynamic, emit_derivative, named, refuse_unknown_ranks, traced_call
 
-
 #: What stands for cotangents that are ones.
 ONES = object()
 

@@ -12,11 +12,10 @@ from typing import Any
 
 from ...autodiff.activity import differentiable, holds_floats
 from ...errors import DynamicShapeError, GradientError
-from ...ir.abstract import abstract
 from ...ir.build import Builder
 from ...ir.core import Block, Op, Value
 from ...ir.primitive import REGISTRY, F, trace
-from ...ir.sizes import size_of
+from ...ir.sizes import depends_on_data, size_of
 from ...ir.types import has_erased_sizes
 from ...ir.walk import inline
 from ...primitives.sizes_of_data import erased, sized
@@ -34,12 +33,16 @@ from ..variables.values import (
     OUTSIDE,
     Rows,
     StateVar,
+    SymScalar,
     TensorVar,
     describe,
     is_box,
     is_dynamic,
     is_parameter,
+    is_rows,
+    is_size,
     is_tensor,
+    is_union,
     usable,
 )
 from .context import DerivativeContext
@@ -116,13 +119,13 @@ class Traced:
         places = {key: i for i, (key, _, _) in enumerate(_positions(self.result))}
 
         def go(x: Any, key: Any = None) -> Any:
-            if type(x) is UnionVar:
+            if is_union(x):
                 ways = {rank: go(way, (id(x), rank)) for rank, way in x.by_rank.items()}
                 return UnionVar(go(x.rank), ways, x.error)
             items = elements(usable(x))
             if items is None:
                 found = of_outs.get(places.get(key or id(x), -1), self.made.get(id(x), x))
-                return Rows(found.value) if type(x) is Rows else found
+                return Rows(found.value) if is_rows(x) else found
             return rebuild(x, [go(item) for item in items])
 
         return go(self.selected)
@@ -138,8 +141,8 @@ class Ends:
     def copy(self, x: Any) -> Any:
         """The value with copies of its containers: one for every place of one container."""
         items = elements(usable(x))
-        if items is None:
-            return x
+        if items is None:  # a size that data decide is bound inside only
+            return SymScalar(F.size_value(size=x), int) if is_size(x) and depends_on_data(x) else x
         if id(x) not in self._copies:
             made = self._copies[id(x)] = rebuild(x, [self.copy(i) for i in items])
             self._originals[id(made)] = x
@@ -240,7 +243,7 @@ def _positions(x: Any, key: Any = None, union: Any = None) -> Iterator[tuple[Any
     if items is None:
         if is_dynamic(x):
             yield key or id(x), x, union
-    elif type(x) is UnionVar:
+    elif is_union(x):
         yield id(x.rank), x.rank, None
         for rank, way in x.by_rank.items():
             yield from _positions(way, (id(x), rank), (x, rank))
@@ -252,12 +255,12 @@ def _positions(x: Any, key: Any = None, union: Any = None) -> Iterator[tuple[Any
 def _operand(ctx: DerivativeContext, x: Any, union: Any) -> Value:
     """A dynamic leaf of a result as a Value: of a union only the Tensor that it is takes a cotangent."""
     value: Value = variable_of(x).to_operand(ctx)
-    return value if union is None else of_rank(*union, value)
+    return value if union is None else of_rank(union[0], union[1], value)
 
 
 def _is_differentiated(x: Any) -> bool:
     """Whether a leaf takes a cotangent."""
-    return is_tensor(x) or type(x) is Rows
+    return is_tensor(x) or is_rows(x)
 
 
 def _leaving(x: Value, builder: Builder) -> Value:
@@ -289,7 +292,7 @@ def refuse_open_sizes(traced: Traced, what: str) -> None:
 def refuse_unknown_ranks(ctx: DerivativeContext, x: Any, why: str) -> None:
     """Raises where the rank of a Tensor in a value is known only at run time; `why` it is needed, for the message."""
     for part in parts(x):
-        if type(part) is UnionVar:
+        if is_union(part):
             raise part.error.again(ctx.here, why)
 
 

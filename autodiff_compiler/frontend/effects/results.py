@@ -7,13 +7,14 @@ from typing import Any
 
 from ...errors import CompileError, RecursionDepthError, UnsupportedSyntaxError
 from ...ir.core import Value
-from ...ir.primitive import F, trace
+from ...ir.primitive import trace
 from ..variables import cells
 from ..variables.base import Variable, kind, variable_of
 from ..variables.changing import is_aliased
+from ..variables.grown_lists import rows_of
 from ..variables.structure import elements, form_of, rebuild
 from ..variables.unions import may_be_undefined, of_rank
-from ..variables.values import GrownList, TensorVar, describe, is_box, usable
+from ..variables.values import TensorVar, describe, is_box, usable
 from .effects import EffectContext
 from .may_alias import where
 from .outside_containers import Standing
@@ -172,8 +173,8 @@ class _Structures:
                 code="AC1106",
                 hint="return a list of its elements; instead of a generator expression, a list comprehension",
             )
-        if type(x) is GrownList:
-            (rows,) = x
+        rows = rows_of(x)
+        if rows is not None:
             return Unstacked(self._out(rows, rows.value, None).index)
         form_of(x).check_leaving(x)
         items = elements(x)
@@ -184,7 +185,7 @@ class _Structures:
         if not may_be_undefined(x):
             return x
         made = TensorVar(of_rank(union, rank, x.value))
-        self._lw.effects.ties.add(made, x, F.equal(union.rank.value, rank), scope=trace.builder.block)
+        self._lw.effects.ties.add(made, x, union.has_rank(rank), scope=trace.builder.block)
         return made
 
     def _out(self, x: Any, value: Value, number: type | None) -> Out:

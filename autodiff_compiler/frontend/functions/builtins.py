@@ -31,7 +31,6 @@ from ..variables.structure import elements, is_static, map_leaves
 from ..variables.text import Operands, text
 from ..variables.truth_values import negate, truth
 from ..variables.values import (
-    GrownList,
     LocalDict,
     LocalList,
     LocalSet,
@@ -258,7 +257,7 @@ intrinsic(min)(_extreme("min", "Lt"))
 
 @intrinsic(sum)
 def _sum(ctx: EffectContext, x: Any, start: Any = 0) -> Any:
-    if type(x) is GrownList:
+    if grown_lists.rows_of(x) is not None:
         return grown_lists.total(ctx, x, start)
     return functools.reduce(lambda a, b: operators.binary(ctx, "Add", a, b), iterate_live(ctx, x), start)
 

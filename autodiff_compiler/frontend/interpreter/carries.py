@@ -31,7 +31,7 @@ from ..variables.naming import name_of
 from ..variables.structure import elements, outline, parts, rebuild, told_apart
 from ..variables.templates import Slot, example, fill, leaf_of, matched, value_in
 from ..variables.unions import MOST_RANKS, UnionVar, by_rank, differ_in_rank
-from ..variables.values import EITHER, MaybeUnbound, is_box, is_broken, is_unbound, snapshot_of
+from ..variables.values import EITHER, MaybeUnbound, is_box, is_broken, is_unbound, is_union, snapshot_of
 from .context import StatementContext
 from .loop_ends import Ends, Place
 
@@ -329,9 +329,9 @@ class Loop:
         """A write to what a cell held at the entry may be one to what it holds now, and is refused where it may."""
         if entry is now or isinstance(now, CompileError):
             return
-        if type(now) is UnionVar and type(entry) is not UnionVar:
+        if is_union(now) and not is_union(entry):
             entry, now = UnionVar(None, by_rank(entry) or {}, now.error), now
-        if type(now) is UnionVar:
+        if is_union(now):
             for rank, x in entry.by_rank.items():
                 if is_box(x) and x is not now.by_rank[rank] and self._held(x, cell):
                     self.ctx.effects.ties.add(x, now.by_rank[rank], None, scope=scope)
@@ -483,7 +483,8 @@ class Loop:
     def _of_more_ranks(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
         """The union that covers a Tensor, or a union, and another one at the end of the body."""
         xs, ys = by_rank(assumed), by_rank(end)
-        assert xs is not None and ys is not None
+        assert xs is not None
+        assert ys is not None
         ranks = sorted({*xs, *ys})
         error = self._changes(assumed, end, name)
         if not self.grows or len(ranks) > MOST_RANKS:
@@ -496,7 +497,7 @@ class Loop:
                 known = leaf_of(ys[rank])
                 assert known is not None
                 parts[rank] = ys[rank] if known.fixed else replace(known, locked=known.locked or EITHER)
-        if type(assumed) is UnionVar and all(xs.get(rank) is part for rank, part in parts.items()):
+        if is_union(assumed) and all(xs.get(rank) is part for rank, part in parts.items()):
             return assumed
         return UnionVar(NumberLeaf.of(int), parts, error)
 

@@ -27,7 +27,7 @@ from ..derivatives.context import Derivatives
 from ..derivatives.custom import call_with_rule
 from ..effects.after_forward import check_names, read_after_forward
 from ..effects.effects import Effects
-from ..effects.exceptions import emit_check
+from ..effects.exceptions import emit_check, emit_raise
 from ..effects.inputs import Foreknown
 from ..report.reasons import Reasons
 from ..report.report import Report
@@ -263,6 +263,7 @@ class Interpreter:
     call_with_rule = call_with_rule
     branch = branch
     check = emit_check
+    raise_at_run_time = emit_raise
     attribute_after_forward = read_after_forward
     is_tensor = staticmethod(is_tensor)
 

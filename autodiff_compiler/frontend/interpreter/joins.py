@@ -25,10 +25,11 @@ from ..variables.leaves import Leaf, NumberLeaf, common_leaf
 from ..variables.structure import elements, form_of, outline, rebuild, told_apart
 from ..variables.templates import Slot, leaf_of, value_in
 from ..variables.unions import MOST_RANKS, UnionVar, by_rank, differ_in_rank, rank_key, rank_of
-from ..variables.values import MaybeUnbound, describe, is_broken, is_size, is_unbound
+from ..variables.values import MaybeUnbound, describe, is_broken, is_size, is_unbound, is_union
 
 #: Objects by their ids, with what they held.
 Changes = Mapping[int, tuple[Any, Any]]
+
 
 def _shapes(xs: Mapping[int, Any], ys: Mapping[int, Any], name: str) -> str:
     one, other = (" or ".join(str(list(x.type.shape)) for x in ways.values()) for ways in (xs, ys))
@@ -197,7 +198,8 @@ class Join:
     def _union(self, a: Any, b: Any, were: tuple[Any, Any], name: str) -> UnionVar:
         """The union for two Tensors, or unions, of different ranks."""
         xs, ys = by_rank(a), by_rank(b)
-        assert xs is not None and ys is not None
+        assert xs is not None
+        assert ys is not None
         ranks = sorted({*xs, *ys})
         error = self._error("AC1402", f"{_shapes(xs, ys, name)}: the numbers of dimensions differ")
         if len(ranks) > MOST_RANKS or (a, b) != were:  # of a Tensor that was written to, others may see the union
@@ -265,6 +267,8 @@ class Join:
             return bound
         if items is not None:
             new = [self.with_undef(i, other) for i in items]
+            if is_union(bound):
+                new[0] = self._rank_or_any(bound, other)
             same = all(n is i for n, i in zip(new, items, strict=True))
             return bound if same else self._tie_one(rebuild(bound, new), bound, other)
         mine = self.a if other is self.b else self.b
@@ -281,6 +285,16 @@ class Join:
             nothing = F.undef(type=leaf.type)
         one, two = (value, nothing) if other is self.b else (nothing, value)
         return self._tie_one(self.phi(one, two, leaf), bound, other)
+
+    def _rank_or_any(self, union: UnionVar, other: Builder) -> Any:
+        """The rank of a union that the other path does not have: one of its ranks there, as ranks are always read."""
+        mine = self.a if other is self.b else self.b
+        if union.rank.value.block is not mine.block:
+            return union.rank
+        with other:
+            one = other.const(min(union.by_rank), union.rank.value.type)
+        value: Value = union.rank.value
+        return self.phi(*((value, one) if other is self.b else (one, value)), NumberLeaf.of(int))
 
     def _tie_one(self, part: Any, bound: Any, other: Builder) -> Any:
         return self._tie(part, bound) if other is self.b else self._tie(part, None, bound)

@@ -29,8 +29,8 @@ from ..variables.frames import turn
 from ..variables.interpreter import Diverged, Region, ValueContext
 from ..variables.iteration import Iteration, Through, as_count, iteration_of
 from ..variables.truth_values import negate, truth
-from ..variables.unions import UnionVar, for_each_rank
-from ..variables.values import NewException, describe
+from ..variables.unions import for_each_rank
+from ..variables.values import NewException, describe, is_union
 from .carries import Loop
 from .conditions import as_number, condition_of
 from .context import StatementContext, statement
@@ -57,7 +57,7 @@ class _Restart(Exception):
 @statement("For")
 def _for(ctx: StatementContext, node: Any) -> None:
     items = ctx.expr(node.iter)
-    if type(items) is UnionVar:
+    if is_union(items):
         for_each_rank(ctx, lambda x: _over(ctx, node, x), items)
     else:
         _over(ctx, node, items)

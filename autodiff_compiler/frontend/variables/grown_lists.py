@@ -20,13 +20,12 @@ from .arithmetic import kind_of_number
 from .base import Variable, kind, variable_of
 from .containers import LocalListVariable
 from .interpreter import ValueContext
-from .iteration import count_value
 from .leaves import Leaf, RowsLeaf, TensorLeaf
 from .operators import binary
 from .structure import elements, outline, rebuild
 from .templates import Slot, leaf_of, value_in
-from .unions import UnionVar, as_union
-from .values import GrownList, LocalList, NewException, Rows, TensorVar, is_size, is_tensor
+from .unions import as_union
+from .values import GrownList, LocalList, NewException, Rows, TensorVar, is_rows, is_size, is_tensor, is_union
 
 #: Why the elements of a Tensor cannot be assigned that is in such a list.
 IN_A_LIST = "is in a list whose length is known only at run time"
@@ -63,7 +62,7 @@ def packed(items: Sequence[Any], elem: TensorType, builder: Builder) -> Rows:
     """The elements of a list as one Tensor, at the end of a builder's block."""
     parts = []
     for x in items:
-        if type(x) is Rows:
+        if is_rows(x):
             parts.append(x.value)
             continue
         value = value_in(TensorLeaf(elem), x, builder)
@@ -79,7 +78,7 @@ def packed(items: Sequence[Any], elem: TensorType, builder: Builder) -> Rows:
 
 def fitted(template: Any, x: Any, builder: Builder) -> Any:
     """A value with `Rows` where the template has a slot for them, and unions where it has unions."""
-    if type(template) is UnionVar:
+    if is_union(template):
         return as_union(x, template)
     wanted, given = elements(template), elements(x)
     if type(template) is Slot or wanted is None or given is None:
@@ -126,18 +125,24 @@ def _one_type(items: Sequence[Any]) -> TensorType:
     return elem
 
 
+def rows_of(x: Any) -> Rows | None:
+    """The elements of such a list; None for all else."""
+    first: Any = next(iter(elements(x) or ()), None)
+    return first if is_rows(first) else None
+
+
 def total(ctx: ValueContext, x: GrownList, start: Any) -> Any:
     """``sum(x, start)``."""
     (rows,) = x
     if kind_of_number(start) is None:
         parts = [start, rows]
     else:
-        empty = NewException(ValueError, ("sum() of an empty list would be an int: give it a Tensor to start with",), {})
-        count = count_value(rows.value.shape[0])
-        if not isinstance(count, int):
-            ctx.check(F.greater(count, 0), empty)
-        elif not count:
+        what = "sum() of an empty list would be an int: give it a Tensor to start with"
+        some = variable_of(x).truth(ctx)
+        if some is False:
             return start
+        if some is not True:
+            ctx.check(some, NewException(ValueError, (what,), {}))
         parts = [rows]
     value = packed(parts, _one_type(parts), trace.builder).value
     found = TensorVar(F.sum(value, axes=(-value.ndim,)))

@@ -20,16 +20,16 @@ from ...ir.types import has_erased_sizes, tensor
 from ...primitives.sizes_of_data import sized
 from ...runtime.tensor import Tensor
 from ..guards.objects import UNBOUND
+from .arithmetic import COMPARISON
 from .base import Results, Variable, kind, variable_of
 from .comparison import compare
 from .elements import iterate_static
 from .interpreter import Diverged, ValueContext
-from .leaves import TensorLeaf
 from .operators import attribute, binary, subscript, unary
 from .structure import Form, Outline, elements, form, parts, rebuild
 from .templates import leaf_of
 from .truth_values import as_bool, truth
-from .values import BoundMethod, SymScalar, TensorVar, is_tensor
+from .values import BoundMethod, NewException, is_box, is_dynamic, is_tensor, is_union
 
 #: How many ranks one Tensor may have: each is one more copy of what is done with it.
 MOST_RANKS = 4
@@ -42,10 +42,16 @@ class UnionVar(Abstract):
     """
 
     __slots__ = ("by_rank", "error", "rank")
+    is_union = True
     python_class = Tensor
 
     def __init__(self, rank: Any, by_rank: dict[int, Any], error: CompileError) -> None:
         self.rank, self.by_rank, self.error = rank, by_rank, error
+
+    def has_rank(self, rank: int) -> Value:
+        """Whether it has a rank, as a Value."""
+        found: Value = getattr(F, COMPARISON["Eq"])(self.rank.value, rank)
+        return found
 
     def describe(self) -> str:
         return f"Tensor of {' or '.join(map(str, self.by_rank))} dimensions"
@@ -79,15 +85,15 @@ class _UnionOutline(Outline):
 
 def by_rank(x: Any) -> dict[int, Any] | None:
     """The Tensor that a value is, by the ranks that it may have; None for what is no Tensor."""
-    if type(x) is UnionVar:
+    if is_union(x):
         return x.by_rank
     leaf = leaf_of(x)
-    return {leaf.type.ndim: x} if isinstance(leaf, TensorLeaf) else None
+    return {leaf.type.ndim: x} if leaf is not None and leaf.kind is None else None
 
 
 def rank_of(x: Any) -> Any:
     """The rank of a Tensor: an int, known now or only at run time."""
-    return x.rank if type(x) is UnionVar else x.type.ndim
+    return x.rank if is_union(x) else x.type.ndim
 
 
 def as_union(x: Any, like: UnionVar) -> Any:
@@ -110,12 +116,12 @@ def differ_in_rank(a: Any, b: Any) -> bool:
 # ------------------------------------------------------------------------------------------------ uses
 def holds_union(args: Iterable[Any]) -> bool:
     """Whether a union is among some values or in them."""
-    return any(type(part) is UnionVar for x in args for part in parts(x))
+    return any(is_union(part) for x in args for part in parts(x))
 
 
 def for_each_rank(ctx: ValueContext, fn: Callable[..., Any], *args: Any) -> Any:
     """``fn(*args)`` compiled for all ranks that the unions among the arguments, or in them, may have; joined."""
-    found = list({id(part): part for part in parts(args) if type(part) is UnionVar}.values())
+    found = list({id(part): part for part in parts(args) if is_union(part)}.values())
     ranks: dict[tuple[int, ...], Any] = {}
     refused: list[ShapeError] = []
 
@@ -123,35 +129,42 @@ def for_each_rank(ctx: ValueContext, fn: Callable[..., Any], *args: Any) -> Any:
         at = next((i for i in range(len(found)) if len({case[i] for case in cases}) > 1), None)
         if at is None:
             chosen = {id(u): u.by_rank[rank] for u, rank in zip(found, cases[0], strict=True)}
-            result = _of_case(fn, _replaced(args, chosen), refused)
+            result = _of_case(ctx, fn, _replaced(args, chosen), refused)
             ranks[cases[0]] = result.type.ndim if is_tensor(result) else None
             return result
         first = cases[0][at]
         here, others = [[c for c in cases if (c[at] == first) is same] for same in (True, False)]
-        condition = F.equal(found[at].rank.value, first)
+        condition = found[at].has_rank(first)
         name = f"what is made of a {found[at].describe()}"
         return ctx.branch(condition, lambda: split(here), lambda: split(others), name=name)
 
+    cases = _cases(found)
     try:
-        result = split(_cases(found))
+        result = split(cases)
     except Diverged:
-        if len(refused) == len(_cases(found)):  # it fits no rank
+        if len(refused) == len(cases):  # it fits no rank
             raise refused[0] from None
         raise
-    if type(result) is UnionVar:
+    if is_union(result):
         for i, union in enumerate(found):
             if all(case[i] == rank for case, rank in ranks.items()):
                 return UnionVar(union.rank, result.by_rank, union.error)
     return result
 
 
-def _of_case(fn: Callable[..., Any], args: Any, refused: list[ShapeError]) -> Any:
-    """``fn(*args)``; raises at run time, as in Python, where shapes do not fit that may never come."""
+def _of_case(ctx: ValueContext, fn: Callable[..., Any], args: Any, refused: list[ShapeError]) -> Any:
+    """``fn(*args)``; what Python raises for one rank, which may never come, is raised when that comes."""
     try:
         return fn(*args)
     except ShapeError as error:
         refused.append(error)
-        raise ValueError(error.message) from error
+        raised = NewException(ValueError, (error.message,), {})
+    except (CompileError, Diverged, RecursionError, Warning):
+        raise
+    except Exception as error:
+        raised = NewException(type(error), error.args, {})
+    ctx.raise_at_run_time(raised)
+    return None
 
 
 def _cases(unions: Sequence[UnionVar]) -> list[tuple[int, ...]]:
@@ -200,7 +213,7 @@ def _rank_in(tag: Value, ranks: dict[Value, tuple[int, ...]], decided: dict[Any,
 def _arm(op: Op, ranks: dict[Value, tuple[int, ...]], decided: dict[Any, int]) -> int:
     """The number of the arm that an if takes: where it asks for a rank, that rank tells."""
     condition = op.operands[0]
-    if condition.made_by("equal"):
+    if condition.made_by(COMPARISON["Eq"]):
         asked, number = condition.op.operands  # type: ignore[union-attr]
         with contextlib.suppress(_OpenError):
             if number.constant is not None:
@@ -212,7 +225,7 @@ def _arm(op: Op, ranks: dict[Value, tuple[int, ...]], decided: dict[Any, int]) -
 
 def _replaced(x: Any, chosen: dict[int, Any]) -> Any:
     """A value with the Tensors that its unions are."""
-    if type(x) is UnionVar:
+    if is_union(x):
         return chosen[id(x)]
     items = elements(x)
     if items is None:
@@ -293,7 +306,7 @@ def of_rank(union: UnionVar, rank: int, x: Value) -> Value:
     """A Value of a union that has a value, and takes cotangents, only where that has its rank; zeros elsewhere."""
     sizes = tuple([ERASED if depends_on_data(d) else d for d in x.shape])
     type_ = tensor(x.dtype, sizes)
-    condition = F.equal(union.rank.value, rank)
+    condition = union.has_rank(rank)
     a, b = trace.builder.nested(), trace.builder.nested()
     with a:
         x = x if type_ is x.type else F.with_sizes(x, type=type_)
@@ -306,7 +319,7 @@ def of_rank(union: UnionVar, rank: int, x: Value) -> Value:
 
 def may_be_undefined(x: Any) -> bool:
     """Whether a Tensor of a union may have no value where the union has another rank."""
-    return type(x) is TensorVar and x.value.op is not None and (bool(x.value.op.blocks) or has_data_sizes(x))
+    return is_box(x) and x.value.op is not None and (bool(x.value.op.blocks) or has_data_sizes(x))
 
 
 def has_data_sizes(x: Any) -> bool:
@@ -316,8 +329,8 @@ def has_data_sizes(x: Any) -> bool:
 
 def is_distributed(fn: Any, args: Iterable[Any]) -> bool:
     """Whether a call is one of each rank that its arguments may have: not what only puts them into a container."""
-    of_container = type(fn) is BoundMethod and not (is_tensor(fn.owner) or type(fn.owner) is UnionVar)
-    return not of_container and any(type(x) is UnionVar for x in args)
+    of_container = type(fn) is BoundMethod and not (is_tensor(fn.owner) or is_union(fn.owner))
+    return not of_container and any(is_union(x) for x in args)
 
 
 def distributed(ctx: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -327,4 +340,4 @@ def distributed(ctx: ValueContext, fn: Any, args: Sequence[Any], kwargs: dict[st
 
 def rank_key(x: Any) -> Any:
     """A key that two ranks share only if they are one."""
-    return id(x.value) if type(x) is SymScalar else x
+    return id(x.value) if is_dynamic(x) else x

@@ -202,14 +202,14 @@ class LocalList(_Container, list):
 
     def __init__(self, items: Any = (), marked: bool = False) -> None:
         super().__init__(items, marked)
-        if any(type(x) is Rows for x in list.copy(self)):  # of all that makes lists, not all know those that grow
+        if any(is_rows(x) for x in list.copy(self)):  # of all that makes lists, not all know those that grow
             self.fill(list.copy(self))
 
     def copied(self) -> Any:
         return list.copy(self)
 
     def fill(self, saved: Any) -> None:
-        grown = any(type(x) is Rows for x in saved)
+        grown = any(is_rows(x) for x in saved)
         if grown and len(saved) > 1:
             raise InternalCompilerError("the elements of a list that grows are among others")
         list.__setitem__(self, slice(None), saved)
@@ -248,7 +248,7 @@ class Rows(Unknown, Abstract):
     """The Tensors of a `GrownList`: the slices of `value` along its first dimension."""
 
     __slots__ = ("value",)
-    is_dynamic = True
+    is_dynamic = is_rows = True
     python_class = list
 
     def __init__(self, value: Value) -> None:
@@ -539,6 +539,16 @@ ARRAY = "was given as an ndarray"
 def is_tensor(x: Any) -> bool:
     """Whether an abstract value is a Tensor."""
     return abstract(x).is_tensor
+
+
+def is_union(x: Any) -> bool:
+    """Whether an abstract value is a Tensor of one of several ranks."""
+    return abstract(x).is_union
+
+
+def is_rows(x: Any) -> bool:
+    """Whether an abstract value stands for the elements of a list whose length is known only at run time."""
+    return abstract(x).is_rows
 
 
 def is_parameter(x: Any) -> bool:

@@ -347,12 +347,13 @@ class _Text:
         if type(template) is Chosen:  # which Tensor it is means nothing here: the number is that of a new one
             return self._returned(template.otherwise, results, inputs)
         if type(template) is ByRank:
-            ways = [(rank, self._returned(way, results, inputs)) for rank, way in template.ways.items()]
-            *others, (_, tree) = ways
-            for rank, way in reversed(others):
-                has_rank = ast.Compare(left=results(template.rank.index), ops=[ast.Eq()], comparators=[literal(rank)])
-                tree = ast.IfExp(test=has_rank, body=way, orelse=tree)
-            return tree
+            *others, last = template.ways
+            chosen: Any = self._returned(template.ways[last], results, inputs)
+            for rank in others:
+                test = ast.Compare(results(template.rank.index), [ast.Eq()], [ast.Constant(rank)])
+                way = self._returned(template.ways[rank], results, inputs)
+                chosen = ast.IfExp(test=test, body=way, orelse=chosen)  # type: ignore[arg-type]
+            return chosen
         if type(template) is Unstacked:
             return call("list", results(template.index))
         if type(template) is Shared:
