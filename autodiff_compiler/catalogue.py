@@ -107,7 +107,9 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "AC1401": Entry(_JOIN, "a variable has different dtypes on two paths that meet", "cast one of them"),
     "AC1402": Entry(
-        _JOIN, "a variable has different numbers of dimensions on two paths that meet", "reshape one of them"
+        _JOIN,
+        "a Tensor has different numbers of dimensions on two paths that meet, and its rank must be known",
+        "reshape one of them, or use it in a way that gives both paths one shape, such as a sum",
     ),
     "AC1403": Entry(
         _JOIN,

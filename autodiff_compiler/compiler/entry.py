@@ -16,6 +16,7 @@ from ..config import context
 from ..errors import SideEffectError
 from ..frontend.effects.after_forward import AttributeCell
 from ..frontend.effects.inputs import pattern_of
+from ..frontend.effects.results import Unstacked
 from ..frontend.guards.guards import in_short
 from ..frontend.lower import Lowered
 from ..frontend.variables.structure import parts
@@ -63,7 +64,8 @@ class CompiledEntry:
         self.result_count = interface.results
         #: assembles the returned value from the results and the inputs
         self.assemble = assembler(lowered.result)
-        shared = [id(x) for x in parts(lowered.result) if isinstance(x, LocalList | LocalDict | LocalObject)]
+        made = (LocalList, LocalDict, LocalObject, Unstacked)
+        shared = [id(x) for x in parts(lowered.result) if isinstance(x, made)]
         if len(set(shared)) < len(shared):
             self.assemble = lambda results, inputs: assembled(lowered.result, results, inputs, {})
         contents = [template for _, _, template in (*lowered.attributes, *lowered.containers)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..frontend.effects.results import Chosen, Copied, Shared
+from ..frontend.effects.results import ByRank, Chosen, Copied, Shared, Unstacked
 from ..frontend.lower import Arg, Out, State
 from ..frontend.variables.structure import elements, rebuild
 from ..frontend.variables.values import LocalDict, LocalList, LocalObject, LocalSet
@@ -49,6 +49,14 @@ def assembler(template: Any) -> Assemble:
         return lambda results, leaves: rebuild(template, [p(results, leaves) for p in parts])
     if type(template) is Chosen:
         return _choice(template)
+    if type(template) is Unstacked:
+        stacked = template.index
+        if template.numbers:
+            return lambda results, leaves: results[stacked].tolist()
+        return lambda results, leaves: [results[stacked][i] for i in range(results[stacked].shape[0])]
+    if type(template) is ByRank:
+        rank, ways = template.rank.index, {rank: assembler(way) for rank, way in template.ways.items()}
+        return lambda results, leaves: ways[results[rank]._data.item()](results, leaves)
     if type(template) is Shared:
         of = assembler(template.tensor)
         return lambda results, leaves: of(results, leaves).asnumpy()
@@ -75,6 +83,8 @@ def assembled(template: Any, results: list[Tensor], inputs: Sequence[Tensor], ma
     if id(template) in made:
         return made[id(template)]
     items = elements(template)
+    if type(template) is Unstacked:
+        return made.setdefault(id(template), assembler(template)(results, inputs))
     if items is None:
         return assembler(template)(results, inputs)
     new = rebuild(template, [assembled(i, results, inputs, made) for i in items])

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..frontend.effects.outside_containers import Standing
-from ..frontend.effects.results import Chosen, Copied, Shared
+from ..frontend.effects.results import ByRank, Chosen, Copied, Shared, Unstacked
 from ..frontend.lower import Arg, Lowered, Out, State
 from ..frontend.variables.structure import elements
 from ..frontend.variables.values import LocalObject
@@ -67,6 +67,10 @@ def _add(
             found[index].append(f"{where}whether {what} is {that} (else result {template.otherwise.index})")
             before.append(f"result {index}")
         template = template.otherwise
+    if isinstance(template, ByRank):
+        found[template.rank.index].append(f"the rank of {what}")
+        for rank, way in template.ways.items():
+            _add(way, f"{what} if it has rank {rank}", arguments, found, becomes)
     if isinstance(template, Shared):
         template = template.tensor
     if isinstance(template, Out) and becomes is not None:
@@ -93,6 +97,9 @@ def _leaves(template: Any) -> Iterator[Any]:
     """The leaves of a structure; what is chosen at run time counts as the result that is new."""
     if isinstance(template, Chosen):
         yield template.otherwise
+    elif isinstance(template, ByRank):
+        for way in template.ways.values():
+            yield from _leaves(way)
     elif elements(template) is None:
         yield template
     else:
@@ -104,6 +111,9 @@ def _text(template: Any, arguments: Sequence[str], states: dict[int, str]) -> st
     """A structure as text."""
     if isinstance(template, Chosen):
         return _text(template.otherwise, arguments, states)
+    if isinstance(template, ByRank):
+        ways = [f"{_text(way, arguments, states)} if that is {rank}" for rank, way in template.ways.items()]
+        return f"what has the rank that result {template.rank.index} is ({', '.join(ways)})"
     if isinstance(template, Out):
         return f"result {template.index}"
     if isinstance(template, Arg):
@@ -113,6 +123,8 @@ def _text(template: Any, arguments: Sequence[str], states: dict[int, str]) -> st
         return f"the state @{name} itself" if name else "a Parameter itself"
     if isinstance(template, Standing):
         return f"a {type(template.seen).__name__} from outside itself"
+    if isinstance(template, Unstacked):
+        return f"the list of the slices of result {template.index}"
     if isinstance(template, Shared):
         return f"the array of {_text(template.tensor, arguments, states)}"
     if isinstance(template, Copied):

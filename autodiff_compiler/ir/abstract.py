@@ -24,6 +24,10 @@ class Abstract:
     is_array: bool = False
     #: whether it changes, and all names and elements that are this very object see that
     is_aliased: bool = False
+    #: whether it is a Tensor of one of several ranks
+    is_union: bool = False
+    #: whether it stands for the elements of a list whose length is known only at run time
+    is_rows: bool = False
     #: whether it is an iterator, of which every element comes once
     is_iterator: bool = False
     #: why compiled code cannot change it: somebody who is not known here may hold it, too

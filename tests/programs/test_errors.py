@@ -20,19 +20,21 @@ def f(x):
         y = x
     return y
 """),
-    ("shapes differ at a join", "AC1402", TypeError, 4, "[3] on one path and []", """
+    ("ranks differ at a join", "AC1402", TypeError, 4, "[3] on one path and []", """
 def f(x):
     if x[0] > 0:
         y = x * 2
     else:
         y = x.sum()
-    return y
+    return x.reshape(y.shape)
 """),
-    ("shapes of returned values differ", "AC1402", TypeError, 4, "return value", """
-def f(x):
-    if x[0] > 0:
+    ("ranks of returned values differ", "AC1402", TypeError, 4, "return value", """
+def returned(x, v):
+    if v > 0:
         return x
-    return x.sum()
+    return v
+def f(x):
+    return ms.vmap(lambda v: returned(x, v))(x)
 """),
     ("lengths differ", "AC1403", TypeError, 4, "tuple of 2", """
 def f(x):
@@ -77,11 +79,11 @@ def f(x):
         y = y.astype(ms.float32) * 2
     return y
 """),
-    ("shape changes in a loop", "AC1406", TypeError, 4, "'y'", """
+    ("dtype changes in a loop", "AC1406", TypeError, 4, "'y'", """
 def f(x):
     y = x
     while y.sum() < 9:
-        y = y.sum() * 2
+        y = y.astype(ms.float16) * 2
     return y
 """),
     ("container grows in a dynamic loop", "AC1504", RuntimeError, 4, "size", """

@@ -130,18 +130,19 @@ def _element_written(x):
     return ops.stack(out)
 
 
-def _returned(x):
+def _sorted(x):
     out = [x]
     while out[-1].sum() < 5:
         out.append(out[-1] + 1)
+    out.sort()
     return out
 
 
-def _popped(x):
-    out = [x]
-    while out[-1].sum() < 5:
-        out.append(out[-1] + 1)
-    return out.pop()
+def _of_tuples(x):
+    out = [(x, x)]
+    while len(out) < 3 + x.sum():
+        out.append((x, x))
+    return out[0][0]
 
 
 def _of_two_types(x):
@@ -155,7 +156,7 @@ def _of_two_types(x):
     ("fn", "code"),
     [
         (_written_in_the_loop, "AC1602"), (_written_after_the_loop, "AC1602"), (_element_written, "AC1602"),
-        (_returned, "AC1504"), (_popped, "AC1801"), (_of_two_types, "AC1504"),
+        (_sorted, "AC1801"), (_of_tuples, "AC1504"), (_of_two_types, "AC1504"),
     ],
 )  # fmt: skip
 def test_lists_of_unknown_length_refuse_what_would_differ(fn, code):

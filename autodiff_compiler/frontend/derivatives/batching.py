@@ -22,7 +22,7 @@ from ..variables.structure import flatten, map_leaves
 from ..variables.values import OUTSIDE, TensorVar, describe, is_tensor
 from .context import DerivativeContext
 from .grad import linear_of, linearise
-from .traced import Traced, always_raising, emit_derivative, refuse_open_sizes, traced_call
+from .traced import Traced, always_raising, emit_derivative, refuse_open_sizes, refuse_unknown_ranks, traced_call
 
 
 # ---------------------------------------------------------------------------------------------------------- vmap
@@ -50,6 +50,7 @@ def vectorised(ctx: DerivativeContext, fn: Any, args: tuple[Any, ...], flags: Se
                 spans=[(place, note) for place, note in places if place is not None],
                 hint="return the value, which is stacked",
             )
+        refuse_unknown_ranks(ctx, result, "results of all examples are stacked")
         outs = [ctx.unwrap(_tensor(x)) for x in _leaves(result)]
         _refuse_own_sizes(outs, builder)
     values = iter(_vectorised_block(builder.ret(*outs), operands, size))

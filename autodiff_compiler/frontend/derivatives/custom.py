@@ -38,7 +38,7 @@ from ..variables.naming import name_of
 from ..variables.structure import elements, form_of, in_order, map_leaves
 from ..variables.values import STANDS_FOR_PARAMETER, TensorVar, describe, is_dynamic, is_parameter, is_tensor, usable
 from .context import DerivativeContext
-from .traced import Traced, named, refuse_open_sizes, traced_call
+from .traced import Traced, named, refuse_open_sizes, refuse_unknown_ranks, traced_call
 
 #: What gives the cotangents of a block's operands, given the block's arguments: abstract values, None, NOT_GIVEN.
 Rule = Callable[[Sequence[Value]], list[Any]]
@@ -65,6 +65,7 @@ def call_with_rule(
     traced = traced_call(ctx, called, variables, {}, range(len(variables)), None, backward=False)
     if ctx.effects.scouting:
         return traced.finish(ctx, named(inline(trace.builder, traced.block, traced.operands)))
+    refuse_unknown_ranks(ctx, traced.result, f"{what.rstrip(',')} takes its cotangent")
     refuse_open_sizes(traced, f"its cotangent, which {what.rstrip(',')} takes")
     _warn_of_bypassed(ctx, traced.block, what)
     inputs: list[Any] = [v.type for v in traced.operands]

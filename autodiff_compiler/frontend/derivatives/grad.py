@@ -24,7 +24,10 @@ from ..variables.values import StateVar, TensorVar, describe
 from .context import DerivativeContext
 from .custom import in_type
 from .tensor_hooks import after_variable_hooks
-from .traced import Traced, _dynamic, emit_derivative, named, traced_call
+from .traced import Traced, _dynamic, emit_derivative, named, refuse_unknown_ranks, traced_call
+
+#: What stands for cotangents that are ones.
+ONES = object()
 
 
 def differentiate(
@@ -59,10 +62,8 @@ def _pulled_back(
     ctx: DerivativeContext, linear: Linear, wrt: Sequence[Any], weights: Sequence[Any], sens: Any
 ) -> tuple[Any, list[Any], list[Any]]:
     """The same where cotangents have sizes of data, which are known once the function has run."""
-    chosen = linear.traced.chosen
-    given = [1] * len(chosen) if sens is None else sens
     linear.variables = [*wrt, *_of_weights(ctx, weights)]
-    grads = linear.pull(ctx, given)
+    grads = linear.pull(ctx, ONES if sens is None else sens)
     return linear.result, grads[: len(wrt)], grads[len(wrt) :]
 
 
@@ -169,8 +170,11 @@ class Linear:
     def pull(self, ctx: DerivativeContext, sens: Any) -> list[TensorVar]:
         """The cotangents of the inputs, and of the weights asked for, given one for every output Tensor."""
         outs, chosen = self.traced.outs, self.traced.chosen
+        if sens is not ONES:
+            refuse_unknown_ranks(ctx, self.traced.selected, "its cotangent, given here, has one shape")
         seeds = []
-        for i, s in zip(chosen, _given(ctx, sens, len(chosen)), strict=True):
+        given = [1] * len(chosen) if sens is ONES else _given(ctx, sens, len(chosen))
+        for i, s in zip(chosen, given, strict=True):
             if i in self.carrying:  # as in eager code, outputs that carry no derivative take any cotangent
                 seed = _seed(0 if s is None else s, self.results[i].type)
                 seeds.append(_in_sizes(seed, outs[i].type))
@@ -258,6 +262,7 @@ def _seeds(
     carrying = traced.carrying(weights)
     if sens is None:
         return tuple(carrying), [trace.builder.const(1, outs[p].type) for p in carrying]
+    refuse_unknown_ranks(ctx, traced.selected, "its cotangent, given here, has one shape")
     given = _given(ctx, sens, len(chosen))
     # As in eager code, outputs that carry no derivative take any cotangent.
     seeded = [(p, s) for p, s in zip(chosen, given, strict=True) if s is not None and p in carrying]

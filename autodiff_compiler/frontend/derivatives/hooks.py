@@ -23,7 +23,7 @@ from ..variables.values import TensorVar
 from .callbacks import run_hook
 from .context import DerivativeContext
 from .custom import OfVariables, cotangent_block, for_derivatives, variables_of
-from .traced import refuse_open_sizes, traced_call
+from .traced import refuse_open_sizes, refuse_unknown_ranks, traced_call
 
 
 def call_with_hooks(ctx: DerivativeContext, cell: Any, run: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -49,6 +49,7 @@ def _observed(
     variables = variables_of(given)
     called = OfVariables(run, given, list(kwargs))
     traced = traced_call(ctx, called, variables, {}, range(len(variables)), None, backward=False)
+    refuse_unknown_ranks(ctx, traced.result, "a hook takes its gradient")
     refuse_open_sizes(traced, "its gradient, which a hook takes")
     tensors = traced.chosen
     of_tensors: list[Any] = [traced.outs[i].type for i in tensors]

@@ -12,11 +12,10 @@ from typing import Any
 
 from ...autodiff.activity import differentiable, holds_floats
 from ...errors import DynamicShapeError, GradientError
-from ...ir.abstract import abstract
 from ...ir.build import Builder
 from ...ir.core import Block, Op, Value
 from ...ir.primitive import REGISTRY, F, trace
-from ...ir.sizes import size_of
+from ...ir.sizes import depends_on_data, size_of
 from ...ir.types import has_erased_sizes
 from ...ir.walk import inline
 from ...primitives.sizes_of_data import erased, sized
@@ -28,16 +27,22 @@ from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.changing import is_aliased
 from ..variables.interpreter import Diverged, Region
-from ..variables.structure import elements, flatten, in_order, map_leaves, rebuild
+from ..variables.structure import elements, flatten, in_order, map_leaves, parts, rebuild
+from ..variables.unions import UnionVar, of_rank
 from ..variables.values import (
     OUTSIDE,
+    Rows,
     StateVar,
+    SymScalar,
     TensorVar,
     describe,
     is_box,
     is_dynamic,
     is_parameter,
+    is_rows,
+    is_size,
     is_tensor,
+    is_union,
     usable,
 )
 from .context import DerivativeContext
@@ -111,8 +116,19 @@ class Traced:
 
     def part(self, of_outs: dict[int, Any]) -> Any:
         """The part that is differentiated, with something else in place of the outs."""
-        places = {id(leaf): i for i, leaf in enumerate(_dynamic(self.result))}
-        return map_leaves(lambda v: of_outs.get(places.get(id(v), -1), self.made.get(id(v), v)), self.selected)
+        places = {key: i for i, (key, _, _) in enumerate(_positions(self.result))}
+
+        def go(x: Any, key: Any = None) -> Any:
+            if is_union(x):
+                ways = {rank: go(way, (id(x), rank)) for rank, way in x.by_rank.items()}
+                return UnionVar(go(x.rank), ways, x.error)
+            items = elements(usable(x))
+            if items is None:
+                found = of_outs.get(places.get(key or id(x), -1), self.made.get(id(x), x))
+                return Rows(found.value, x.number) if is_rows(x) else found
+            return rebuild(x, [go(item) for item in items])
+
+        return go(self.selected)
 
 
 class Ends:
@@ -125,12 +141,8 @@ class Ends:
     def copy(self, x: Any) -> Any:
         """The value with copies of its containers: one for every place of one container."""
         items = elements(usable(x))
-        abstract(x).check_length(
-            "a list whose length is known only at run time cannot leave a function that is differentiated",
-            "return one Tensor: `ops.stack` of it",
-        )
-        if items is None:
-            return x
+        if items is None:  # a size that data decide is bound inside only
+            return SymScalar(F.size_value(size=x), int) if is_size(x) and depends_on_data(x) else x
         if id(x) not in self._copies:
             made = self._copies[id(x)] = rebuild(x, [self.copy(i) for i in items])
             self._originals[id(made)] = x
@@ -195,7 +207,7 @@ def traced_call(
                 result = ends.copy(call(ctx, fn, given, kwargs))
             finally:
                 ctx.derivatives.differentiated = outer
-        outs = [_leaving(variable_of(x).to_operand(ctx), builder) for x in _dynamic(result)]
+        outs = [_leaving(_operand(ctx, x, union), builder) for _, x, union in _positions(result)]
         flush(ctx)
         if backward:
             commit_before_backward(ctx, builder.block)
@@ -217,9 +229,38 @@ def traced_call(
     _check_known(ctx, part)
     picked = {id(x) for x in _dynamic(part)}
     dynamic = _dynamic(result)
-    chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and is_tensor(dynamic[i])]
+    chosen = [i for i in _reading_order(result) if id(dynamic[i]) in picked and _is_differentiated(dynamic[i])]
     block = builder.ret(*outs, *left)
     return Traced(operands, block, result, outs, part, chosen, changes, originals, region.start, perhaps, ends)
+
+
+def _positions(x: Any, key: Any = None, union: Any = None) -> Iterator[tuple[Any, Any, Any]]:
+    """The dynamic leaves of a result, each with a key for its place and the union that it is a way of, with its rank.
+
+    Unions may share a leaf, of which one takes the cotangent and the other does not.
+    """
+    items = elements(x)
+    if items is None:
+        if is_dynamic(x):
+            yield key or id(x), x, union
+    elif is_union(x):
+        yield id(x.rank), x.rank, None
+        for rank, way in x.by_rank.items():
+            yield from _positions(way, (id(x), rank), (x, rank))
+    else:
+        for item in items:
+            yield from _positions(item)
+
+
+def _operand(ctx: DerivativeContext, x: Any, union: Any) -> Value:
+    """A dynamic leaf of a result as a Value: of a union only the Tensor that it is takes a cotangent."""
+    value: Value = variable_of(x).to_operand(ctx)
+    return value if union is None else of_rank(union[0], union[1], value)
+
+
+def _is_differentiated(x: Any) -> bool:
+    """Whether a leaf takes a cotangent."""
+    return is_tensor(x) or (is_rows(x) and x.number is None)
 
 
 def _leaving(x: Value, builder: Builder) -> Value:
@@ -246,6 +287,13 @@ def refuse_open_sizes(traced: Traced, what: str) -> None:
                 f"the size of a result depends on data, and so does that of {what}",
                 hint="keep the shape (`ops.where`, `masked_fill`), or reduce the result to one number",
             )
+
+
+def refuse_unknown_ranks(ctx: DerivativeContext, x: Any, why: str) -> None:
+    """Raises where the rank of a Tensor in a value is known only at run time; `why` it is needed, for the message."""
+    for part in parts(x):
+        if is_union(part):
+            raise part.error.again(ctx.here, why)
 
 
 def _refuse_which_was_written(changes: Sequence[tuple[Any, Any]], originals: dict[int, Any]) -> None:

@@ -7,10 +7,13 @@ from typing import Any
 
 from ...errors import CompileError, RecursionDepthError, UnsupportedSyntaxError
 from ...ir.core import Value
+from ...ir.primitive import trace
 from ..variables import cells
 from ..variables.base import Variable, kind, variable_of
 from ..variables.changing import is_aliased
+from ..variables.rows import rows_of
 from ..variables.structure import elements, form_of, rebuild
+from ..variables.unions import may_be_undefined, of_rank
 from ..variables.values import TensorVar, describe, is_box, usable
 from .effects import EffectContext
 from .may_alias import where
@@ -42,6 +45,22 @@ class Chosen:
 
     ways: tuple[tuple[int, Any], ...]
     otherwise: Out
+
+
+@dataclass(frozen=True, eq=False)
+class ByRank:
+    """A Tensor whose rank the result `rank` is: the structures of it by ranks."""
+
+    rank: Out
+    ways: dict[int, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Unstacked:
+    """A list of the slices of result number `index` along its first dimension, which are Tensors or Python numbers."""
+
+    index: int
+    numbers: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +154,10 @@ class _Structures:
     def size(self, x: Any, value: Value) -> Any:
         return self._out(x, value, int)
 
+    def union(self, x: Any) -> Any:
+        ways = {rank: variable_of(self._defined(x, rank, way)).result(self) for rank, way in x.by_rank.items()}
+        return ByRank(self._out(x.rank, x.rank.value, int), ways)
+
     def array(self, x: Any) -> Any:
         return self._out(x, x.value, x.kind) if x.owner is None else Shared(self.structure(x.owner))
 
@@ -151,9 +174,20 @@ class _Structures:
                 code="AC1106",
                 hint="return a list of its elements; instead of a generator expression, a list comprehension",
             )
+        rows = rows_of(x)
+        if rows is not None:
+            return Unstacked(self._out(rows, rows.value, None).index, rows.number is not None)
         form_of(x).check_leaving(x)
         items = elements(x)
         return cells.leaving(self._lw, x) if items is None else rebuild(x, [self.structure(i) for i in items])
+
+    def _defined(self, union: Any, rank: int, x: Any) -> Any:
+        """A Tensor of a union, with a value where that has another rank: every result of a program has one."""
+        if not may_be_undefined(x):
+            return x
+        made = TensorVar(of_rank(union, rank, x.value))
+        self._lw.effects.ties.add(made, x, union.has_rank(rank), scope=trace.builder.block)
+        return made
 
     def _out(self, x: Any, value: Value, number: type | None) -> Out:
         if id(x) not in self._places:  # one Tensor returned twice is one object, two equal Tensors are two

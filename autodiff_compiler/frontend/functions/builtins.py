@@ -17,7 +17,7 @@ from ...runtime import precision
 from ...runtime.mutable import mutable, plain
 from ..effects.commits import emit_commit
 from ..effects.effects import EffectContext
-from ..variables import comparison, operators, requirements
+from ..variables import comparison, grown_lists, operators, requirements
 from ..variables.arithmetic import BINARY, SLOT, kind_of_number, lifted_number, number_binary
 from ..variables.assignment import set_item
 from ..variables.base import class_name, variable_of
@@ -29,6 +29,7 @@ from ..variables.frames import Closure
 from ..variables.iteration import Forced, RangeOf, Rest, as_count, iteration_of, open_iteration
 from ..variables.open_sizes import bound_of_sizes
 from ..variables.precision import whole
+from ..variables.rows import rows_of
 from ..variables.rules import intrinsic
 from ..variables.structure import elements, is_static, map_leaves
 from ..variables.text import Operands, text
@@ -300,6 +301,9 @@ def _prod(ctx: EffectContext, iterable: Any, /, *, start: Any = 1) -> Any:
 
 @intrinsic(sum)
 def _sum(ctx: EffectContext, x: Any, start: Any = 0) -> Any:
+    rows = rows_of(x)
+    if rows is not None and depends_on_data(rows.value.shape[0]):
+        return grown_lists.total(ctx, x, start)
     return _folded(ctx, lambda a, b: operators.binary(ctx, "Add", a, b), x, start)
 
 

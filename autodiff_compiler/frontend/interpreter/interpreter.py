@@ -27,7 +27,7 @@ from ..derivatives.context import Derivatives
 from ..derivatives.custom import call_with_rule
 from ..effects.after_forward import check_names, read_after_forward
 from ..effects.effects import Effects
-from ..effects.exceptions import emit_check
+from ..effects.exceptions import emit_check, emit_raise
 from ..effects.inputs import Foreknown
 from ..report.reasons import Reasons
 from ..report.report import Report
@@ -39,6 +39,7 @@ from ..variables.calls import call
 from ..variables.frames import Closure, Frame
 from ..variables.interpreter import Diverged, Options, Program
 from ..variables.structure import map_leaves
+from ..variables.unions import for_each_rank, holds_union
 from ..variables.values import ARRAY, GrownList, LocalDict, TensorVar, is_tensor
 from .collected import each
 from .context import EXPRESSIONS, STATEMENTS, LoopMemory
@@ -264,6 +265,7 @@ class Interpreter:
     branch = branch
     each = each
     check = emit_check
+    raise_at_run_time = emit_raise
     attribute_after_forward = read_after_forward
     is_tensor = staticmethod(is_tensor)
 
@@ -280,6 +282,8 @@ class Interpreter:
         """Runs a function of this package on Values: it emits ops."""
         if any(type(a) is GrownList for a in args):
             return grown_lists.native(self, fn, args, kwargs or {})
+        if holds_union((*args, *(kwargs or {}).values())):
+            return for_each_rank(self, lambda a, k: self.native(fn, a, k), tuple(args), kwargs or {})
         given = [self.unwrap(a) for a in args]
         named = {k: self.unwrap(v) for k, v in (kwargs or {}).items()}
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...errors import CompileError, JoinError
+from ...errors import CompileError, InternalCompilerError, JoinError
 from ...ir.build import Builder
 from ...ir.core import Op, Value
 from ...ir.primitive import F
@@ -24,10 +24,17 @@ from ..variables.leaves import Leaf, NumberLeaf, common_leaf
 from ..variables.rows import grows, packed
 from ..variables.structure import elements, form_of, outline, rebuild, told_apart
 from ..variables.templates import Slot, leaf_of, value_in
-from ..variables.values import MaybeUnbound, describe, is_broken, is_size, is_unbound
+from ..variables.unions import MOST_RANKS, UnionVar, by_rank, differ_in_rank, rank_key, rank_of
+from ..variables.values import MaybeUnbound, describe, is_broken, is_size, is_unbound, is_union
 
 #: Objects by their ids, with what they held.
 Changes = Mapping[int, tuple[Any, Any]]
+
+
+def _shapes(xs: Mapping[int, Any], ys: Mapping[int, Any], name: str) -> str:
+    one, other = (" or ".join(str(list(x.type.shape)) for x in ways.values()) for ways in (xs, ys))
+    return f"{name} has shape {one} on one path and {other} on the other"
+
 
 #: The name under which `jumps` keeps the value of an early return.
 RETURN = "return#value"
@@ -67,6 +74,8 @@ class Join:
         self.a_outs: list[Value] = []
         self.b_outs: list[Value] = []
         self._memo: dict[tuple[int, int], Any] = {}
+        #: the phis of ranks: Tensors whose ranks go together have one
+        self._ranks: dict[tuple[Any, Any], Any] = {}
         self._alive: list[Any] = []
         self._ties, self._condition = ties, condition
         #: what the objects made of parts of templates may be, by the ids of the parts
@@ -168,6 +177,8 @@ class Join:
         for x in (a, b):
             if is_broken(x):
                 raise x.broken.again(None, "")
+        if differ_in_rank(a, b):
+            return self._union(a, b, were, name)
         xs, ys = elements(a), elements(b)
         if xs is not None and ys is not None:
             joined = self._containers(a, b, list(xs), list(ys), name)
@@ -183,6 +194,26 @@ class Join:
         if va is vb and va.block is not self.a.block and common.kind is None:
             return self._tie(common.made(va), *were)
         return self._tie(self.phi(va, vb, common), *were)
+
+    def _union(self, a: Any, b: Any, were: tuple[Any, Any], name: str) -> UnionVar:
+        """The union for two Tensors, or unions, of different ranks."""
+        xs, ys = by_rank(a), by_rank(b)
+        assert xs is not None
+        assert ys is not None
+        ranks = sorted({*xs, *ys})
+        error = self._error("AC1402", f"{_shapes(xs, ys, name)}: the numbers of dimensions differ")
+        if len(ranks) > MOST_RANKS or (a, b) != were:  # of a Tensor that was written to, others may see the union
+            raise error
+        key = rank_key(rank_of(a)), rank_key(rank_of(b))
+        if key not in self._ranks:
+            self._ranks[key] = self.join(rank_of(a), rank_of(b), name)
+        parts = {}
+        for rank in ranks:
+            if rank in xs and rank in ys:
+                parts[rank] = self.join(xs[rank], ys[rank], name)
+            else:
+                parts[rank] = self.with_undef(*((xs[rank], self.b) if rank in xs else (ys[rank], self.a)))
+        return UnionVar(self._ranks[key], parts, error)
 
     def _sees(self, size: Size) -> bool:
         """Whether the symbols of data in a size are bound around the paths."""
@@ -236,6 +267,8 @@ class Join:
             return bound
         if items is not None:
             new = [self.with_undef(i, other) for i in items]
+            if is_union(bound):
+                new[0] = self._rank_or_any(bound, other)
             same = all(n is i for n, i in zip(new, items, strict=True))
             return bound if same else self._tie_one(rebuild(bound, new), bound, other)
         mine = self.a if other is self.b else self.b
@@ -252,6 +285,16 @@ class Join:
             nothing = F.undef(type=leaf.type)
         one, two = (value, nothing) if other is self.b else (nothing, value)
         return self._tie_one(self.phi(one, two, leaf), bound, other)
+
+    def _rank_or_any(self, union: UnionVar, other: Builder) -> Any:
+        """The rank of a union that the other path does not have: one of its ranks there, as ranks are always read."""
+        mine = self.a if other is self.b else self.b
+        if union.rank.value.block is not mine.block:
+            return union.rank
+        with other:
+            one = other.const(min(union.by_rank), union.rank.value.type)
+        value: Value = union.rank.value
+        return self.phi(*((value, one) if other is self.b else (one, value)), NumberLeaf.of(int))
 
     def _tie_one(self, part: Any, bound: Any, other: Builder) -> Any:
         return self._tie(part, bound) if other is self.b else self._tie(part, None, bound)
@@ -292,8 +335,7 @@ class Join:
                 f"{name} is {a} on one path and {b} on the other: dtypes differ",
                 hint="cast one of them with astype",
             )
-        shapes = f"{name} has shape {list(a.shape)} on one path and {list(b.shape)} on the other"
-        return self._error("AC1402", f"{shapes}: the numbers of dimensions differ")
+        raise InternalCompilerError(f"{name} has ranks {a.ndim} and {b.ndim}, and is no union")
 
     def _error(self, code: str, message: str, hint: str | None = None) -> CompileError:
         hint = hint or _HINTS[code]

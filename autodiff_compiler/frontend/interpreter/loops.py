@@ -27,7 +27,8 @@ from ..variables.frames import turn
 from ..variables.interpreter import ValueContext
 from ..variables.iteration import Iteration, Through, as_count, iteration_of
 from ..variables.truth_values import negate, truth
-from ..variables.values import NewException
+from ..variables.unions import for_each_rank
+from ..variables.values import NewException, is_union
 from .carries import Loop
 from .collected import keep_with_lists
 from .conditions import as_number, condition_of
@@ -47,6 +48,14 @@ class _Changes(Exception):
 @statement("For")
 def _for(ctx: StatementContext, node: Any) -> None:
     items = ctx.expr(node.iter)
+    if is_union(items):
+        for_each_rank(ctx, lambda x: _over(ctx, node, x), items)
+    else:
+        _over(ctx, node, items)
+
+
+def _over(ctx: StatementContext, node: Any, items: Any) -> None:
+    """The loop over a value."""
     try:
         iteration = iteration_of(ctx, items).begin(ctx)
     except CompileError as error:

@@ -36,11 +36,14 @@ from .operators import attribute, subscript
 from .requirements import is_jit_class, require_static
 from .rules import intrinsic_of
 from .structure import flatten, is_static, map_leaves
+from .unions import distributed, is_distributed
 from .values import BoundMethod, LocalDict, NewException, TensorVar, class_of, is_dynamic, is_size, is_tensor
 
 
 def call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``fn(*args, **kwargs)`` on abstract values."""
+    if is_distributed(fn, (*args, *kwargs.values())):
+        return distributed(ctx, fn, args, kwargs)
     return variable_of(fn).call(ctx, args, kwargs)
 
 

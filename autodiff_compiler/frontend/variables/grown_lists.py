@@ -16,12 +16,14 @@ from ...errors import LoopError
 from ...ir.core import Value
 from ...ir.primitive import F, call, trace
 from ...ir.sizes import Size
-from .base import Results, Variable, kind, variable_of
+from .arithmetic import kind_of_number
+from .base import Variable, kind, variable_of
 from .containers import LocalListVariable
 from .interpreter import ValueContext
 from .iteration import Slices
 from .leaves import Leaf, RowsLeaf
 from .open_sizes import is_undecided
+from .operators import binary
 from .rows import IN_A_LIST, elem_leaf, is_empty, known_length, list_of_rows, packed, refused
 from .values import ArrayVar, GrownList, LocalList, NewException, Rows, SymScalar, TensorVar, is_size, is_tensor
 
@@ -43,6 +45,20 @@ class RowsOf(Slices):
 def element_of(value: Value, number: type | None) -> Any:
     """An element of such a list, which nobody can write to."""
     return SymScalar(value, number) if number else TensorVar(value, IN_A_LIST)
+
+
+def total(ctx: ValueContext, x: GrownList, start: Any) -> Any:
+    """``sum(x, start)`` of a list whose length depends on data."""
+    (rows,) = x
+    if kind_of_number(start) and rows.number is not int:
+        what = "sum() of an empty list would be an int: give it a Tensor to start with"
+        some = variable_of(x).truth(ctx)
+        if some is False:
+            return start
+        if some is not True:
+            ctx.check(some, NewException(ValueError, (what,), {}))
+    found = element_of(F.sum(rows.value, axes=(-rows.value.ndim,)), rows.number)
+    return found if kind_of_number(start) and start == 0 else binary(ctx, "Add", start, found)
 
 
 def native(ctx: ValueContext, fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -77,19 +93,20 @@ class RowsVariable(Variable):
     def leaf(self) -> Leaf | None:
         return RowsLeaf(self.value.type, self.value.number or Rows)
 
+    def is_own(self, start: int) -> bool:
+        return True
+
+    def around(self, value: Value, locked: str = "") -> Any:
+        return Rows(value, self.value.number)
+
+    def to_operand(self, ctx: ValueContext) -> Any:
+        return self.value.value
+
     def settle_length(self) -> None:
         known_length(self.value.value.shape[0])
 
     def unwrap(self, ctx: ValueContext) -> Any:
         raise refused("what is asked for", self.value)
-
-    def result(self, out: Results) -> Any:
-        self.settle_length()
-        raise LoopError(
-            "a list whose length is known only at run time cannot leave compiled code",
-            code="AC1504",
-            hint="return one Tensor: `ops.stack` of it",
-        )
 
 
 @kind(GrownList)
@@ -128,15 +145,37 @@ class GrownListVariable(LocalListVariable):
         return None if number is None or is_empty(self.value) else SymScalar(self._rows.value, number)
 
     def _add(self, ctx: ValueContext, items: Sequence[Any]) -> None:
-        elem = elem_leaf(self.value, items)
+        self._fill([*list.copy(self.value), *items])
+
+    def _fill(self, parts: Sequence[Any]) -> None:
+        """Makes these, `Rows` and elements, what the list holds."""
+        list.__setitem__(self.value, slice(None), [packed(parts, self._one_type(parts), trace.builder)])
+
+    def _one_type(self, items: Sequence[Any]) -> Leaf:
+        """What is known of all elements."""
+        elem = elem_leaf(items)
         if elem is None:
-            known_length(self.length(ctx))
+            self.settle_length()
             raise LoopError(
                 "a list whose length is known only at run time holds Tensors of one type, or numbers of one class",
                 code="AC1504",
                 hint="give all elements one shape and dtype",
             )
-        list.__setitem__(self.value, slice(None), [packed([*list.copy(self.value), *items], elem, trace.builder)])
+        return elem
+
+    def _rows_at(self, ctx: ValueContext, index: slice) -> Rows:
+        """The elements in a slice."""
+        (rows,) = self.getitem(ctx, index)
+        return rows
+
+    def _replaced(self, ctx: ValueContext, index: Any, items: Sequence[Any]) -> Any:
+        """The element under an index, in the place of which the list has other ones."""
+        if type(index) is not int:
+            raise self._refused("a change under an index that is a slice, or known only at run time,")
+        old = self.getitem(ctx, index)  # which checks that it exists
+        behind = [self._rows_at(ctx, slice(index + 1, None))] if index != -1 else []
+        self._fill([self._rows_at(ctx, slice(None, index)), *items, *behind])
+        return old
 
     def length(self, ctx: ValueContext) -> Size:
         return self._rows.value.shape[0]
@@ -153,10 +192,10 @@ class GrownListVariable(LocalListVariable):
         return element_of(found.value, self._rows.number)
 
     def store(self, ctx: ValueContext, index: Any, value: Any) -> None:
-        raise self._refused("an assignment to an element")
+        self._replaced(ctx, index, [value])
 
     def remove(self, ctx: ValueContext, index: Any) -> None:
-        raise self._refused("the deletion of an element")
+        self._replaced(ctx, index, [])
 
     def iteration(self, ctx: ValueContext) -> Any:
         return RowsOf(ctx, self.as_tensor(), self._rows.number)
@@ -175,6 +214,9 @@ class GrownListVariable(LocalListVariable):
         return self.value
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
+        if op == "Mult" and type(count := b if a is self.value else a) is int and count > 0:
+            parts = [*list.copy(self.value)] * count
+            return self.value.like([packed(parts, self._one_type(parts), trace.builder)])
         if op != "Add" or not (isinstance(a, LocalList) and isinstance(b, LocalList)):
             raise self._refused("an operator")
         elem = elem_leaf(a, b)
@@ -199,12 +241,15 @@ class GrownListVariable(LocalListVariable):
             self._add(ctx, args)
         elif name == "extend" and len(args) == 1 and isinstance(args[0], LocalList) and not kwargs:
             self._add(ctx, list.copy(args[0]))
-        elif name == "insert" and args[:-1] == [0] and not kwargs:
-            added = self.binary(ctx, "Add", LocalList(args[1:]), self.value)
-            list.__setitem__(self.value, slice(None), list.copy(added))
+        elif name == "insert" and len(args) == 2 and type(args[0]) is int and not kwargs:
+            before = [] if args[0] == 0 else [self._rows_at(ctx, slice(None, args[0]))]
+            self._fill([*before, args[1], self._rows_at(ctx, slice(args[0], None))])
+        elif name == "pop" and len(args) < 2 and not kwargs:
+            return self._replaced(ctx, args[0] if args else -1, [])
         elif name == "reverse" and not args:
-            backwards = self.getitem(ctx, slice(None, None, -1))
-            list.__setitem__(self.value, slice(None), list.copy(backwards))
+            self._fill([self._rows_at(ctx, slice(None, None, -1))])
+        elif name == "clear" and not args:
+            self.value.fill([])
         elif name == "copy" and not args:
             return self.copy(ctx)
         else:

@@ -147,5 +147,8 @@ class ValueContext(Protocol):
     def check(self, condition: Value, exception: Any) -> None:
         """Emits the raising of an exception where a condition does not hold at run time."""
 
+    def raise_at_run_time(self, exception: Any) -> None:
+        """Emits the raising of an exception, which ends the path."""
+
     def attribute_after_forward(self, owner: Any, name: str) -> Any:
         """``owner.name`` in a block that runs in the backward pass."""

@@ -16,7 +16,8 @@ from .base import variable_of
 from .leaves import Leaf, RowsLeaf, same_elements
 from .structure import elements, outline, rebuild
 from .templates import Slot, leaf_of, value_in
-from .values import LocalList, Rows, TensorVar, is_size
+from .unions import as_union
+from .values import LocalList, Rows, TensorVar, is_rows, is_size, is_union
 
 #: Why the elements of a Tensor cannot be assigned that is in such a list.
 IN_A_LIST = "is in a list whose length is known only at run time"
@@ -50,7 +51,7 @@ def packed(items: Sequence[Any], elem: Leaf, builder: Builder) -> Rows:
     """The elements of a list as one Tensor, at the end of a builder's block."""
     parts = []
     for x in items:
-        if type(x) is Rows:
+        if is_rows(x):
             parts.append(x.value)
             continue
         value = held(x, elem, builder)
@@ -75,6 +76,12 @@ def list_of_rows(value: Value, number: type | None) -> LocalList:
     made = LocalList()
     made.fill([Rows(value, number)])
     return made
+
+
+def rows_of(x: Any) -> Rows | None:
+    """The elements of such a list; None for all else."""
+    first: Any = next(iter(elements(x) or ()), None)
+    return first if is_rows(first) else None
 
 
 def is_empty(x: Sequence[Any]) -> bool:
@@ -104,7 +111,9 @@ def known_length(size: Size) -> None:
 
 
 def fitted(template: Any, x: Any, builder: Builder) -> Any:
-    """A value with `Rows` where the template has a slot for them."""
+    """A value with `Rows` where the template has a slot for them, and unions where it has unions."""
+    if is_union(template):
+        return as_union(x, template)
     wanted, given = elements(template), elements(x)
     if type(template) is Slot or wanted is None or given is None:
         return x

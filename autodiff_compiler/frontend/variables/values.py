@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import CompileError, LoopError, StaticValueError, UnsupportedSyntaxError, shown_as
+from ...errors import CompileError, InternalCompilerError, LoopError, StaticValueError, UnsupportedSyntaxError, shown_as
 from ...ir.abstract import Abstract, abstract
 from ...ir.core import Unknown, Value
 from ...ir.types import Dim, TensorType
@@ -202,12 +202,20 @@ class LocalList(_Container, list):
     #: whether what loops append to it may be stacked first
     stacks = True
 
+    def __init__(self, items: Any = (), marked: bool = False) -> None:
+        super().__init__(items, marked)
+        if any(is_rows(x) for x in list.copy(self)):  # of all that makes lists, not all know those that grow
+            self.fill(list.copy(self))
+
     def copied(self) -> Any:
         return list.copy(self)
 
     def fill(self, saved: Any) -> None:
+        grown = any(is_rows(x) for x in saved)
+        if grown and len(saved) > 1:
+            raise InternalCompilerError("the elements of a list that grows are among others")
         list.__setitem__(self, slice(None), saved)
-        self.__class__ = GrownList if any(type(x) is Rows for x in saved) else LocalList
+        self.__class__ = GrownList if grown else LocalList
 
     def _new(self, held: Any) -> Any:
         made = LocalList((), self.marked)
@@ -238,11 +246,11 @@ class GrownList(LocalList):
 
 
 @shown_as("list")
-class Rows(Unknown):
+class Rows(Unknown, Abstract):
     """The elements of a `GrownList`: the slices of `value` along its first dimension, Tensors or of class `number`."""
 
     __slots__ = ("number", "value")
-    is_dynamic = True
+    is_dynamic = is_rows = True
     python_class = list
 
     def __init__(self, value: Value, number: type | None = None) -> None:
@@ -533,6 +541,16 @@ ARRAY = "was given as an ndarray"
 def is_tensor(x: Any) -> bool:
     """Whether an abstract value is a Tensor."""
     return abstract(x).is_tensor
+
+
+def is_union(x: Any) -> bool:
+    """Whether an abstract value is a Tensor of one of several ranks."""
+    return abstract(x).is_union
+
+
+def is_rows(x: Any) -> bool:
+    """Whether an abstract value stands for the elements of a list whose length is known only at run time."""
+    return abstract(x).is_rows
 
 
 def is_parameter(x: Any) -> bool:

@@ -34,7 +34,7 @@ from ...backends.numpy.syntax import (
 )  # fmt: skip
 from ...dtypes import from_numpy
 from ...errors import UnsupportedCallError
-from ...frontend.effects.results import Chosen, Copied, Shared
+from ...frontend.effects.results import ByRank, Chosen, Copied, Shared, Unstacked
 from ...frontend.lower import Arg, Out, State
 from ...frontend.variables.structure import elements
 from ...ir.core import Function, Module, Op, Value
@@ -346,6 +346,16 @@ class _Text:
             return inputs[template.index]
         if type(template) is Chosen:  # which Tensor it is means nothing here: the number is that of a new one
             return self._returned(template.otherwise, results, inputs)
+        if type(template) is ByRank:
+            *others, last = template.ways
+            chosen: Any = self._returned(template.ways[last], results, inputs)
+            for rank in others:
+                test = ast.Compare(results(template.rank.index), [ast.Eq()], [ast.Constant(rank)])
+                way = self._returned(template.ways[rank], results, inputs)
+                chosen = ast.IfExp(test=test, body=way, orelse=chosen)  # type: ignore[arg-type]
+            return chosen
+        if type(template) is Unstacked:
+            return call("list", results(template.index))
         if type(template) is Shared:
             return self._returned(template.tensor, results, inputs)
         if type(template) is Copied:

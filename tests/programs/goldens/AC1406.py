@@ -10,7 +10,7 @@ def f(x):
     total = x
     while total.sum() < 9:
 #1> while total.sum() < 9
-        total = total.sum() * 2
+        total = total.astype(ms.float64) * 2
 #2> total
 #3>> total
     return total

@@ -9,10 +9,10 @@ x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 def f(x):
     values = []
     while x.sum() < 9:
-        values.append(x)
+#1> while x.sum() < 9
+        values.append((x, x.sum()))
         x = x * 2
     return values
-#> values
 
 
 def fails():
