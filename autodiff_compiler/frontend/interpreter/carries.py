@@ -450,6 +450,8 @@ class Loop:
     def _widened(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
         if assumed is end or (is_unbound(assumed) and is_unbound(end)):
             return assumed
+        if is_union(end) and is_unbound(assumed) and not cell.internal:
+            return assumed  # of use in its own trip only
         if is_union(end):  # derivatives of what a loop hands on of several ranks were seen to be wrong
             raise end.error.again(self.loc, "a loop that runs at run time would carry it")
         if is_unbound(assumed):
