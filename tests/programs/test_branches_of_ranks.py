@@ -261,10 +261,10 @@ def where(x):
 
 
 FUNCTIONS = [
-    plain, summed, early, early_three, three_arms, nested, two, two_matmul, in_while, carried, carried_down,
+    plain, summed, early, early_three, three_arms, nested, two, two_matmul, in_while,
     kept_for, ranks, ranks_number, container, lists, stacked, called, inner_grad, inner_grad_result, inner_vg,
     aux, written, aliased, aliased2, shape, joined_again, joined_again3, masked, neg, method, iterated,
-    looped_return, where,
+    where,
 ]  # fmt: skip
 
 
@@ -378,6 +378,7 @@ def _of_more_than_four_ranks(x):
         (_written_on_the_way, "AC1402"), (_pulled, "AC1402"), (_hooked, "AC1402"),
         (lambda x: _pick(x).shape, "AC1402"), (lambda x: f"{_pick(x)}", "AC1402"),
         (lambda x: ms.vmap(lambda v: x if v > 0 else v)(x), "AC1402"), (_of_more_than_four_ranks, "AC1406"),
+        (carried, "AC1402"), (carried_down, "AC1406"),
         (lambda x: x if x.sum() > 0 else x.sum().astype(ms.float16), "AC1401"),
     ],
 )  # fmt: skip

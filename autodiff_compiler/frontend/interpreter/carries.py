@@ -25,12 +25,12 @@ from ..effects.outside_containers import held_in
 from ..guards.objects import UNBOUND, same_static
 from ..variables.changing import KNOWN_TRIPS, is_aliased, serial_now
 from ..variables.interpreter import Diverged, Region
-from ..variables.leaves import NumberLeaf, RowsLeaf, common_leaf
+from ..variables.leaves import RowsLeaf, common_leaf
 from ..variables.naming import name_of
 from ..variables.rows import IN_A_LIST, fitted, grows
 from ..variables.structure import elements, outline, parts, rebuild, told_apart
 from ..variables.templates import Slot, example, fill, leaf_of, matched, value_in
-from ..variables.unions import MOST_RANKS, UnionVar, by_rank, differ_in_rank
+from ..variables.unions import UnionVar, by_rank
 from ..variables.values import EITHER, MaybeUnbound, is_box, is_broken, is_unbound, is_union, snapshot_of
 from .context import StatementContext
 from .loop_ends import Ends, Place
@@ -452,6 +452,10 @@ class Loop:
     def _widened(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
         if assumed is end or (is_unbound(assumed) and is_unbound(end)):
             return assumed
+        if is_union(end) and is_unbound(assumed) and not cell.internal:
+            return assumed  # of use in its own trip only
+        if is_union(end):  # derivatives of what a loop hands on of several ranks were seen to be wrong
+            raise end.error.again(self.loc, "a loop that runs at run time would carry it")
         if is_unbound(assumed):
             if not (cell.internal or self.at_least_once):
                 return assumed
@@ -465,8 +469,6 @@ class Loop:
         for x in (assumed, end):
             if is_broken(x):
                 raise self._disagree(x.broken.again(None, ""), name)
-        if differ_in_rank(assumed, end):
-            return self._of_more_ranks(assumed, end, name, cell)
         xs, ys = elements(assumed), elements(end)
         if xs is not None and ys is not None:
             elem = grows(assumed, end, xs, ys) if self.grows else None
@@ -481,27 +483,6 @@ class Loop:
         if known is None or common is None:
             raise self._changes(assumed, end, name)
         return assumed if known.covers(common) else common
-
-    def _of_more_ranks(self, assumed: Any, end: Any, name: str, cell: Cell) -> Any:
-        """The union that covers a Tensor, or a union, and another one at the end of the body."""
-        xs, ys = by_rank(assumed), by_rank(end)
-        assert xs is not None
-        assert ys is not None
-        ranks = sorted({*xs, *ys})
-        error = self._changes(assumed, end, name)
-        if not self.grows or len(ranks) > MOST_RANKS:
-            raise error
-        parts = {}
-        for rank in ranks:
-            if rank in xs:
-                parts[rank] = self._wider(xs[rank], ys[rank], name, cell) if rank in ys else xs[rank]
-            else:
-                known = leaf_of(ys[rank])
-                assert known is not None
-                parts[rank] = ys[rank] if known.fixed else replace(known, locked=known.locked or EITHER)
-        if is_union(assumed) and all(xs.get(rank) is part for rank, part in parts.items()):
-            return assumed
-        return UnionVar(NumberLeaf.of(int), parts, error)
 
     def _rows(self, assumed: Any, end: Any, xs: Any, ys: Any, name: str) -> Iterable[tuple[Any, Any, str]]:
         """The elements of two containers, with what messages call them."""

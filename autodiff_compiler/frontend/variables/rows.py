@@ -113,7 +113,7 @@ def known_length(size: Size) -> None:
 def fitted(template: Any, x: Any, builder: Builder) -> Any:
     """A value with `Rows` where the template has a slot for them, and unions where it has unions."""
     if is_union(template):
-        return as_union(x, template)
+        return as_union(x, template, builder)
     wanted, given = elements(template), elements(x)
     if type(template) is Slot or wanted is None or given is None:
         return x

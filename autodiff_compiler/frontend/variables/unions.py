@@ -13,6 +13,7 @@ from typing import Any
 
 from ...errors import CompileError, ShapeError
 from ...ir.abstract import Abstract
+from ...ir.build import Builder
 from ...ir.core import Op, Value
 from ...ir.primitive import REGISTRY, F, trace
 from ...ir.sizes import ERASED, depends_on_data
@@ -29,7 +30,7 @@ from .operators import attribute, binary, subscript, unary
 from .structure import Form, Outline, elements, form, parts, rebuild
 from .templates import leaf_of
 from .truth_values import as_bool, truth
-from .values import BoundMethod, NewException, is_box, is_dynamic, is_tensor, is_union
+from .values import BoundMethod, NewException, TensorVar, is_box, is_dynamic, is_tensor, is_union
 
 #: How many ranks one Tensor may have: each is one more copy of what is done with it.
 MOST_RANKS = 4
@@ -96,12 +97,19 @@ def rank_of(x: Any) -> Any:
     return x.rank if is_union(x) else x.type.ndim
 
 
-def as_union(x: Any, like: UnionVar) -> Any:
-    """A Tensor as a union of the ranks that another one has; what has no value stays so."""
+def as_union(x: Any, like: UnionVar, builder: Builder) -> Any:
+    """A Tensor as a union of the ranks that a template has: with zeros for others, as loops copy what they carry."""
     ways = by_rank(x)
     if ways is None or ways.keys() == like.by_rank.keys():
         return x
-    return UnionVar(rank_of(x), {rank: ways.get(rank, UNBOUND) for rank in like.by_rank}, like.error)
+    made = {rank: ways[rank] if rank in ways else _nothing(part, builder) for rank, part in like.by_rank.items()}
+    return UnionVar(rank_of(x), made, like.error)
+
+
+def _nothing(part: Any, builder: Builder) -> Any:
+    """What stands in a slot of a template for a Tensor of another rank."""
+    type_ = part.leaf.type
+    return UNBOUND if has_erased_sizes(type_) else TensorVar(builder.const(0, type_))
 
 
 def differ_in_rank(a: Any, b: Any) -> bool:
