@@ -7,7 +7,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, jit, ops
-from autodiff_compiler.errors import DynamicShapeError, InternalCompilerError, LoopError, StaticValueError
+from autodiff_compiler.errors import DynamicShapeError, InternalCompilerError, JoinError, StaticValueError
 from autodiff_compiler.ir.text import parse_module
 from autodiff_compiler.ir.verify import verify
 from tests.programs.test_sizes_of_data import count_of, same
@@ -94,7 +94,7 @@ def test_elements_that_do_not_exist_are_told_when_the_program_runs():
     [
         (lambda x: ms.vmap(lambda v: x[x > v])(x), DynamicShapeError),
         (lambda x: ms.jacrev(lambda x: x[x > 0])(x), DynamicShapeError),
-        (lambda x: [x * i for i in range(len(x[x > 0]))], LoopError),
+        (lambda x: [(x, x * i) for i in range(len(x[x > 0]))], JoinError),
         (lambda x: x[x > 0].squeeze(), DynamicShapeError),
         (lambda x: x[count_of(x) :: -1], StaticValueError),
         (lambda x: x[:: count_of(x)], StaticValueError),
