@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from time import perf_counter_ns
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from ..ir.types import Shape, tensor
 from ..locks import Lock, importing
 from ..runtime.tensor import Tensor
 from ..source import Loc
+from .argument_paths import paths_of, spelled
 from .cache.query import in_use
 from .call_key import specification
 from .call_sizes import Sizes, Unified, shapes_of
@@ -60,6 +61,7 @@ class Specialised(CompiledEntry):
         super().__init__(lowered, program)
         #: the call it was compiled for, as which one, and how often it was used since
         self.call, self.number, self.hits = "", 0, 0
+        self._sizes_of_data: bool | None = None
         #: whether the program and its effects allow a fast path
         self.may_be_fast = not obstacle(self)
         self._fast_path: FastPath | None = None
@@ -80,15 +82,17 @@ class Specialised(CompiledEntry):
         """Whether Python runs the program, or some of its ops, and need not where the sizes of arguments are known."""
         return getattr(self.program.executable, "calls_python", True) and not self._has_sizes_of_data
 
-    @cached_property
+    @property
     def _has_sizes_of_data(self) -> bool:
-        return self.lowered.module.has_sizes_of_data
+        if self._sizes_of_data is None:  # not remembered under a lock, which a fork could leave held
+            self._sizes_of_data = self.lowered.module.has_sizes_of_data
+        return self._sizes_of_data
 
     def said_of_sizes(self) -> list[tuple[str, Loc | None]]:
         """What it needs of the sizes of its arguments, in words, with the line that needs it."""
         if self.sizes is None:
             return [(self.must_be_known, None)] if self.must_be_known else [*self.settled.items()]
-        named = [f"argument `{self.names[i]}{''.join(f'[{key!r}]' for key in keys)}`" for i, *keys in self.paths]
+        named = [f"argument `{spelled(self.names[i], keys)}`" for i, *keys in self.paths]
         return list(self.sizes.described(named or ["an argument"] * len(self.sizes.shapes)))
 
     def open_shapes(self, leaves: Sequence[Tensor]) -> dict[int, Shape]:
@@ -170,7 +174,7 @@ def specialise(
             made.sizes = sizes if sizes is not None and sizes.is_open else None
             if call is not None and made.program.key is not None:
                 call.store(lowered, made.program.key)
-        made.paths = tuple(_paths([*specs, *named.values()], ()))
+        made.paths = tuple(paths_of([*specs, *named.values()]))
         made.unusual = tuple(unusual_arguments(fn, args, kwargs))
         made.names = [*(name_of_argument(fn, i) for i in range(len(args))), *kwargs]
         return made
@@ -205,10 +209,8 @@ def _note_origins(
     names = [*(name_of_argument(fn, i) for i in range(len(specs))), *named]
     leaves = [leaf for leaf in flatten([specs, named]) if isinstance(leaf, TensorArgument | NumberArgument)]
     shapes = [
-        origins.argument(f"`{names[i]}" + "".join(f"[{key!r}]" for key in keys) + "`", leaf.type.shape)
-        if isinstance(leaf, TensorArgument)
-        else ()
-        for leaf, (i, *keys) in zip(leaves, _paths([*specs, *named.values()], ()), strict=True)
+        origins.argument(f"`{spelled(names[i], keys)}`", leaf.type.shape) if isinstance(leaf, TensorArgument) else ()
+        for leaf, (i, *keys) in zip(leaves, paths_of([*specs, *named.values()]), strict=True)
     ]
     opened, named_opened = map_leaves(partial(_with_shape, shapes=iter(shapes)), [specs, named])
     note_origins(error, origins, lambda: lower(fn, opened, named_opened, options, name))
@@ -239,15 +241,6 @@ def _recalled(call: IndexedCall | None) -> Specialised | None:
     made = Specialised(found, Program(found.module_again, wanted=found.program))
     # the program may have been compiled anew, and show that the record was of another call
     return made if made.program.interface.results == found.program.results else None
-
-
-def _paths(spec: Any, here: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """Where the dynamic leaves of lists, tuples and dicts stand, in order."""
-    if isinstance(spec, TensorArgument | NumberArgument):
-        yield here
-    elif isinstance(spec, list | tuple | dict):
-        for key, part in spec.items() if isinstance(spec, dict) else enumerate(spec):
-            yield from _paths(part, (*here, key))
 
 
 @contextmanager

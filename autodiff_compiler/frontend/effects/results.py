@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import CompileError, RecursionDepthError, UnsupportedSyntaxError
+from ...errors import CompileError, LoopError, RecursionDepthError, UnsupportedSyntaxError
 from ...ir.core import Value
 from ...ir.primitive import trace
 from ..variables import cells
@@ -102,7 +102,9 @@ def structures(lowering: EffectContext, returned: list[Any]) -> tuple[list[Any],
     """The structures of the returned value and of what else leaves the call, and the Values that the entry returns."""
     made = _Structures(lowering)
     try:
-        return [made.structure(x) for x in returned], made.outs
+        found = made.structure(returned[0])
+        made.is_returned = False
+        return [found, *(made.structure(x) for x in returned[1:])], made.outs
     except CompileError as error:
         raise error.at(lowering.report.returned_at) from None
 
@@ -117,6 +119,8 @@ class _Structures:
         self._inputs, self._arguments = lowering.effects.inputs.number, len(lowering.program.entry.args)
         self._tensors: dict[int, Any] = {}
         self._made: dict[int, Any] = {}
+        #: whether it is the returned value, and not what objects from outside hold
+        self.is_returned = True
 
     def structure(self, x: Any) -> Any:
         """The structure, in which one list stands for every place of one list."""
@@ -175,6 +179,13 @@ class _Structures:
                 hint="return a list of its elements; instead of a generator expression, a list comprehension",
             )
         rows = rows_of(x)
+        if rows is not None and not self.is_returned:
+            variable_of(rows).settle_length()
+            raise LoopError(
+                "a list whose length is known only at run time cannot leave compiled code in an object from outside",
+                code="AC1504",
+                hint="return it, or keep one Tensor: `ops.stack` of it",
+            )
         if rows is not None:
             return Unstacked(self._out(rows, rows.value, None).index, rows.number is not None)
         form_of(x).check_leaving(x)

@@ -32,6 +32,7 @@ from ...backends.numpy.syntax import (
     tuple_expr,
     variables,
 )  # fmt: skip
+from ...compiler.argument_paths import Field
 from ...dtypes import from_numpy
 from ...errors import UnsupportedCallError
 from ...frontend.effects.results import ByRank, Chosen, Copied, Shared, Unstacked
@@ -300,7 +301,7 @@ class _Text:
                 arguments[position] = Var(None, self._fresh(hint or "x"), fixed=True)
             tree = load(arguments[position])
             for key in keys:
-                tree = subscript(tree, ast.Constant(value=key))
+                tree = ast.Attribute(tree, key) if isinstance(key, Field) else subscript(tree, ast.Constant(value=key))
             self.takes.append(f"{_named(tree)}: {leaf.type!r}")
             trees.append(tree)
         return list(arguments.values()), trees

@@ -145,10 +145,13 @@ def test_modules_that_are_dropped_free_their_frames(kind, size, traced):
             made()
 
     use()
-    before = traced()
-    for _ in range(8):
-        use()
-    assert abs(traced() - before) < 4 * SMALL  # eight of the smallest frames would be twice as much
+    grown = []
+    for _ in range(2):  # meanwhile something else in the process may take memory, once
+        before = traced()
+        for _ in range(8):
+            use()
+        grown.append(abs(traced() - before))
+    assert min(grown) < 4 * SMALL  # eight of the smallest frames would be twice as much
 
 
 def test_large_frames_are_shared_by_all_modules(traced):

@@ -51,7 +51,7 @@ def _matmul(low: Lowering, op: Op) -> None:
 def _least(op: Op) -> int:
     """The multiplications of a product with one element along each axis that may be that short."""
     sizes = [*op.results[0].shape, op.operands[0].shape[-1]]
-    return prod(max(1, int(bounds(d)[0])) for d in sizes)
+    return prod(int(max(1, bounds(d)[0])) for d in sizes)
 
 
 def _by_size(low: Lowering, op: Op, work: Size) -> None:
