@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import did_you_mean, users_frames
+from ..errors import did_you_mean, kind_of, users_frames
 from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from ..runtime.trees import replaced
@@ -31,6 +31,7 @@ def functional_call(net: Cell, parameters: Mapping[str, Tensor], *args: Any, **k
     """
     if not isinstance(net, Cell):
         raise TypeError(f"functional_call calls a Cell, not a {type(net).__name__}")
+    _check_names(parameters)
     known = net.parameters_dict()
     by_id: dict[int, Any] = {}
     for name, x in parameters.items():
@@ -41,6 +42,12 @@ def functional_call(net: Cell, parameters: Mapping[str, Tensor], *args: Any, **k
         return copies.of(net)(*args, **kwargs)
     finally:
         copies.write_back()
+
+
+def _check_names(parameters: Any) -> None:
+    if not isinstance(parameters, Mapping):
+        kind = kind_of(parameters)
+        raise TypeError(f"functional_call takes Tensors by name, as `net.parameters_dict()` has them, not {kind}")
 
 
 def _check(name: str, x: Any, known: Mapping[str, Any], is_tensor: bool, shape_of: Any) -> None:
@@ -91,6 +98,7 @@ def _functional_call_compiled(ctx: Any, args: Sequence[Any], kwargs: dict[str, A
     net, parameters, *rest = args
     if not isinstance(net, Cell):
         raise TypeError("functional_call calls a Cell made outside of compiled code")
+    _check_names(parameters)
     known = ctx.call(net.parameters_dict, [], {})
     by_id = {}
     for name, x in parameters.items():

@@ -140,3 +140,9 @@ def test_what_does_not_fit_is_refused(how, weights, error, text):
 def test_only_cells_are_called(how):
     with pytest.raises(TypeError, match="calls a Cell"):
         how(lambda x: functional_call(ms.ops.tanh, {}, x))(Tensor([1.0]))
+
+
+def test_weights_have_names(how):
+    net = nn.Dense(2, 1)
+    with pytest.raises(TypeError, match=r"Tensors by name, as `net.parameters_dict\(\)` has them, not a list"):
+        how(lambda x: functional_call(net, [x], x))(Tensor([[1.0, 2.0]]))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -143,3 +146,30 @@ def test_a_function_that_fails_otherwise_with_symbols_keeps_its_error():
     f = define("def f(x, y):\n    n = {2: 5, 3: 6}[x.shape[0]]\n    h = x * n\n    return h @ (y * 2)\n")
     error = refusal(ms.jit(f), ones(2, 3), ones(4, 2))
     assert error.message == "inner sizes differ: [2,3] @ [4,2]: 3 != 4"
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    w: Tensor
+
+
+class Named(NamedTuple):
+    w: Tensor
+
+
+@pytest.mark.parametrize("kind", [Record, Named])
+def test_fields_of_records_are_arguments_like_others(kind):
+    def ones(*shape):
+        return Tensor(np.ones(shape, np.float32))
+
+    f = ms.jit(lambda p, x, y: (x @ p.w).sum() + y.sum())
+    for n in (4, 5, 6):
+        assert f(kind(ones(3, 2)), ones(n, 3), ones(2)).item() == 6 * n + 2
+    assert f.cache_info()["compiles"] == 2
+    assert "n: any size >= 0, from argument `x`, axis 0" in str(f.explain_recompiles()[1])
+    with pytest.raises(
+        ShapeError, match="6 is 2\\*n, where n = 3 \\(`x`, axis 1\\); 3 is the size of `p.w` along axis 0"
+    ):
+        ms.jit(lambda p, x: ops.cat([x, x], 1) @ p.w)(kind(ones(3, 2)), ones(4, 3))
+    source = ms.jit(lambda p, x: x @ p.w).lower(kind(ones(3, 2)), ones(4, 3)).source()
+    assert "p.w" in str(source)

@@ -54,3 +54,12 @@ def test_small_products_are_code_of_their_own(size, layout):
 def test_large_products_are_the_librarys(layout):
     f, shapes = LAYOUTS[layout]
     assert calls_blas(f, shapes(128, 128, 128))
+
+
+def test_a_product_of_what_is_cut_off_an_axis_that_may_be_empty():
+    w = np.random.default_rng(0).normal(size=(4, 5)).astype(np.float32)
+    f = ms.jit(lambda x, w: x[:, :-1] @ w)
+    for b, t in ((2, 3), (3, 4), (5, 6), (7, 9), (2, 1)):
+        x = np.random.default_rng(t).normal(size=(b, t, 4)).astype(np.float32)
+        np.testing.assert_allclose(f(ms.Tensor(x), ms.Tensor(w)).asnumpy(), x[:, :-1] @ w, rtol=1e-5, atol=1e-6)
+    assert f.cache_info()["compiles"] == 2
