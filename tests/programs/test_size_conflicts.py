@@ -168,7 +168,7 @@ def test_fields_of_records_are_arguments_like_others(kind):
     assert f.cache_info()["compiles"] == 2
     assert "n: any size >= 0, from argument `x`, axis 0" in str(f.explain_recompiles()[1])
     with pytest.raises(
-        ShapeError, match="6 is 2\\*n, where n = 3 \\(`x`, axis 1\\); 3 is the size of `p.w` along axis 0"
+        ShapeError, match=r"6 is 2\*n, where n = 3 \(`x`, axis 1\); 3 is the size of `p.w` along axis 0"
     ):
         ms.jit(lambda p, x: ops.cat([x, x], 1) @ p.w)(kind(ones(3, 2)), ones(4, 3))
     source = ms.jit(lambda p, x: x @ p.w).lower(kind(ones(3, 2)), ones(4, 3)).source()
