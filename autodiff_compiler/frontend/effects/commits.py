@@ -81,8 +81,8 @@ def structures_left(
 ) -> tuple[list[Any], Site, list[Value]]:
     """The structures of what is returned and written back here, and the Values that fill them."""
     containers = ctx.effects.containers
-    leaving = [*returned, *map(to_write, slots), *map(containers.to_write, opened)]
-    templates, values = structures(ctx, leaving)
+    kept = [*map(to_write, slots), *map(containers.to_write, opened)]
+    templates, values = structures(ctx, list(returned), kept)
     n, k = len(returned), len(returned) + len(slots)
     written = ctx.effects.inputs.written()
     site = Site(

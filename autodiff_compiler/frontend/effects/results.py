@@ -98,13 +98,13 @@ class _StandingVariable(Variable):
 _UNFINISHED = object()
 
 
-def structures(lowering: EffectContext, returned: list[Any]) -> tuple[list[Any], list[Value]]:
-    """The structures of the returned value and of what else leaves the call, and the Values that the entry returns."""
+def structures(lowering: EffectContext, returned: list[Any], kept: list[Any]) -> tuple[list[Any], list[Value]]:
+    """The structures of what is returned and of what objects from outside keep, and the Values that the entry gives."""
     made = _Structures(lowering)
     try:
-        found = made.structure(returned[0])
+        found = [made.structure(x) for x in returned]
         made.is_returned = False
-        return [found, *(made.structure(x) for x in returned[1:])], made.outs
+        return [*found, *(made.structure(x) for x in kept)], made.outs
     except CompileError as error:
         raise error.at(lowering.report.returned_at) from None
 
@@ -119,7 +119,7 @@ class _Structures:
         self._inputs, self._arguments = lowering.effects.inputs.number, len(lowering.program.entry.args)
         self._tensors: dict[int, Any] = {}
         self._made: dict[int, Any] = {}
-        #: whether it is the returned value, and not what objects from outside hold
+        #: whether it is of the returned value, and not of what objects from outside keep
         self.is_returned = True
 
     def structure(self, x: Any) -> Any:
