@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
-__all__ = ["CELL", "NN", "OPTIMIZER", "PACKAGE", "TENSOR", "Absent"]
+__all__ = ["CELL", "NN", "OPTIMIZER", "PACKAGE", "TENSOR", "without"]
 
 _BY_FUNCTION = "derivatives are taken of functions: `ms.grad(fn)(x)`, or `ms.value_and_grad(fn)(x)`"
 _BY_WEIGHTS = (
@@ -91,3 +92,9 @@ class Absent:
     def __get__(self, obj: Any, cls: type) -> NoReturn:
         text = f"{cls.__name__!r} object has no attribute {self._name!r}: {self._advice}"
         raise AttributeError(text, name=self._name, obj=cls if obj is None else obj)
+
+
+def without(cls: type, names: Mapping[str, str]) -> None:
+    """Makes names attributes of a class that are `Absent`, each with its advice."""
+    for name, advice in names.items():
+        setattr(cls, name, Absent(name, advice))

@@ -18,7 +18,7 @@ from ..config import PYNATIVE_MODE, context, jit_disabled
 from ..dtypes import DType, bfloat16, dtype_of, float16, float32
 from ..eager import assign, assignable
 from ..errors import ParameterError, UnsupportedCallError, leave_user_frames
-from ..peer_names import CELL, Absent
+from ..peer_names import CELL, without
 from ..runtime import epoch
 from ..runtime.parameter import DEFAULT_NAME, Parameter, ParameterTuple
 from ..runtime.static import static_query
@@ -542,5 +542,4 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
         self.__dict__.update(state)
 
 
-for _name, _advice in CELL.items():
-    setattr(Cell, _name, Absent(_name, _advice))
+without(Cell, CELL)

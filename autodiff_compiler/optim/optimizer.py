@@ -11,7 +11,7 @@ from .. import ops
 from ..dtypes import float64, int32
 from ..nn.arguments import flag
 from ..nn.cell import Cell
-from ..peer_names import OPTIMIZER, Absent
+from ..peer_names import OPTIMIZER, without
 from ..runtime.parameter import Parameter, ParameterTuple
 from ..runtime.tensor import Tensor
 from .groups import checked_number, checked_rate, groups_of, positions
@@ -302,5 +302,4 @@ def _is_on(decay: Any) -> bool:
     return isinstance(decay, Cell) or decay != 0.0
 
 
-for _name, _advice in OPTIMIZER.items():
-    setattr(Optimizer, _name, Absent(_name, _advice))
+without(Optimizer, OPTIMIZER)

@@ -30,7 +30,6 @@ from ..variables.naming import name_of
 from ..variables.rows import IN_A_LIST, fitted, grows
 from ..variables.structure import elements, outline, parts, rebuild, told_apart
 from ..variables.templates import Slot, example, fill, leaf_of, matched, value_in
-from ..variables.unions import UnionVar, by_rank
 from ..variables.values import EITHER, MaybeUnbound, is_box, is_broken, is_unbound, is_union, snapshot_of
 from .context import StatementContext
 from .loop_ends import Ends, Place
@@ -331,8 +330,6 @@ class Loop:
         """A write to what a cell held at the entry may be one to what it holds now, and is refused where it may."""
         if entry is now or isinstance(now, CompileError):
             return
-        if is_union(now) and not is_union(entry):
-            entry, now = UnionVar(None, by_rank(entry) or {}, now.error), now
         if is_union(now):
             for rank, x in entry.by_rank.items():
                 if is_box(x) and x is not now.by_rank[rank] and self.shared(x, cell):

@@ -16,8 +16,7 @@ from .base import variable_of
 from .leaves import Leaf, RowsLeaf, same_elements
 from .structure import elements, outline, rebuild
 from .templates import Slot, leaf_of, value_in
-from .unions import as_union
-from .values import LocalList, Rows, TensorVar, is_rows, is_size, is_union
+from .values import LocalList, Rows, TensorVar, is_rows, is_size
 
 #: Why the elements of a Tensor cannot be assigned that is in such a list.
 IN_A_LIST = "is in a list whose length is known only at run time"
@@ -111,9 +110,7 @@ def known_length(size: Size) -> None:
 
 
 def fitted(template: Any, x: Any, builder: Builder) -> Any:
-    """A value with `Rows` where the template has a slot for them, and unions where it has unions."""
-    if is_union(template):
-        return as_union(x, template, builder)
+    """A value with `Rows` where the template has a slot for them."""
     wanted, given = elements(template), elements(x)
     if type(template) is Slot or wanted is None or given is None:
         return x

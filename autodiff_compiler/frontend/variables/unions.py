@@ -13,14 +13,12 @@ from typing import Any
 
 from ...errors import CompileError, ShapeError
 from ...ir.abstract import Abstract
-from ...ir.build import Builder
 from ...ir.core import Op, Value
 from ...ir.primitive import REGISTRY, F, trace
 from ...ir.sizes import ERASED, depends_on_data
 from ...ir.types import has_erased_sizes, tensor
 from ...primitives.sizes_of_data import sized
 from ...runtime.tensor import Tensor
-from ..guards.objects import UNBOUND
 from .arithmetic import COMPARISON
 from .base import Results, Variable, kind, variable_of
 from .comparison import compare
@@ -30,7 +28,7 @@ from .operators import attribute, binary, subscript, unary
 from .structure import Form, Outline, elements, form, parts, rebuild
 from .templates import leaf_of
 from .truth_values import as_bool, truth
-from .values import BoundMethod, NewException, TensorVar, is_box, is_dynamic, is_tensor, is_union
+from .values import BoundMethod, NewException, is_box, is_dynamic, is_tensor, is_union
 
 #: How many ranks one Tensor may have: each is one more copy of what is done with it.
 MOST_RANKS = 4
@@ -95,21 +93,6 @@ def by_rank(x: Any) -> dict[int, Any] | None:
 def rank_of(x: Any) -> Any:
     """The rank of a Tensor: an int, known now or only at run time."""
     return x.rank if is_union(x) else x.type.ndim
-
-
-def as_union(x: Any, like: UnionVar, builder: Builder) -> Any:
-    """A Tensor as a union of the ranks that a template has: with zeros for others, as loops copy what they carry."""
-    ways = by_rank(x)
-    if ways is None or ways.keys() == like.by_rank.keys():
-        return x
-    made = {rank: ways[rank] if rank in ways else _nothing(part, builder) for rank, part in like.by_rank.items()}
-    return UnionVar(rank_of(x), made, like.error)
-
-
-def _nothing(part: Any, builder: Builder) -> Any:
-    """What stands in a slot of a template for a Tensor of another rank."""
-    type_ = part.leaf.type
-    return UNBOUND if has_erased_sizes(type_) else TensorVar(builder.const(0, type_))
 
 
 def differ_in_rank(a: Any, b: Any) -> bool:
