@@ -352,6 +352,12 @@ class Text:
     def ret(self, value: str = "void") -> None:
         self.do(f"ret {value}")
 
+    @property
+    def code(self) -> tuple[object, ...]:
+        """What it does, whatever its name: equal for functions that may stand for one another."""
+        lines = [line for line in self.lines if not line.startswith("  ;")]
+        return self.head.replace(f"@{self.name}(", "@("), self.aligned, tuple(self.symbols), *self.prologue, *lines
+
     def __str__(self) -> str:
         head = self.head
         if self.symbols:

@@ -58,8 +58,9 @@ class Emitter:
         self.one = Kernels(self.text, 1)
         #: whether elementary functions are called instead of inlined
         self.maths_out_of_line = many(op for function in module for op in ops_of(function.body))
-        #: the functions of fused loops and other kernels
+        #: the functions of fused loops and other kernels, and each one by its code
         self.kernels: list[Text] = []
+        self._by_code: dict[tuple[object, ...], Text] = {}
         #: Python functions that the program calls
         self.hosts: list[Any] = []
         #: arrays of the module that the code reads
@@ -74,6 +75,13 @@ class Emitter:
         #: estimated nanoseconds until the next look for signals, and whether the program looks for any
         self.fuel = i64(10_000_000)
         self.polls = False
+
+    def kernel(self, text: Text) -> Text:
+        """The function to call for a finished kernel: equal ones, as of equal layers, are compiled once."""
+        found = self._by_code.setdefault(text.code, text)
+        if found is text:
+            self.kernels.append(text)
+        return found
 
     def constant(self, array: Any) -> Reg:
         """A pointer to the data of an array, which the compiled program keeps alive."""

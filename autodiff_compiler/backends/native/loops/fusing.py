@@ -263,14 +263,16 @@ def _in_place(low: BufferPlan, carried: Carried, reading: _Reading, read: dict[V
     )
 
 
-def _summary(name: str, cluster: Cluster) -> str:
-    """A line for the log of fusion: where the ops come from, the shape, and the ops."""
+def _tell(low: BufferPlan, name: str, cluster: Cluster) -> None:
+    """Notes a line for the log of fusion: where the ops come from, the shape, and the ops."""
+    if logs.listener("fusion") is None or not cluster.ops:
+        return
     ops, shape = cluster.ops, ",".join(map(str, cluster.shape))
     lines = dict.fromkeys(logs.place(op.loc)[:-2] for op in ops if op.loc is not None)
     where = f"{', '.join(lines)}: " if lines else ""
     kinds = ", ".join([op.defn.name for op in ops])
     what = f"the kernel {name} is one loop" if name else "code without a loop"
-    return f"{where}{what} over [{shape}] for {len(ops)} operation{'s' * (len(ops) > 1)}: {kinds}"
+    low.told.append(f"{where}{what} over [{shape}] for {len(ops)} operation{'s' * (len(ops) > 1)}: {kinds}")
 
 
 def write_fused_loop(
@@ -288,13 +290,12 @@ def write_fused_loop(
     loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
     length = layout.inner[-1].size
     inline = loops == 0 and isinstance(length, int) and length <= 2 * lanes
-    if logs.listener("fusion") is not None and cluster.ops:
-        low.told.append(_summary("" if inline else f"k{len(low.kernels)}", cluster))
     plain = {x: m for x, (_, m) in sinks.items()}
     low.trace.fused_loop(sources, plain, cluster.shape, passes)
     together = 1 if held else vectors_together(cluster, layout, lanes, low.machine.few_registers)
     more: dict[str, Any] = {"lanes": together * lanes, "masked": low.machine.masked, "held": held}
     if inline:
+        _tell(low, "", cluster)
         walk = FusedLoop(low.text, cluster, passes, layout, sources, plain, **more)
         walk.write()
         for x in sinks:
@@ -319,7 +320,8 @@ def write_fused_loop(
     if nontemporal:
         fence_stores(text)
     text.ret()
-    low.kernels.append(text)
+    text = low.kernel(text)
+    _tell(low, text.name, cluster)
     places = dict.fromkeys(str(op.loc) for op in cluster.ops if op.loc)
     low.text.note(f"{text.name}: {', '.join(places)}" if places else text.name)
     low.text.do(f"call void @{text.name}({', '.join(map(str, [*outside, *low.text.sizes_for(text)]))})")

@@ -53,12 +53,12 @@ class LoopNest:
             self.text.ret("i32 1")
         else:
             self.text.ret()
-        low.kernels.append(self.text)
+        kernel = low.kernel(self.text)
         for array in self.arrays:
             low.touch(array)
         places = [low.text.at(a.base, a.offset) for a in self.arrays]
-        given = [*places, *low.text.sizes_for(self.text)]
-        call = f"call {result} @{self.text.name}({', '.join(map(str, given))})"
+        given = [*places, *low.text.sizes_for(kernel)]
+        call = f"call {result} @{kernel.name}({', '.join(map(str, given))})"
 
         def called() -> tuple[()]:
             if leaves:

@@ -44,12 +44,15 @@ class _Slot:
         #: steps at which a carry's next version is written over this one, in the same buffer
         self.renewals = {tick for old, tick in buffer.over if old is buffer}
         self.refused = 0
+        #: a bit for each step at which it is live, once all buffers are merged into slots
+        self.live = 0
 
     def meets(self, other: _Slot) -> bool:
         """Whether both are live at the same step."""
-        if not any(_common(self.spans, other.spans)):
+        if not self.live & other.live:
             return False
-        return len(self.held) > _MANY or any(self._together(other))
+        alone = len(self.held) > _MANY or self.held.keys().isdisjoint(other.held)
+        return alone or any(self._together(other))
 
     def takes(self, other: _Slot, over: Set[int] = frozenset(), under: Set[int] = frozenset()) -> bool:
         """Merges a slot into this one if both are live together at no step but hand-overs; whether it did.
@@ -99,6 +102,8 @@ def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, S
         _write_over(new, over, holding)
     _share_results(in_order, holding)
     slots = list(dict.fromkeys(holding.values()))
+    for slot in slots:
+        slot.live = sum((1 << last + 1) - (1 << first) for first, last in slot.spans)
     placed: list[tuple[_Slot, int, int]] = []
     for slot, size in sorted(((s, s.size) for s in slots if isinstance(s.size, int)), key=lambda found: -found[1]):
         slot.offset = at = first_fit(size, [(a, b) for p, a, b in placed if p.meets(slot)], start)
