@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ....ir.core import Module
@@ -61,6 +61,10 @@ class Emitter:
         #: the functions of fused loops and other kernels, and each one by its code
         self.kernels: list[Text] = []
         self._by_code: dict[tuple[object, ...], Text] = {}
+        #: kernels by all that their writers went by: an equal one need not be written
+        self.written_for: dict[Hashable, Text] = {}
+        #: how many fused loops are inlined in the driver
+        self.inlined = 0
         #: Python functions that the program calls
         self.hosts: list[Any] = []
         #: arrays of the module that the code reads

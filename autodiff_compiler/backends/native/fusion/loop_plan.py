@@ -6,10 +6,12 @@ is computed again if that is cheap, else kept in a temporary array.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from math import prod
 
 from ....dtypes import DType
+from ....ir.build import attrs_key, scalar_key
 from ....ir.core import Op, Value
 from ....ir.primitive import COSTLY
 from ....ir.sizes import Size, usual
@@ -181,6 +183,35 @@ def row_bytes(cluster: Cluster, x: Value) -> Size:
     assert cluster.axes is not None
     assert isinstance(x.type, TensorType)
     return prod(cluster.shape[a] for a in cluster.axes.inner) * x.type.dtype.itemsize
+
+
+def loop_fingerprint(
+    cluster: Cluster, passes: Passes, sources: dict[Value, Source], sinks: dict[Value, Memory]
+) -> tuple[Hashable, ...]:
+    """All that the code of a fused loop depends on: its plan, with values by the order in which they are met."""
+    number: dict[Value, int] = {}
+
+    def of(x: Value) -> int:
+        return number.setdefault(x, len(number))
+
+    ops = {op: (op.defn.name, attrs_key(op.attrs), *map(of, op.operands), of(op.results[0])) for op in cluster.ops}
+    position = {op: i for i, op in enumerate(ops)}
+    steps = [
+        (tuple(map(position.__getitem__, reductions)), tuple(map(of, stores)))
+        for reductions, stores in zip(passes.reductions, passes.stores, strict=True)
+    ]
+    read = [(of(x), _source_key(source)) for x, source in sources.items()]
+    written = [(of(x), _source_key(sink)) for x, sink in sinks.items()]
+    kinds = [(x.type, x in cluster.full, x in cluster.rows, x in cluster.ends, passes.of.get(x)) for x in number]
+    return cluster.shape, cluster.axes, *ops.values(), *steps, *read, *written, *kinds
+
+
+def _source_key(source: Source) -> Hashable:
+    if isinstance(source, Memory):
+        return source.base, source.offset, source.strides, source.dtype, source.is_iota, source.nontemporal
+    if isinstance(source, Lane):
+        return source.reg, source.dtype
+    return type(source), scalar_key(source)
 
 
 #: What a fused loop reads: an array, one number in a register, or a constant.

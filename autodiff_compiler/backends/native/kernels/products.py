@@ -150,7 +150,10 @@ class _Product:
         self.text = nest.text
         one = _along_k if _dots(self.a, self.b, self.m) and self.b.strides[-1] != self.dtype.itemsize else _tiles
         strides = [x.strides[:-2] for x in nest.arrays]
-        nest.over(self.c.shape[:-2], strides, nest.places, lambda at: one(self, at))
+        nest.write_once(
+            (_Product, *[(x.type, x.strides) for x in nest.arrays]),
+            lambda: nest.over(self.c.shape[:-2], strides, nest.places, lambda at: one(self, at)),
+        )
         nest.call()
 
     def join(self, k: Kernels, x: Lane, y: Lane, total: Reg) -> Reg:

@@ -24,6 +24,7 @@ from ..fusion.loop_plan import (
     Source,
     collapsed,
     count_rereads,
+    loop_fingerprint,
     plan_passes,
     reading_passes,
     row_bytes,
@@ -34,6 +35,10 @@ from ..memory.wishes import Carried
 from .fused_loop import FusedLoop, held_row, vectors_together
 from .nontemporal import fence_stores, mark_nontemporal
 from .transposes import worth_transposing
+
+
+#: Loops of one vector that are inlined in a driver: LLVM takes long for a long one, and calls share code.
+_MOST_INLINE = 64
 
 
 def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
@@ -289,12 +294,13 @@ def write_fused_loop(
     )
     loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
     length = layout.inner[-1].size
-    inline = loops == 0 and isinstance(length, int) and length <= 2 * lanes
+    inline = loops == 0 and isinstance(length, int) and length <= 2 * lanes and low.inlined < _MOST_INLINE
     plain = {x: m for x, (_, m) in sinks.items()}
     low.trace.fused_loop(sources, plain, cluster.shape, passes)
     together = 1 if held else vectors_together(cluster, layout, lanes, low.machine.few_registers)
     more: dict[str, Any] = {"lanes": together * lanes, "masked": low.machine.masked, "held": held}
     if inline:
+        low.inlined += 1
         _tell(low, "", cluster)
         walk = FusedLoop(low.text, cluster, passes, layout, sources, plain, **more)
         walk.write()
@@ -316,11 +322,15 @@ def write_fused_loop(
         s.base = inside.get(s.base, s.base)
     moved = {x: Lane(k, inside[s.reg], s.dtype) if isinstance(s, Lane) else s for x, s in sources.items()}
     nontemporal = mark_nontemporal(low, cluster, passes, layout, sinks, lanes)
-    FusedLoop(text, cluster, passes, layout, moved, plain, **more).write()
-    if nontemporal:
-        fence_stores(text)
-    text.ret()
-    text = low.kernel(text)
+    fingerprint = (*loop_fingerprint(cluster, passes, moved, plain), *more.values())
+    if fingerprint not in low.written_for:
+        FusedLoop(text, cluster, passes, layout, moved, plain, **more).write()
+        if nontemporal:
+            fence_stores(text)
+        text.ret()
+        low.written_for[fingerprint] = low.kernel(text)
+    text = low.written_for[fingerprint]
+    low.trace.calls(text)
     _tell(low, text.name, cluster)
     places = dict.fromkeys(str(op.loc) for op in cluster.ops if op.loc)
     low.text.note(f"{text.name}: {', '.join(places)}" if places else text.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import prod
 from typing import TypeAlias
 
@@ -29,6 +29,17 @@ class LoopNest:
         self.one = Kernels(text, 1, low_latency=False)
         self.places = [Reg(f"%p{i}", "ptr") for i in range(len(arrays))]
         self._kernels = {1: self.one}
+        self._fingerprint: Hashable = None
+        self._is_known = False
+
+    def write_once(self, fingerprint: Hashable, write: Callable[[], None]) -> None:
+        """Writes the kernel, unless there is one with this fingerprint: all that `write` goes by."""
+        found = self.low.written_for.get(fingerprint)
+        if found is None:
+            self._fingerprint = fingerprint
+            write()
+        else:
+            self.text, self._is_known = found, True
 
     def kernels(self, width: int) -> Kernels:
         if width not in self._kernels:
@@ -46,14 +57,8 @@ class LoopNest:
         """
         low, leaves = self.low, self.text.leaves
         result = "i32" if leaves else "void"
-        if leaves:
-            self.text.head = self.text.head.replace(" void ", " i32 ", 1)
-            self.text.ret("i32 0")
-            self.text.enter(LEAVE)
-            self.text.ret("i32 1")
-        else:
-            self.text.ret()
-        kernel = low.kernel(self.text)
+        kernel = self._ended()
+        low.trace.calls(kernel)
         for array in self.arrays:
             low.touch(array)
         places = [low.text.at(a.base, a.offset) for a in self.arrays]
@@ -71,6 +76,23 @@ class LoopNest:
             called()
         else:
             low.text.branch(low.text.let("i1", f"icmp sgt {low.text.whole(along)}, 0"), called)
+
+    def _ended(self) -> Text:
+        """The function of the kernel, ended unless it was there before."""
+        text = self.text
+        if self._is_known:
+            return text
+        if text.leaves:
+            text.head = text.head.replace(" void ", " i32 ", 1)
+            text.ret("i32 0")
+            text.enter(LEAVE)
+            text.ret("i32 1")
+        else:
+            text.ret()
+        kernel = self.low.kernel(text)
+        if self._fingerprint is not None:
+            self.low.written_for[self._fingerprint] = kernel
+        return kernel
 
     def over(
         self, sizes: Sequence[Size], strides: Strides, places: Sequence[Reg], body: Callable[[list[Reg]], None]

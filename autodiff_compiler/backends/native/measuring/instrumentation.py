@@ -233,10 +233,8 @@ class Timers:
         if not any(part.blocks):
             block.spans.append(Span(number, counted(pieces, number), " ".join(kernels), begun=begun))
             return
-        inner = {name for spans in part.blocks for span in spans for one in (span, *span.inner()) for name in one.names}
-        own = " ".join(name for name in kernels if name not in inner)
         blocks, entries = tuple(part.blocks), tuple(part.entries)
-        block.spans.append(Span(number, counted(pieces, number), own, piece.ops[0], blocks, entries, begun))
+        block.spans.append(Span(number, counted(pieces, number), " ".join(kernels), piece.ops[0], blocks, entries, begun))
 
     def end(self, last: Sequence[Piece]) -> None:
         """The reading at the end of the program; `last`: the pieces that handed out the results."""

@@ -6,7 +6,7 @@ results lie.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
@@ -31,6 +31,8 @@ class _Entry:
     fused: bool = False
     calls: int = 0
     blocks: list[tuple[Piece, ...]] = field(default_factory=list)
+    #: the kernels that it calls, without those of its blocks
+    kernels: list[Text] = field(default_factory=list)
 
     def made(self) -> Piece:
         scalar = not (self.fused or self.moves or self.calls or self.blocks)
@@ -48,12 +50,11 @@ class KernelTrace:
         module: Module,
         env: Mapping[Value, Operand],
         ways: Mapping[str, str],
-        kernels: Sequence[Text],
         timers: Timers | None,
         *,
         records: bool,
     ) -> None:
-        self._module, self._env, self._ways, self._kernels, self._laps = module, env, ways, kernels, timers
+        self._module, self._env, self._ways, self._laps = module, env, ways, timers
         self.records = records
         self.pieces: tuple[Piece, ...] = ()
         #: sequences that loops collect in the call's room, and the bytes of an element
@@ -77,8 +78,7 @@ class KernelTrace:
     @contextmanager
     def piece(self, ops: Iterable[Op], pieces: list[Piece]) -> Iterator[None]:
         """Around the writing of a piece: ops that run together."""
-        kernels, entry = self._kernels, _Entry(tuple(ops))
-        first = len(kernels)
+        entry = _Entry(tuple(ops))
         self._open.append(entry)
         if self._laps is not None:
             self._laps.open_piece(entry.ops)
@@ -89,9 +89,14 @@ class KernelTrace:
                 self._of_op(entry, entry.ops[0])
             pieces.append(entry.made())
         if self._laps is not None:
-            self._laps.close_piece(pieces[-1], [kernel.name for kernel in kernels[first:]])
-        for kernel in kernels[first:]:
+            self._laps.close_piece(pieces[-1], [kernel.name for kernel in entry.kernels])
+        for kernel in entry.kernels:
             kernel.about = kernel.about or _places(entry.ops)
+
+    def calls(self, kernel: Text) -> None:
+        """Records that the piece being written calls a kernel, which others may call, too."""
+        if self._open:
+            self._open[-1].kernels.append(kernel)
 
     def fused_loop(
         self, sources: Mapping[Value, Source], sinks: Mapping[Value, Memory], shape: Shape, passes: Passes

@@ -57,7 +57,7 @@ class BufferPlan(Emitter, ABC):
         self.uses = uses(module.entry)
         #: timers between the steps, where they are asked for
         self.timers = Timers(self) if timed else None
-        self.trace = KernelTrace(module, self.env, self.ways, self.kernels, self.timers, records=records or timed)
+        self.trace = KernelTrace(module, self.env, self.ways, self.timers, records=records or timed)
         #: the number of the current step
         self.tick = 0
         #: the nesting depth of blocks around the next op
