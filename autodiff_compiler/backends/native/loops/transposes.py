@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ....ir.sizes import Size, usual
@@ -72,9 +73,14 @@ def transpose(low: BufferPlan, source: Array, to: Array) -> None:
     axes, itemsize = _axes(source, to), source.dtype.itemsize
     found = _across(axes, itemsize)
     assert found is not None
+    nest = LoopNest(low, [source, to])
+    nest.write_once((transpose, *axes, itemsize), lambda: _write(nest, axes, found, itemsize))
+    nest.call()
+
+
+def _write(nest: LoopNest, axes: Sequence[_Axis], found: tuple[int, int], itemsize: int) -> None:
     columns, rows = (axes[i] for i in found)
     others = [a for i, a in enumerate(axes) if i not in found]
-    nest = LoopNest(low, [source, to])
     start = nest.places
     if rows.source < 0:  # a negative stride: from the other end
         text, last = nest.text, rows.size - 1
@@ -86,7 +92,6 @@ def transpose(low: BufferPlan, source: Array, to: Array) -> None:
         start,
         lambda at: _tiles(nest, at, rows, columns, itemsize),
     )
-    nest.call()
 
 
 def _tiles(nest: LoopNest, at: list[Reg], rows: _Axis, columns: _Axis, itemsize: int) -> None:
