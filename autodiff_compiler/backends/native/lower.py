@@ -46,6 +46,17 @@ _REARRANGE = {
 }  # fmt: skip
 
 
+#: Calls of kernels from which on a driver without control flow is compiled as it is written.
+_MANY_CALLS = 200
+
+
+def _as_written(low: Lowering) -> str:
+    """The attributes of the driver: of many calls in a row there is nothing to optimise, and LLVM takes long for it."""
+    calls = sum(line.startswith("  call void @k") for line in low.text.lines)
+    loops = sum(" = phi " in line for line in low.text.lines) - low.inlined
+    return "noinline optnone " if calls >= _MANY_CALLS and loops <= 0 else ""
+
+
 def _is_empty(op: Op) -> bool:
     """Whether an op is pure and none of its results has an element."""
     if op.defn.effect is not Effect.PURE or op.blocks or not op.results:
@@ -460,7 +471,7 @@ class Lowering(BufferPlan):
         params += [("ptr", f"o{i}") for i in fresh]
         listed = ", ".join(f"{t} %{n}" for t, n in params)
         given = ", ".join([listed, *map(str, map(size_register, self.text.symbols))])
-        self.text.head = f"define i32 @main({listed}) {{"
+        self.text.head = f"define i32 @main({listed}) {_as_written(self)}{{"
         lines = [f"  %room = getelementptr i8, ptr %frame, i64 {ROOM}"] if self.room_uses else []
         apart = Apart(HEADER) if self.poisoned else None
         self.arms.note_unread(self.buffers)
