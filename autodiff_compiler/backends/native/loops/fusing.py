@@ -36,7 +36,6 @@ from .fused_loop import FusedLoop, held_row, vectors_together
 from .nontemporal import fence_stores, mark_nontemporal
 from .transposes import worth_transposing
 
-
 #: Loops of one vector that are inlined in a driver: LLVM takes long for a long one, and calls share code.
 _MOST_INLINE = 64
 

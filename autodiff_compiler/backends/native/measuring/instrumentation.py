@@ -234,7 +234,9 @@ class Timers:
             block.spans.append(Span(number, counted(pieces, number), " ".join(kernels), begun=begun))
             return
         blocks, entries = tuple(part.blocks), tuple(part.entries)
-        block.spans.append(Span(number, counted(pieces, number), " ".join(kernels), piece.ops[0], blocks, entries, begun))
+        block.spans.append(
+            Span(number, counted(pieces, number), " ".join(kernels), piece.ops[0], blocks, entries, begun)
+        )
 
     def end(self, last: Sequence[Piece]) -> None:
         """The reading at the end of the program; `last`: the pieces that handed out the results."""
