@@ -31,6 +31,7 @@ from .control.sequence_arguments import leave, with_sequences
 from .jit.engine import Loaded, assembly, load
 from .jit.machine import machine, why_not
 from .kernels import (  # noqa: F401  (they enter how they lower ops)
+    any_product,
     convolutions,
     extremes,
     host_calls,
@@ -84,6 +85,7 @@ class NativeProgram(SilentExecutable):
         self.overwrites = tuple(sorted(recipe.signature.overwritten))
         host = run_hosts(recipe.hosts)
         others = {"host": id(host)} | {f"{x}gemm": gemm(x) or 0 for x in "sd" if f"{x}gemm" in context.names}
+        others |= {n: any_product.address(dtype) for dtype, n in any_product.NAMES.items() if n in context.names}
         others |= {f"constant {i}": array.ctypes.data for i, array in enumerate(recipe.constants)}
         kept = (host, recipe.constants, times)
         if times is not None:
