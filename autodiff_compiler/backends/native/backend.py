@@ -28,6 +28,7 @@ from .codegen.lanes import NotNativeError
 from .codegen.values import FUSED, HOST, NATIVE
 from .control import branches, effects, loops, sequence_ops  # noqa: F401  (they enter how they lower ops)
 from .control.sequence_arguments import leave, with_sequences
+from .jit import shared
 from .jit.engine import Loaded, assembly, load
 from .jit.machine import machine, why_not
 from .kernels import (  # noqa: F401  (they enter how they lower ops)
@@ -85,7 +86,7 @@ class NativeProgram(SilentExecutable):
         self.overwrites = tuple(sorted(recipe.signature.overwritten))
         host = run_hosts(recipe.hosts)
         others = {"host": id(host)} | {f"{x}gemm": gemm(x) or 0 for x in "sd" if f"{x}gemm" in context.names}
-        others |= {n: any_product.address(dtype) for dtype, n in any_product.NAMES.items() if n in context.names}
+        others |= {name: shared.address(name) for name in context.names if shared.is_shared(name)}
         others |= {f"constant {i}": array.ctypes.data for i, array in enumerate(recipe.constants)}
         kept = (host, recipe.constants, times)
         if times is not None:

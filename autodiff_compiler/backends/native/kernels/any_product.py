@@ -6,20 +6,18 @@ lie in the disk cache.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import partial
 
 from ....dtypes import DType, float32, float64
 from ....ir.sizes import answering, symbol
 from ....ir.types import tensor
-from ..codegen.emit import Reg, Text
+from ..codegen.emit import Reg, Text, pointer
 from ..codegen.values import Array
-from ..jit.engine import Loaded, load
-from ..jit.machine import Machine, machine
+from ..jit.machine import Machine
+from ..jit.shared import SYMBOL, share
 from ..memory.buffer_plan import BufferPlan
 from .product_tiles import Product, any_tiles
 
-#: The functions for the dtypes, in the module and in the contexts of programs.
-NAMES = {float32: "sproduct", float64: "dproduct"}
 #: Their parameters after the places of a, b and c; rows of b and c are contiguous.
 _SIZES = "m", "k", "n", "a_row", "a_column", "b_row", "c_row"
 
@@ -29,7 +27,7 @@ def call_shared(low: BufferPlan, a: Array, b: Array, c: Array) -> None:
     text, batch = low.text, c.shape[:-2]
     for x in (a, b, c):
         low.touch(x)
-    function = text.make("ptr", f"load ptr, ptr {low.context.place(NAMES[c.dtype])}, align 8")
+    function = low.shared(NAMES[c.dtype], text)
     numbers = (c.shape[-2], a.shape[-1], c.shape[-1], *a.strides[-2:], b.strides[-2], c.strides[-2])
     sizes = [str(text.whole(d)) for d in numbers]
 
@@ -48,20 +46,15 @@ def call_shared(low: BufferPlan, a: Array, b: Array, c: Array) -> None:
     along(0, [text.at(x.base, x.offset) for x in (a, b, c)])
 
 
-def address(dtype: DType) -> int:
-    """The address of ``void product(ptr a, ptr b, ptr c, i64 m, i64 k, ...)`` for floats of 32 or 64 bits."""
-    return _function(machine(), dtype).address(NAMES[dtype])
-
-
-@cache
-def _function(target: Machine, dtype: DType) -> Loaded:
-    text = Text(NAMES[dtype], [("ptr", x) for x in "abc"], "void")
+def _written(dtype: DType, target: Machine) -> str:
+    """The function for a dtype: that of a product whose every size and stride is a parameter."""
+    text = Text(SYMBOL, [("ptr", x) for x in "abc"])
     with answering(None):
         m, k, n, a_row, a_column, b_row, c_row = (symbol(name) for name in _SIZES)
         for size in (m, k, n, a_row, a_column, b_row, c_row):
-            text.whole(size)  # a parameter, in this order
+            text.whole(size)  # which makes it a parameter, in this order
         a, b, c = (
-            Array(tensor(dtype, shape), Reg(f"%{name}", "ptr"), strides)
+            Array(tensor(dtype, shape), pointer(f"%{name}"), strides)
             for name, shape, strides in (
                 ("a", (m, k), (a_row, a_column)),
                 ("b", (k, n), (b_row, dtype.itemsize)),
@@ -70,5 +63,8 @@ def _function(target: Machine, dtype: DType) -> Loaded:
         )
         any_tiles(Product(target, text, a, b, c), [x.base for x in (a, b, c)])
     text.ret()
-    needs = [*text.declares, *text.needs.values()]
-    return load("\n".join([*needs, str(text)]) + "\n")
+    return text.module()
+
+
+#: The functions for the dtypes, by their names in contexts of programs.
+NAMES = {dtype: share(f"product {dtype.short}", partial(_written, dtype)) for dtype in (float32, float64)}

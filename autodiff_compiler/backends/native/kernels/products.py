@@ -55,8 +55,11 @@ def _least(op: Op) -> int:
 def _by_size(low: Lowering, op: Op, work: Size) -> None:
     """A product of which only a call knows how large it is."""
     target = low.target(op.results[0])
-    for x in op.operands:  # what both ways read is in memory before they part
-        low.in_memory(x, ordered=False)
+    a, b = (low.in_memory(x, ordered=False) for x in op.operands)  # what both ways read, before they part
+    turned = _turned(a) if op.results[0].shape[-1] == 1 else b
+    if turned.strides[-1] != b.dtype.itemsize and _least(op) > SMALL_PRODUCT // 8:
+        _by_library(low, op, target)  # to copy a large transposed matrix takes longer than so few rows
+        return
 
     before = low.fuel
 
