@@ -266,17 +266,22 @@ def _written(module: Module, in_place: dict[int, int], **asked: bool) -> Lowerin
     for way in ways:
         if usual(best.planned) <= _NEAR * most_alive(best):
             break
-        low = _kept(module, in_place, way, **asked)
-        best = low if usual(low.planned) < usual(best.planned) else best
+        low = _kept(module, in_place, way, int(usual(best.planned) / _NEAR), **asked)
+        best = best if low is None else low
     return best
 
 
-def _kept(module: Module, in_place: dict[int, int], way: Keeping, **asked: bool) -> Lowering:
-    """The program in a way; once more, without the carries that turned out to be copied for too long."""
+def _kept(module: Module, in_place: dict[int, int], way: Keeping, most: int, **asked: bool) -> Lowering | None:
+    """The program in a way that plans at most so many bytes.
+
+    It is lowered once more without the carries that turned out to be copied for too long, which takes no less.
+    """
     while True:
         dear = set(way.dear)
         low = Lowering(module, machine(), **asked)
         low.lower(in_place, leave, way)
+        if usual(low.planned) > most:
+            return None
         if way.dear == dear:
             return low
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from ....dtypes import DType
 from ....ir.sizes import Size, usual
@@ -106,7 +107,7 @@ def any_tiles(p: Product, at: list[Reg]) -> None:
     if not p.masked:
         _tiles(p, at)
         return
-    text, start = p.text, 0
+    text = p.text
 
     def columns(j: Int, vectors: int) -> None:
         b, c = (text.at(x, text.mul(j, p.dtype.itemsize)) for x in at[1:])
@@ -122,10 +123,11 @@ def any_tiles(p: Product, at: list[Reg]) -> None:
             text.repeated(first, stop, count, rows)
             first = stop
 
+    start: Size = 0
     for vectors in (4, 2, 1):  # while there are columns for the last of these vectors
         step = vectors * p.width
         stop = start + (p.n - start + p.width - 1) // step * step
-        text.repeated(start, stop, step, lambda j, vectors=vectors: columns(j, vectors))
+        text.repeated(start, stop, step, partial(columns, vectors=vectors))
         start = stop
 
 
