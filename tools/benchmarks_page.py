@@ -40,6 +40,7 @@ GROUPS = {
     "gmm": "Mixture of Gaussians: value and gradient",
     "compilation": "The first call, compilation included",
     "batches": "A new size of batch at every call",
+    "lstm": "An LSTM over sequences of varying length: an epoch of training",
     "streaming": "Large arrays, bound by memory",
     "imports": "Importing the package",
     "memory": "Memory of a process",

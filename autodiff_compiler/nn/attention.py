@@ -10,8 +10,8 @@ from typing import Any
 from .. import ops
 from ..common.initializer import XavierNormal, XavierUniform, initializer
 from ..dtypes import dtype_of, float32
-from ..errors import ShapeError
 from ..ir.primitive import call
+from ..primitives.requirements import require
 from ..runtime.parameter import Parameter
 from .activation import get_activation
 from .arguments import flag, positive, probability
@@ -20,6 +20,29 @@ from .containers import CellList
 from .dense import Dense
 from .dropout import Dropout
 from .normalization import LayerNorm
+
+
+# These run while compiling, where the errors that they raise learn where the sizes are from.
+def _check_features(name: str, shape: tuple[Any, ...], size: int) -> None:
+    if len(shape) != 3 or shape[2] != size:
+        message = f"`{name}` of shape {list(shape)} does not end with {size} features"
+        require(False, message, between=(shape[2:], (size,)))
+
+
+def _check_batches(query: tuple[Any, ...], key: tuple[Any, ...], value: tuple[Any, ...]) -> None:
+    message = f"query {list(query)}, key {list(key)}, value {list(value)} do not fit"
+    require(key[:2] == value[:2], message, between=(key[:2], value[:2]))
+    require(key[0] == query[0], message, between=(key[0], query[0]))
+
+
+def _check_sides(src: tuple[Any, ...], tgt: tuple[Any, ...], batch: int, features: int) -> None:
+    both = f"src {list(src)} and tgt {list(tgt)}"
+    message = f"{both} are not of one batch"
+    require(len(src) == len(tgt), message)
+    require(len(src) != 3 or src[batch] == tgt[batch], message, between=(src[batch], tgt[batch]))
+    for shape in (src, tgt):
+        fits = shape[-1:] == (features,)
+        require(fits, f"{both} do not end with {features} features", between=(shape[-1:], (features,)))
 
 
 class MultiheadAttention(Cell):
@@ -132,10 +155,8 @@ class MultiheadAttention(Cell):
     def _check(self, query: Any, key: Any, value: Any) -> None:
         sizes = (self.embed_dim, self.kdim, self.vdim)
         for name, x, size in zip(("query", "key", "value"), (query, key, value), sizes, strict=True):
-            if x.ndim != 3 or x.shape[2] != size:
-                raise ShapeError(f"`{name}` of shape {list(x.shape)} does not end with {size} features")
-        if key.shape[:2] != value.shape[:2] or key.shape[0] != query.shape[0]:
-            raise ShapeError(f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)} do not fit")
+            _check_features(name, x.shape, size)
+        _check_batches(query.shape, key.shape, value.shape)
 
     def _projected(self, query: Any, key: Any, value: Any) -> Any:
         if self.in_proj_weight is None:
@@ -405,10 +426,6 @@ class Transformer(Cell):
         tgt_key_padding_mask: Any = None,
         memory_key_padding_mask: Any = None,
     ) -> Any:
-        batch = 0 if self.batch_first else 1
-        if src.ndim != tgt.ndim or (src.ndim == 3 and src.shape[batch] != tgt.shape[batch]):
-            raise ShapeError(f"src {list(src.shape)} and tgt {list(tgt.shape)} are not of one batch")
-        if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
-            raise ShapeError(f"src {list(src.shape)} and tgt {list(tgt.shape)} do not end with {self.d_model} features")
+        _check_sides(src.shape, tgt.shape, 0 if self.batch_first else 1, self.d_model)
         memory = self.encoder(src, src_mask, src_key_padding_mask)
         return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)

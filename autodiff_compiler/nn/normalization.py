@@ -9,6 +9,7 @@ from ..common.initializer import initializer
 from ..dtypes import dtype_of
 from ..errors import ShapeError, kind_of
 from ..locks import remembered
+from ..primitives.requirements import require
 from ..runtime.parameter import Parameter
 from . import channels
 from .arguments import choice, integer
@@ -25,11 +26,16 @@ def _check_rank(cell: Cell, shape: tuple[Any, ...], ranks: tuple[int, ...]) -> N
 def _check_channels(cell: Cell, wanted: int, shape: tuple[Any, ...], axis: int) -> None:
     if shape[axis] != wanted:
         layer = type(cell).__name__
-        raise ShapeError(
-            f"{layer}(num_features={wanted}) takes {wanted} channels, not the {shape[axis]} of an input of shape "
-            f"{list(shape)}",
-            hint=f"make it `{layer}({shape[axis]})`",
-        )
+        found = f"not the {shape[axis]} of an input of shape {list(shape)}"
+        message = f"{layer}(num_features={wanted}) takes {wanted} channels, {found}"
+        require(False, message, f"make it `{layer}({shape[axis]})`", between=(shape[axis], wanted))
+
+
+def _check_normalized(shape: tuple[Any, ...], found: tuple[Any, ...], wanted: tuple[int, ...]) -> None:
+    """Whether the last axes of a shape, `found`, are those that are normalized."""
+    if found != wanted:
+        message = f"LayerNorm({list(wanted)}) does not fit an input of {list(shape)}"
+        require(False, message, between=(found, wanted))
 
 
 #: Parameters of constructors.
@@ -209,8 +215,7 @@ class LayerNorm(
 
     def construct(self, x: Any) -> Any:
         normalized, scaled = x.shape[self.begin_norm_axis :], x.shape[self.begin_params_axis :]
-        if scaled != self.normalized_shape:
-            raise ShapeError(f"LayerNorm({list(self.normalized_shape)}) does not fit an input of {list(x.shape)}")
+        _check_normalized(x.shape, scaled, self.normalized_shape)
         if normalized == scaled:
             return ops.layer_norm(x, normalized, self.gamma, self.beta, self.epsilon)
         return ops.layer_norm(x, normalized, None, None, self.epsilon) * self.gamma + self.beta

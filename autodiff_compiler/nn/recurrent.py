@@ -14,9 +14,9 @@ import numpy as np
 from .. import ops
 from ..common.initializer import Uniform, initializer
 from ..dtypes import dtype_of, float32
-from ..errors import ShapeError
 from ..ir.primitive import call
 from ..ops.state import compiled_from_source
+from ..primitives.requirements import require
 from ..runtime.parameter import Parameter, ParameterTuple
 from .arguments import choice, flag, positive, probability
 from .cell import Cell
@@ -57,6 +57,31 @@ def _lstm(given: Any, state: tuple[Any, Any], transposed: Any, bias: Any) -> tup
     return ops.sigmoid(o) * ops.tanh(cell), cell
 
 
+# These run while compiling, where the errors that they raise learn where the sizes are from.
+def _check_rows(cell: Cell, what: str, shape: tuple[Any, ...], size: int) -> None:
+    if len(shape) != 2 or shape[1] != size:
+        message = f"{type(cell).__name__}: {what} must be [batch, {size}], not {list(shape)}"
+        require(False, message, between=(shape[1:], (size,)))
+
+
+def _refuse_batches(cell: Cell, given: Any, of_state: Any) -> None:
+    message = f"{type(cell).__name__}: batches of {given} and {of_state} do not fit"
+    require(False, message, between=(given, of_state))
+
+
+def _check_state(cell: Cell, name: str, shape: tuple[Any, ...], wanted: tuple[Any, ...]) -> None:
+    if tuple(shape) != wanted:
+        message = f"{type(cell).__name__}: {name} must be {list(wanted)}, not {list(shape)}"
+        require(False, message, between=(tuple(shape), wanted))
+
+
+def _check_steps(cell: Any, shape: tuple[Any, ...]) -> None:
+    if len(shape) != 3 or shape[2] != cell.input_size:
+        wanted = "[batch, length, " if cell.batch_first else "[length, batch, "
+        message = f"{type(cell).__name__}: x must be {wanted}{cell.input_size}], not {list(shape)}"
+        require(False, message, between=(shape[2:], (cell.input_size,)))
+
+
 class _Step(Cell):
     """The weights of one step; all start evenly spread over +-1/sqrt(hidden_size)."""
 
@@ -80,11 +105,10 @@ class _Step(Cell):
             setattr(self, name, Parameter(initializer(spread, shape, dtype_of(dtype)), name=name))
 
     def _check(self, x: Any, state: Any) -> None:
-        for what, found, size in (("x", x, self.input_size), ("the state", state, self.hidden_size)):
-            if found.ndim != 2 or found.shape[1] != size:
-                raise ShapeError(f"{type(self).__name__}: {what} must be [batch, {size}], not {list(found.shape)}")
+        _check_rows(self, "x", x.shape, self.input_size)
+        _check_rows(self, "the state", state.shape, self.hidden_size)
         if x.shape[0] != state.shape[0]:
-            raise ShapeError(f"{type(self).__name__}: batches of {x.shape[0]} and {state.shape[0]} do not fit")
+            _refuse_batches(self, x.shape[0], state.shape[0])
 
 
 class RNNCell(_Step):
@@ -234,8 +258,7 @@ class _Stack(Cell):
         return self._state("hx", ops.zeros(shape, dtype) if hx is None else hx, shape)
 
     def _state(self, name: str, state: Any, shape: tuple[int, ...]) -> Any:
-        if tuple(state.shape) != shape:
-            raise ShapeError(f"{type(self).__name__}: {name} must be {list(shape)}, not {list(state.shape)}")
+        _check_state(self, name, state.shape, shape)
         return state
 
     def _at(self, states: Any, k: int) -> Any:
@@ -260,9 +283,7 @@ class _Stack(Cell):
 
     # -------------------------------------------------------------------------------------------- running
     def construct(self, x: Any, hx: Any = None, seq_length: Any = None) -> Any:
-        if x.ndim != 3 or x.shape[2] != self.input_size:
-            wanted = "[batch, length, " if self.batch_first else "[length, batch, "
-            raise ShapeError(f"{type(self).__name__}: x must be {wanted}{self.input_size}], not {list(x.shape)}")
+        _check_steps(self, x.shape)
         if self.batch_first:
             x = ops.swapaxes(x, 0, 1)
         directions = 2 if self.bidirectional else 1

@@ -40,9 +40,9 @@ class Row:
         return _quartiles(self.figures[column])
 
     def ratio(self, column: str) -> tuple[float, float, float]:
-        """The same of the figures divided by ours, round by round."""
-        ours = np.maximum(self.figures[self.base], 1e-9)
-        return _quartiles(np.array(self.figures[column]) / ours)
+        """The same of the figures divided by ours, round by round; by our median, where there are fewer of them."""
+        figures, ours = np.array(self.figures[column]), np.maximum(self.figures[self.base], 1e-9)
+        return _quartiles(figures / (ours if len(figures) == len(ours) else np.median(ours)))
 
     def verdicts(self) -> dict[str, bool]:
         """Whether each target was reached, of the columns that ran."""

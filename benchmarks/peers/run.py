@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -32,6 +33,24 @@ def cases_of(group: str, only: str = "") -> Iterator[Case]:
             yield case
 
 
+class Timed:
+    """The seconds that calls of a function take."""
+
+    def __init__(self) -> None:
+        self.taken: list[float] = []
+
+    def of(self, function: Callable[[], Any]) -> Callable[[], Any]:
+        """The function, timed."""
+
+        def call() -> Any:
+            begun = time.perf_counter()
+            found = function()
+            self.taken.append(time.perf_counter() - begun)
+            return found
+
+        return call
+
+
 def run_case(group: str, case: Case, rounds: int, threads: int) -> Row:
     """Checks the columns of a case and times those that are right."""
     row = Row(group, case.name, threads, case.unit, dict(case.targets), case.at_most, dict(case.absent))
@@ -42,17 +61,24 @@ def run_case(group: str, case: Case, rounds: int, threads: int) -> Row:
             row.absent.setdefault(column, "not installed")
             continue
         enter(column)
+        begun, timed = time.perf_counter(), Timed()
         try:
-            made = make()
-            wrong = "" if expected is None or column in case.beside else case.wrong(made, expected)
+            if expected is None and case.kind != "call":
+                made, wrong = make, ""  # each round makes its own
+            else:
+                made = make()
+                wrong = "" if expected is None or column in case.beside else case.wrong(timed.of(made), expected)
         except Exception as error:
             wrong = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
         if wrong:
             row.failed[column] = wrong
+        elif case.kind == "first" and column in case.once and timed.taken:
+            row.figures[column] = [1e3 * timed.taken[0]]
         else:
             ready[column] = made if case.kind == "call" else make
+        print(f"  {column}: {wrong or 'ready'} after {time.perf_counter() - begun:.1f} s", file=sys.stderr, flush=True)
     if ready:
-        row.figures = sample(case, ready, rounds, 0.0 if threads == 1 else 0.005)
+        row.figures |= sample(case, ready, rounds, 0.0 if threads == 1 else 0.005)
     return row
 
 

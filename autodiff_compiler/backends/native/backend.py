@@ -28,9 +28,11 @@ from .codegen.lanes import NotNativeError
 from .codegen.values import FUSED, HOST, NATIVE
 from .control import branches, effects, loops, sequence_ops  # noqa: F401  (they enter how they lower ops)
 from .control.sequence_arguments import leave, with_sequences
+from .jit import shared
 from .jit.engine import Loaded, assembly, load
 from .jit.machine import machine, why_not
 from .kernels import (  # noqa: F401  (they enter how they lower ops)
+    any_product,
     convolutions,
     extremes,
     host_calls,
@@ -84,6 +86,7 @@ class NativeProgram(SilentExecutable):
         self.overwrites = tuple(sorted(recipe.signature.overwritten))
         host = run_hosts(recipe.hosts)
         others = {"host": id(host)} | {f"{x}gemm": gemm(x) or 0 for x in "sd" if f"{x}gemm" in context.names}
+        others |= {name: shared.address(name) for name in context.names if shared.is_shared(name)}
         others |= {f"constant {i}": array.ctypes.data for i, array in enumerate(recipe.constants)}
         kept = (host, recipe.constants, times)
         if times is not None:
@@ -263,17 +266,22 @@ def _written(module: Module, in_place: dict[int, int], **asked: bool) -> Lowerin
     for way in ways:
         if usual(best.planned) <= _NEAR * most_alive(best):
             break
-        low = _kept(module, in_place, way, **asked)
-        best = low if usual(low.planned) < usual(best.planned) else best
+        low = _kept(module, in_place, way, int(usual(best.planned) / _NEAR), **asked)
+        best = best if low is None else low
     return best
 
 
-def _kept(module: Module, in_place: dict[int, int], way: Keeping, **asked: bool) -> Lowering:
-    """The program in a way; once more, without the carries that turned out to be copied for too long."""
+def _kept(module: Module, in_place: dict[int, int], way: Keeping, most: int, **asked: bool) -> Lowering | None:
+    """The program in a way that plans at most so many bytes.
+
+    It is lowered once more without the carries that turned out to be copied for too long, which takes no less.
+    """
     while True:
         dear = set(way.dear)
         low = Lowering(module, machine(), **asked)
         low.lower(in_place, leave, way)
+        if usual(low.planned) > most:
+            return None
         if way.dear == dear:
             return low
 

@@ -1,7 +1,7 @@
 """A network's value and gradients for batch sizes that are new each: what a loader with ragged batches does.
 
-The column "native" is this package as it comes: one program of the NumPy backend for all sizes, and machine code for
-those that come often; with `dynamic=False` each size would be compiled to machine code.
+The column "native" is this package as it comes: machine code for the first size, and one program of machine code for
+all others; with `dynamic=False` each size would be compiled.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def cases() -> Iterator[Case]:
     yield Case(
         f"value_and_grad of MLP 784-512-256-10, {len(BATCHES)} batch sizes, first calls included",
         {c: lambda c=c: uncached(first_calls(c)) for c in columns}, reference,
-        {"jax": 3.0}, at_most=350.0, kind="first", threads=(1,), rounds=3,
+        {"jax": 3.0}, at_most=350.0, kind="first", threads=(1,), rounds=5, once=("jax", "torch.compile"),
     )  # fmt: skip
     yield Case(
         f"the same, compilations of {len(BATCHES)} batch sizes",
@@ -150,7 +150,7 @@ def cases() -> Iterator[Case]:
     yield Case(
         "the same, a call of a new batch size by one of a known size",
         {c: lambda c=c: uncached(new_against_known(c)) for c in columns[:-1]},
-        at_most=1.2, kind="figure", unit="times", threads=(1,), rounds=3,
+        at_most=1.2, kind="figure", unit="times", threads=(1,), rounds=5, once=("jax", "torch.compile"),
     )  # fmt: skip
     yield Case(
         f"growth over {MANY:,} batch sizes of MLP 16-32-8", {c: lambda c=c: lambda: _in_process(c) for c in ours},

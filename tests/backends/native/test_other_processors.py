@@ -7,6 +7,7 @@ import pytest
 
 from autodiff_compiler.backends.native.backend import NativeBackend, written
 from autodiff_compiler.backends.native.jit import machine as host
+from autodiff_compiler.backends.native.jit import shared
 from autodiff_compiler.backends.native.jit.engine import emit
 from autodiff_compiler.backends.native.jit.machine import why_not
 from autodiff_compiler.backends.numpy import NumpyBackend
@@ -33,6 +34,12 @@ def test_a_primitive_for_arm(name: str) -> None:
             assert emit(low.module_text([], []), context_size=len(low.context), level=0)
         made.add((what, dtype))
     assert made
+
+
+@pytest.mark.parametrize("name", shared.names())
+def test_a_shared_function_for_arm(name: str) -> None:
+    with host.override(**ARM):
+        assert emit(shared.text(name), level=0)
 
 
 def test_what_python_enters_for_arm() -> None:

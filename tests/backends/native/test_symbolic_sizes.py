@@ -16,6 +16,7 @@ from autodiff_compiler.compiler.pipeline import optimise
 from autodiff_compiler.ir.core import Module
 from autodiff_compiler.ir.primitive import REGISTRY
 from autodiff_compiler.ir.text import parse_module
+from tests.backends.native.sampled import vectors_of
 from tests.backends.test_numpy_symbolic_sizes import checked
 from tests.primitives.test_symbolic_sizes import OPS, WITHOUT, WITHOUT_DERIVATIVE, derivative, forward, has_sizes
 from tests.programs.compare import define
@@ -80,23 +81,33 @@ def test_a_sum_of_nothing_is_zero_and_keeps_the_sign_of_what_there_is() -> None:
         assert all((np.signbit(x) == sign).all() for x in found)
 
 
-@pytest.mark.parametrize(
-    "shapes", [((0, 3), (3, 4)), ((1, 3), (3, 1)), ((7, 2), (2, 5)), ((130, 90), (90, 101)), ((5, 0), (0, 6))]
-)
+#: Rows, terms and columns: none, one, and every rest of rows and of vectors that tiles leave.
+PRODUCTS = [
+    (0, 3, 4), (1, 3, 1), (5, 0, 6), (7, 2, 5), (3, 3, 15), (11, 1, 16), (13, 8, 65), (29, 7, 50), (6, 3, 48),
+    (23, 4, 33), (130, 90, 101),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
-def test_products_of_any_size(shapes: tuple[tuple[int, int], tuple[int, int]], turned: tuple[bool, bool]) -> None:
+@pytest.mark.parametrize(("vectors", "dtype"), [(64, np.float32), (64, np.float64), (32, np.float32)])
+def test_products_of_any_size(turned: tuple[bool, bool], vectors: int, dtype: Any) -> None:
     """By our own kernels and by the library, which the sizes of the call choose."""
-    a, b = ("[k,m]" if turned[0] else "[m,k]"), ("[n,k]" if turned[1] else "[k,n]")
-    lines = f"%a: f64[m,k] = {'transpose %x {axes=[-1, -2]}' if turned[0] else 'stop_gradient %x'}"
-    lines += f" %b: f64[k,n] = {'transpose %y {axes=[-1, -2]}' if turned[1] else 'stop_gradient %y'}"
-    product = program(
-        "size @k {low=0} size @m {low=0} size @n {low=0}"
-        f" func @f(%x: f64{a}, %y: f64{b}) -> (f64[m,n]) {{ {lines} %c: f64[m,n] = matmul %a, %b return %c }}"
-    )
-    rng = np.random.default_rng(0)
-    x, y = (rng.normal(size=s) for s in shapes)
-    given = [np.ascontiguousarray(z.T if t else z) for z, t in zip((x, y), turned, strict=True)]
-    np.testing.assert_allclose(product(*given)[0], x @ y, rtol=1e-12, atol=1e-12)
+    a, b = ("[2,k,m]" if turned[0] else "[2,m,k]"), ("[2,n,k]" if turned[1] else "[2,k,n]")
+    t = f"f{8 * np.dtype(dtype).itemsize}"
+    lines = f"%a: {t}[2,m,k] = {'transpose %x {axes=[-3, -1, -2]}' if turned[0] else 'stop_gradient %x'}"
+    lines += f" %b: {t}[2,k,n] = {'transpose %y {axes=[-3, -1, -2]}' if turned[1] else 'stop_gradient %y'}"
+    with vectors_of(vectors):
+        product = program(
+            "size @k {low=0} size @m {low=0} size @n {low=0}"
+            f" func @f(%x: {t}{a}, %y: {t}{b}) -> ({t}[2,m,n]) {{ {lines} %c: {t}[2,m,n] = matmul %a, %b return %c }}"
+        )
+        assert f"share: product {t}" in product.source
+        for m, k, n in PRODUCTS:
+            x, y = (np.random.default_rng(0).normal(size=s).astype(dtype) for s in ((2, m, k), (2, k, n)))
+            given = [np.ascontiguousarray(z.mT if t else z) for z, t in zip((x, y), turned, strict=True)]
+            tolerance = 1e-12 if dtype is np.float64 else 1e-5
+            exact = x.astype(np.float64) @ y
+            np.testing.assert_allclose(product(*given)[0], exact, rtol=tolerance, atol=10 * tolerance)
 
 
 def test_calls_of_other_sizes_are_refused_before_anything_is_read() -> None:

@@ -97,6 +97,7 @@ class Text:
         self.symbols: dict[Symbol, None] = {}
         #: where these sizes are computed, at the begin of the function
         self.prologue: list[str] = []
+        self._written_early: dict[str, str] = {}
         self._sizes = SizeCode(self._early, self._symbol, self.declares)
         self._count = 0
         self._known: list[dict[tuple[str, str], Reg]] = [{}]
@@ -175,9 +176,11 @@ class Text:
         return Reg(self._sizes.of(size), "i64")
 
     def _early(self, rhs: str) -> str:
-        """The result of an instruction at the begin of the function."""
-        name = self.fresh("size")
-        self.prologue.append(f"  {name} = {rhs}")
+        """The result of an instruction at the begin of the function; each is written once."""
+        name = self._written_early.get(rhs)
+        if name is None:
+            name = self._written_early[rhs] = self.fresh("size")
+            self.prologue.append(f"  {name} = {rhs}")
         return name
 
     def _symbol(self, symbol: Symbol) -> str:
@@ -357,6 +360,10 @@ class Text:
         """What it does, whatever its name: equal for functions that may stand for one another."""
         lines = [line for line in self.lines if not line.startswith("  ;")]
         return self.head.replace(f"@{self.name}(", "@("), self.aligned, tuple(self.symbols), *self.prologue, *lines
+
+    def module(self) -> str:
+        """A module of this function alone."""
+        return "\n".join([*sorted(self.declares), *self.needs.values(), str(self)]) + "\n"
 
     def __str__(self) -> str:
         head = self.head

@@ -93,6 +93,11 @@ class Emitter:
         slot = self.context.place(f"constant {len(self.constants) - 1}")
         return self.text.let("ptr", f"load ptr, ptr {slot}, align 8")
 
+    def shared(self, name: str, text: Text) -> Reg:
+        """The address of a function that all programs share (`jit.shared`), where `text` calls it."""
+        text.note(f"a function that programs share: {name}")
+        return text.make("ptr", f"load ptr, ptr {self.context.place(name)}, align 8")
+
     def module_text(self, more: Sequence[str], declares: Iterable[str]) -> str:
         """The LLVM text of all functions, of `more`, and of their declarations."""
         texts = [*self.kernels, self.text]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ....ir.sizes import Size, usual
 from ..codegen.emit import Int, Reg, Text, vector
 from ..codegen.values import Array, size_of
+from ..jit.machine import Machine
+from ..jit.shared import SYMBOL, share
 from ..memory.buffer_plan import BufferPlan
 from .loop_nest import LoopNest
 
@@ -100,6 +103,8 @@ def _tiles(nest: LoopNest, at: list[Reg], rows: _Axis, columns: _Axis, itemsize:
     least = min(usual(rows.size), usual(columns.size))  # which are known
     width = min(16, nest.low.machine.vector_bytes // itemsize, 1 << (least.bit_length() - 1))
 
+    function = nest.low.shared(_TILES[width, itemsize], text)
+
     def begin(i: Int, size: Size) -> Int:
         if size % width == 0:
             return i
@@ -109,7 +114,8 @@ def _tiles(nest: LoopNest, at: list[Reg], rows: _Axis, columns: _Axis, itemsize:
         r, c = begin(i, rows.size), begin(j, columns.size)
         source = text.at(text.at(at[0], text.mul(r, rows.source)), text.mul(c, columns.source))
         to = text.at(text.at(at[1], text.mul(r, rows.to)), text.mul(c, columns.to))
-        _tile(text, width, itemsize, source, columns.source, to, rows.to)
+        steps = text.whole(columns.source), text.whole(rows.to)
+        text.do(f"call void {function.text}({source}, {steps[0]}, {to}, {steps[1]})")
 
     def band(first: Int, count: int) -> None:
         def across(j: Int) -> None:
@@ -124,11 +130,28 @@ def _tiles(nest: LoopNest, at: list[Reg], rows: _Axis, columns: _Axis, itemsize:
     text.repeated(whole, rows.size, width, lambda i: band(i, 1))
 
 
-def _tile(text: Text, width: int, itemsize: int, source: Reg, source_step: Size, to: Reg, to_step: Size) -> None:
+def _written(width: int, itemsize: int, _: Machine) -> str:
+    """The function ``void (ptr source, i64 source_step, ptr to, i64 to_step)`` of a tile."""
+    places = [("ptr", "source"), ("i64", "source_step"), ("ptr", "to"), ("i64", "to_step")]
+    text = Text(SYMBOL, places)
+    _tile(text, width, itemsize, *(Reg(f"%{name}", type) for type, name in places))
+    text.ret()
+    return text.module()
+
+
+#: Functions that transpose tiles, by their width and the bytes of an element.
+_TILES = {
+    (width, itemsize): share(f"transpose {width} x {width} of {itemsize} bytes", partial(_written, width, itemsize))
+    for width in (1, 2, 4, 8, 16)
+    for itemsize in (1, 2, 4, 8, 16)
+}
+
+
+def _tile(text: Text, width: int, itemsize: int, source: Reg, source_step: Reg, to: Reg, to_step: Reg) -> None:
     """Transposes `width` vectors of `width` lanes; the vectors lie `source_step` and `to_step` bytes apart."""
     kind = vector(f"i{8 * itemsize}", width)
     text.aligned |= width > 1
-    lines = [text.load(kind, text.at(source, n * source_step), itemsize) for n in range(width)]
+    lines = [text.load(kind, text.at(source, text.mul(n, source_step)), itemsize) for n in range(width)]
     step = 1
     while step < width:
         # Of each pair of vectors, blocks of `step` lanes off the diagonal change places.
@@ -140,4 +163,4 @@ def _tile(text: Text, width: int, itemsize: int, source: Reg, source_step: Size,
                 lines[n], lines[n + step] = (text.shuffled(a, b, m) for m in (lower, upper))
         step *= 2
     for n, line in enumerate(lines):
-        text.store(line, text.at(to, n * to_step), itemsize)
+        text.store(line, text.at(to, text.mul(n, to_step)), itemsize)

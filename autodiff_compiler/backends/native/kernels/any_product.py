@@ -1,0 +1,70 @@
+"""Small matrix products of any sizes and strides: functions that all programs with symbolic sizes call.
+
+A kernel for each such product would be hundreds of instructions, of which a call runs few; these are compiled once, and
+lie in the disk cache.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ....dtypes import DType, float32, float64
+from ....ir.sizes import answering, symbol
+from ....ir.types import tensor
+from ..codegen.emit import Reg, Text, pointer
+from ..codegen.values import Array
+from ..jit.machine import Machine
+from ..jit.shared import SYMBOL, share
+from ..memory.buffer_plan import BufferPlan
+from .product_tiles import Product, any_tiles
+
+#: Their parameters after the places of a, b and c; rows of b and c are contiguous.
+_SIZES = "m", "k", "n", "a_row", "a_column", "b_row", "c_row"
+
+
+def call_shared(low: BufferPlan, a: Array, b: Array, c: Array) -> None:
+    """Calls the function for each product of two arrays of matrices."""
+    text, batch = low.text, c.shape[:-2]
+    for x in (a, b, c):
+        low.touch(x)
+    function = low.shared(NAMES[c.dtype], text)
+    numbers = (c.shape[-2], a.shape[-1], c.shape[-1], *a.strides[-2:], b.strides[-2], c.strides[-2])
+    sizes = [str(text.whole(d)) for d in numbers]
+
+    def along(axis: int, places: list[Reg]) -> None:
+        if axis == len(batch):
+            text.do(f"call void {function.text}({', '.join([*map(str, places), *sizes])})")
+            return
+        steps = [x.strides[axis] for x in (a, b, c)]
+        text.repeated(
+            0,
+            batch[axis],
+            1,
+            lambda i: along(axis + 1, [text.at(p, text.mul(i, s)) for p, s in zip(places, steps, strict=True)]),
+        )
+
+    along(0, [text.at(x.base, x.offset) for x in (a, b, c)])
+
+
+def _written(dtype: DType, target: Machine) -> str:
+    """The function for a dtype: that of a product whose every size and stride is a parameter."""
+    text = Text(SYMBOL, [("ptr", x) for x in "abc"])
+    with answering(None):
+        m, k, n, a_row, a_column, b_row, c_row = (symbol(name) for name in _SIZES)
+        for size in (m, k, n, a_row, a_column, b_row, c_row):
+            text.whole(size)  # which makes it a parameter, in this order
+        a, b, c = (
+            Array(tensor(dtype, shape), pointer(f"%{name}"), strides)
+            for name, shape, strides in (
+                ("a", (m, k), (a_row, a_column)),
+                ("b", (k, n), (b_row, dtype.itemsize)),
+                ("c", (m, n), (c_row, dtype.itemsize)),
+            )
+        )
+        any_tiles(Product(target, text, a, b, c), [x.base for x in (a, b, c)])
+    text.ret()
+    return text.module()
+
+
+#: The functions for the dtypes, by their names in contexts of programs.
+NAMES = {dtype: share(f"product {dtype.short}", partial(_written, dtype)) for dtype in (float32, float64)}
