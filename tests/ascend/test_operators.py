@@ -24,7 +24,7 @@ from tools.ascend_page import HOST
 ON_DEVICE = [name for name in WITH_SAMPLES if REGISTRY[name].aclnn or REGISTRY[name].decomposed]
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", ON_DEVICE)
 def test_a_primitive_is_what_its_numpy_kernel_is(name: str, device: Simulator) -> None:
     ran = set()
@@ -39,7 +39,7 @@ def test_a_primitive_is_what_its_numpy_kernel_is(name: str, device: Simulator) -
     assert ("forward", float32) in ran, "every primitive with a rule runs at float32"
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("mode", ["cached", "captured"])
 @pytest.mark.parametrize("name", ON_DEVICE)
 def test_a_repeated_run_gives_the_same(name: str, mode: str, device: Simulator) -> None:

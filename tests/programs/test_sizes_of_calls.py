@@ -272,6 +272,7 @@ def test_values(name):
     check(fn, ms.jit(fn), most)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ROWS)
 def test_derivatives(name):
     body, most = ROWS[name]
@@ -412,6 +413,7 @@ IMAGES = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("axis", [2, 3])
 @pytest.mark.parametrize("name", IMAGES)
 def test_images_of_any_size(name, axis):

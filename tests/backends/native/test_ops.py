@@ -51,7 +51,7 @@ def test_a_primitive_is_what_its_numpy_kernel_is(name: str) -> None:
     is_what_its_numpy_kernel_is(name, DTYPES if is_long() else COMMON)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", WITH_SAMPLES)
 def test_a_primitive_is_that_on_processors_with_shorter_vectors(name: str) -> None:
     with vectors_of(32):
@@ -69,7 +69,7 @@ def is_what_its_numpy_kernel_is(name: str, dtypes: tuple[DType, ...]) -> None:
     assert ("forward", float32) in ran
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", [n for n in WITH_SAMPLES if REGISTRY[n].operand_names or REGISTRY[n].variadic])
 def test_operands_may_be_views(name: str) -> None:
     for dtype in (float32, int64):
@@ -98,7 +98,7 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 3e4, -3e
 ELEMENTWISE = [n for n in WITH_SAMPLES if REGISTRY[n].scalar and not REGISTRY[n].schema]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("dtype", [float32, float64, float16, bfloat16], ids=lambda d: d.short)
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_special_numbers(name: str, dtype, vectors: int) -> None:
@@ -180,7 +180,7 @@ SHAPES = [
 ]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("dtype", [float32, float64, float16, int64, uint8, bool_], ids=lambda d: d.short)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_reductions_of_all_axes(shape, dtype, vectors: int) -> None:
@@ -247,7 +247,7 @@ def _index_cases():
             yield rng.standard_normal(shape), rng.integers(0, size, index_shape), axis
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("dtype", [float32, float64, float16, bfloat16, int32, uint8], ids=lambda d: d.short)
 def test_gathering_and_scattering_slices(dtype, vectors: int) -> None:
     for x, index, axis in _index_cases():
@@ -326,7 +326,7 @@ def test_what_is_changed_is_not_what_others_read() -> None:
 
 
 # ------------------------------------------------------------------------------------------------ scans
-@pytest.mark.some(2)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int64], ids=lambda d: np.dtype(d).name)
 @pytest.mark.parametrize(
     "shape", [(1,), (9,), (4, 7), (7, 4), (70, 3), (3, 70), (5, 2, 33), (33, 1, 2), (6, 5, 1)], ids=str

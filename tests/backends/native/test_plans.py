@@ -100,7 +100,7 @@ def total(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, n: sum(out.sum() for out in function(x, n)[:2])
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("head", HEADS)
 def test_control_flow(head: str, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,6 +151,7 @@ CROSSWISE = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("length", [3, 5000])
 @pytest.mark.parametrize("name", CROSSWISE)
 def test_arms_that_hand_on_crosswise(name: str, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
