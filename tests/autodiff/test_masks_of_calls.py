@@ -78,7 +78,7 @@ USERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("f", USERS, ids=lambda f: f.__name__)
 def test_an_argument_that_the_path_does_not_use(jit, f):
     called = jit(f)
@@ -93,7 +93,7 @@ def test_an_argument_that_the_path_does_not_use(jit, f):
     assert float(ms.grad(lambda x, c: ms.grad(first)(x, c))(x, c)) == 0
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("f", "x", "c", "first", "second"),
     [

@@ -174,6 +174,7 @@ def test_nor_in_the_second_derivative(jit, f, order):
     assert float(jit(asked)(f64(0.0), f64(0.0))) == 0
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("f", "x", "c", "expected"),
     [
