@@ -32,7 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A shell starts what it runs in the background without Ctrl-C, which tests send to themselves."""
     selection.configure(config)
-    config.pluginmanager.register(selection.Examples())  # as a plugin, for files of the package, too
+    for plugin in (selection.Parts(), selection.Examples()):  # not hooks of this file: for files of the package, too
+        config.pluginmanager.register(plugin)
     gc.disable()  # until the tests start: what collecting makes stays
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

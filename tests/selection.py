@@ -20,8 +20,9 @@ import subprocess
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestModule
@@ -69,6 +70,11 @@ def one_in(n: int, text: str) -> bool:
     return _LONG or _hash(text) % n == 0
 
 
+def is_one_in(n: int) -> bool:
+    """Whether the test that runs is one of those, one in n, that check what is not checked in each of its kind."""
+    return one_in(n, os.environ["PYTEST_CURRENT_TEST"].rpartition(" (")[0])
+
+
 def _hash(text: str) -> int:
     return zlib.crc32(text.encode())
 
@@ -87,12 +93,10 @@ def configure(config: pytest.Config) -> None:
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keeps of the items what this run is for, and tells pytest of the others.
-
-    A file or test that the command line names runs whole."""
-    if _LONG or any("::" in a or a.endswith(".py") for a in config.args):
+    """Keeps of the items what this run is for, and tells pytest of the others; see `Parts` for families of them."""
+    if _whole(config):
         return
-    kept = _parts_of_families([i for i in items if i.get_closest_marker("long") is None])
+    kept = [i for i in items if i.get_closest_marker("long") is None]
     if os.environ.get("AC_BACKEND") == "numpy":
         kept = [i for i in kept if i.get_closest_marker("both_backends") or one_in(ON_NUMPY, i.nodeid)]
     if config.getoption("--quick"):
@@ -103,6 +107,21 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     chosen = set(map(id, kept))
     config.hook.pytest_deselected(items=[i for i in items if id(i) not in chosen])
     items[:] = kept
+
+
+def _whole(config: pytest.Config) -> bool:
+    """Whether all cases run: with ``--long``, and of a file or test that the command line names."""
+    return _LONG or any("::" in a or a.endswith(".py") for a in config.args)
+
+
+class Parts:
+    """Of tests marked `some`, cases that do not run are not made: a third of all, which collecting would take longer."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        marker = metafunc.definition.get_closest_marker("some")
+        if marker is not None and not _whole(metafunc.config):
+            metafunc._calls[:] = covering(metafunc._calls, marker.args[0])
 
 
 class Examples:
@@ -117,20 +136,12 @@ class Examples:
         return found
 
 
-def _parts_of_families(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    families: dict[str, list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        families[item.nodeid.partition("[")[0]].append(item)
-    kept: list[pytest.Item] = []
-    for family in families.values():
-        marker = family[0].get_closest_marker("some")
-        kept += family if marker is None else covering(family, marker.args[0])
-    return kept
+def covering(family: list[Any], n: int) -> list[Any]:
+    """One case in n, in their order: always one whose parameters have values that were chosen least so far.
 
-
-def covering(family: list[pytest.Item], n: int) -> list[pytest.Item]:
-    """One item in n, in their order: always one whose parameters have values that were chosen least so far."""
-    values = [_values(item) for item in family]
+    Each has the place of each parameter's value in `indices`.
+    """
+    values = [list(case.indices.items()) for case in family]
     items_with: dict[tuple[str, int], list[int]] = defaultdict(list)
     for i, having in enumerate(values):
         for value in having:
@@ -146,11 +157,6 @@ def covering(family: list[pytest.Item], n: int) -> list[pytest.Item]:
             for i in items_with[value]:
                 seen[i] += 1
     return [family[i] for i in sorted(chosen)]
-
-
-def _values(item: pytest.Item) -> list[tuple[str, int]]:
-    """The values of the parameters of a test, by the parameter's name and the place of the value."""
-    return list(item.callspec.indices.items()) if hasattr(item, "callspec") else []
 
 
 # ------------------------------------------------------------------------------------------------ the inner loop

@@ -191,6 +191,7 @@ def network() -> nn.Cell:
     )
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("level", ["O0", "O1", "O2", "O3"])
 def test_networks_learn_at_every_level(mode: str, level: str) -> None:
     net = network()

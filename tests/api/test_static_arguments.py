@@ -117,6 +117,7 @@ def _compare(program: Any, value: Any, expected: list[Any]) -> None:
         np.testing.assert_allclose(a.astype(float), b.astype(float), rtol=1e-5, err_msg=where)
 
 
+@pytest.mark.some(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("part", range(4))
 def test_a_run_time_value_for_a_constant_is_accepted_or_refused_at_the_users_line(part):

@@ -117,7 +117,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("mode", [*MODES, "eager"])
 def test_values_and_gradients(name: str, mode: str, device: Any) -> None:

@@ -286,7 +286,7 @@ def test_what_was_made_without_determinism_is_not_used_with_it(mode: str, watch:
 
 
 # ------------------------------------------------------------------------------------------------ failures
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @simulated
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("operator", ["Mm", "Tanh", "Sort", "Exp"])
@@ -334,6 +334,7 @@ def test_a_failure_that_shows_while_a_graph_is_made_is_not_lost(
         runs(f)
 
 
+@pytest.mark.some(3)
 @simulated
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -367,6 +368,7 @@ def test_an_interrupt_at_any_call_of_a_run(mode: str, when: str, watch: Watch) -
     assert 10 < k < 900
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("what", ["value", "program", "new value", "memory"])
 @pytest.mark.parametrize("place", ["aclmdlRICaptureBegin", "queue Mm", "queue Tanh", "queue Exp"])
 def test_the_handler_of_a_signal_uses_the_device_while_a_segment_is_captured(

@@ -24,7 +24,7 @@ from tools.ascend_page import HOST
 ON_DEVICE = [name for name in WITH_SAMPLES if REGISTRY[name].aclnn or REGISTRY[name].decomposed]
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", ON_DEVICE)
 def test_a_primitive_is_what_its_numpy_kernel_is(name: str, device: Simulator) -> None:
     ran = set()
@@ -39,7 +39,7 @@ def test_a_primitive_is_what_its_numpy_kernel_is(name: str, device: Simulator) -
     assert ("forward", float32) in ran, "every primitive with a rule runs at float32"
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("mode", ["cached", "captured"])
 @pytest.mark.parametrize("name", ON_DEVICE)
 def test_a_repeated_run_gives_the_same(name: str, mode: str, device: Simulator) -> None:
@@ -54,7 +54,7 @@ def test_a_repeated_run_gives_the_same(name: str, mode: str, device: Simulator) 
             arrays = [x[::-1].copy() if x.dtype.kind == "f" and x.ndim == 1 else x for x in arrays]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", [n for n in ON_DEVICE if REGISTRY[n].operand_names or REGISTRY[n].variadic])
 def test_operands_may_be_views(name: str, device: Simulator) -> None:
     defn = REGISTRY[name]
@@ -65,6 +65,7 @@ def test_operands_may_be_views(name: str, device: Simulator) -> None:
                 assert_like_numpy(compiled(made[0]), *made, dtype, f"{name} of views")
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", [n for n in ON_DEVICE if REGISTRY[n].ties])
 def test_derivatives_at_ties_are_the_closed_forms(name: str, device: Simulator) -> None:
     for operands, attrs, expected in REGISTRY[name].ties:
@@ -88,7 +89,7 @@ SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 3e4, -3e
 ELEMENTWISE = [n for n in ON_DEVICE if REGISTRY[n].scalar and not REGISTRY[n].schema]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("dtype", [float32, float16, bfloat16], ids=lambda d: d.short)
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_special_numbers(name: str, dtype, device: Simulator) -> None:

@@ -10,7 +10,7 @@ from tests.property.grammar import program
 from tests.property.modes import Judge
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_random_program_is_the_same_compiled(device: Simulator, seed: int) -> None:
     judge = Judge(program(seed))

@@ -91,14 +91,14 @@ def checked(name: str, make: Any) -> int:
     return count
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(24)
 @pytest.mark.parametrize("name", [name for name in WITH_SAMPLES if name not in WITHOUT and has_sizes(REGISTRY[name])])
 def test_ops(name: str, device: Any) -> None:
     with np.errstate(all="ignore"):
         assert checked(name, functools.partial(forward, name))
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(24)
 @pytest.mark.parametrize(
     "name", [n for n in WITH_SAMPLES if REGISTRY[n].vjp is not None and n not in WITHOUT_DERIVATIVE]
 )
@@ -174,7 +174,7 @@ def test_values_and_gradients_are_those_of_eager_code(f: Callable[..., Any], mod
     assert any("n: any size" in str(c) for c in run.explain_recompiles())
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(16)
 @pytest.mark.parametrize("name", ROWS)
 def test_arithmetic_of_sizes(name: str, device: Any) -> None:
     """The rows of `tests/programs`, with the derivative on the tape; the host helps, as they use float64."""

@@ -82,7 +82,7 @@ def expected() -> dict[str, Any]:
     return {name: losses(name, compiled=True) for name in NETWORKS}
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("mode", [*MODES, "eager"])
 def test_losses_and_parameters_are_those_of_the_cpu(name: str, mode: str, device: Any, expected: Any) -> None:

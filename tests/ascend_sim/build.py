@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-FLAGS = ["-O2", "-std=gnu11", "-fPIC", "-Wall", "-Wextra", "-Werror"]
+FLAGS = ["-O1", "-std=gnu11", "-fPIC", "-Wall", "-Wextra", "-Werror"]
 CORE, LIBRARIES = (
     ["core.c", "memory.c", "streams.c"],
     {"libascendcl.so": ["runtime.c"], "libnnopbase.so": ["base.c"],

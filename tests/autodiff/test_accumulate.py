@@ -134,6 +134,7 @@ def test_a_trip_adds_only_what_it_read(f, shape, expected):
         assert large <= {"scatter_add", "if", "scan"}
 
 
+@pytest.mark.some(2)
 @BY_NAME
 @pytest.mark.parametrize("backend", ["native", "numpy"])
 def test_derivatives_of_second_order(f, shape, expected, backend):

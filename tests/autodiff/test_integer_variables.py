@@ -163,6 +163,7 @@ def polynomial(x):
     return x**4 * -5 + x * x * x * 4 + 3 * x**2 - 2 * x + 1
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", [ms.int8, ms.int16, ms.int32, ms.int64])
 @pytest.mark.parametrize("x", [3, 7])
 def test_all_orders_wrap_around(run, dtype, x):

@@ -78,7 +78,7 @@ USERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("f", USERS, ids=lambda f: f.__name__)
 def test_an_argument_that_the_path_does_not_use(jit, f):
     called = jit(f)
@@ -93,7 +93,7 @@ def test_an_argument_that_the_path_does_not_use(jit, f):
     assert float(ms.grad(lambda x, c: ms.grad(first)(x, c))(x, c)) == 0
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("f", "x", "c", "first", "second"),
     [
@@ -115,7 +115,7 @@ def test_one_that_it_uses(jit, f, x, c, first, second):
     assert np.isclose(float(ms.grad(lambda x, c: asked(x, c))(f64(x), f64(c))), second)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("f", USERS, ids=lambda f: f.__name__)
 def test_the_other_derivatives(jit, f):
     called, x, c = jit(f), f64(0.0), f64(0.0)

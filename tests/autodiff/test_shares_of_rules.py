@@ -100,6 +100,7 @@ SHARES = [
 ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("rule", "by_u", "by_v"), SHARES, ids=[rule.__name__ for rule, _, _ in SHARES])
 def test_a_share_that_makes_another_is_not_added_to(slopes, rule, by_u, by_v):
     f = with_rule(rule)

@@ -162,7 +162,7 @@ def test_nor_in_a_jacobian(jit, f):
     assert found[0] == 3
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("f", USERS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("order", ["forward", "reverse of forward", "forward of reverse"])
 def test_nor_in_the_second_derivative(jit, f, order):
@@ -174,6 +174,7 @@ def test_nor_in_the_second_derivative(jit, f, order):
     assert float(jit(asked)(f64(0.0), f64(0.0))) == 0
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("f", "x", "c", "expected"),
     [

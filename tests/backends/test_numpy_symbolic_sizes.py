@@ -71,14 +71,14 @@ def checked(name: str, make: Any, compiled: Any = compiled, rtol: float = 0) -> 
     return count
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("name", [name for name in OPS if name not in WITHOUT and has_sizes(REGISTRY[name])])
 def test_ops(name: str) -> None:
     with np.errstate(all="ignore"):
         assert checked(name, functools.partial(forward, name))
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("name", [n for n in OPS if REGISTRY[n].vjp is not None and n not in WITHOUT_DERIVATIVE])
 def test_derivatives(name: str) -> None:
     with np.errstate(all="ignore"):

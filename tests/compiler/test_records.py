@@ -63,7 +63,7 @@ def flat(found):
     return [numbers(y) for x in parts for y in (x if isinstance(x, tuple) else (x,)) if y is not None]
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("name", RECORDS)
 @pytest.mark.parametrize("part", range(4))
 def test_records_of_another_form_are_as_if_they_were_not_there(world, name, part):

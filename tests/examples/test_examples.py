@@ -76,6 +76,7 @@ def test_lenet_tells_bars_apart(example: Callable, capsys: pytest.CaptureFixture
     assert capsys.readouterr().out.count("epoch") == 4
 
 
+@pytest.mark.long
 def test_lenet_reads_digits(example: Callable) -> None:
     pytest.importorskip("sklearn", reason="the extra `examples` is not installed")
     losses, accuracy = example("lenet").main(["--small", "--epochs", "8"])

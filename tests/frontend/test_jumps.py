@@ -461,6 +461,7 @@ PATTERNS = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS.keys())
 def test_size_is_linear_and_nesting_bounded(pattern):
     results = [remove_jumps(half_returning(n, pattern)) for n in (12, 100, 200, 400)]

@@ -333,6 +333,7 @@ def test_prompt_of_older_python():
     assert "[AC1001] the source of `f` is not available: it was typed at the prompt" in errors
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("flags", [(), ("-O",), ("-OO",), ("-X", "no_debug_ranges")])
 def test_interpreter_options(flags, tmp_path):
     path = tmp_path / "user.py"

@@ -246,6 +246,7 @@ def test_names_that_do_not_exist(gradient):
         gradient.origin("%w", stage="code")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("stage", STAGES_OF_OPS)
 @pytest.mark.parametrize("name", ["gradient", "gradient_of_a_loop", "branch", "train_step"])
 def test_every_value_of_every_stage_has_its_line(name, stage):

@@ -235,6 +235,7 @@ def assert_readable(source: PythonSource) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ numbers
+@pytest.mark.some(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=repr)
 def test_gradient_is_that_of_eager_code(program):
     for dtype, rtol in ((np.float64, 1e-11), (np.float32, 2e-4)):
@@ -246,6 +247,7 @@ def test_gradient_is_that_of_eager_code(program):
         assert_close(source.function(*args), derivative(*tensors), rtol=rtol, atol=rtol)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=repr)
 def test_gradient_is_that_of_finite_differences(program):
     """The text alone, of the function and of its gradient."""
@@ -558,7 +560,7 @@ def test_compiled_code_cannot_ask_for_it():
 SAMPLED = sorted(name for name, defn in REGISTRY.items() if defn.samples is not None)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", SAMPLED)
 def test_every_op_is_written_as_it_computes(name):
     defn, written = REGISTRY[name], 0

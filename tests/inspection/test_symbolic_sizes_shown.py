@@ -253,7 +253,7 @@ def derivative_of(body: str) -> Callable[..., Any]:
     return ms.value_and_grad(define(source, "f", ops=ops, Tensor=Tensor, ms=ms))
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", [name for name in ROWS if name != "one of a list"])  # of which n is 3*n_3 + k
 @pytest.mark.parametrize("differentiated", [False, True])
 @pytest.mark.parametrize("written", ["n", "2*n"])

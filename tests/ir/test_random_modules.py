@@ -18,7 +18,7 @@ from tests.ir.programs import modules
 from tests.selection import part
 
 
-@settings(max_examples=part(100), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_random_modules(module: Module) -> None:
     """One test for all: what takes time is making the modules."""

@@ -69,7 +69,7 @@ def assert_close(found: list[np.ndarray], wanted: list[np.ndarray]) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("layer", LAYERS)
 def test_layers(layer: str, way: str, mode: str) -> None:
@@ -95,7 +95,7 @@ OPTIMIZERS: dict[str, Callable[[Any], nn.Optimizer]] = {
 }
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("part", ["step", "optimizer"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

@@ -176,7 +176,7 @@ def total(cell: Any) -> Callable[..., Any]:
     return run
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
 @pytest.mark.parametrize("name", SMOOTH)
 def test_a_layer_is_the_same_in_both_modes(name: str, training: bool) -> None:
@@ -188,7 +188,7 @@ def test_a_layer_is_the_same_in_both_modes(name: str, training: bool) -> None:
     assert_modes_equal(cell, *args, rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_derivatives_of_a_layer_are_right(name: str) -> None:
     """The first and the second derivative against differences, in both modes."""

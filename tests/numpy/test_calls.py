@@ -172,7 +172,7 @@ def takes_floats(call: Call) -> bool:
 DIFFERENTIABLE = [c for c in CALLS if c.key not in STEPS and takes_floats(c)]
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.filterwarnings("ignore:.*AC2003")  # ones_like, to the power of 0
 @pytest.mark.parametrize("call", DIFFERENTIABLE, ids=lambda c: c.key)
 def test_gradients_are_central_differences(call: Call) -> None:

@@ -115,6 +115,7 @@ def calls_of(run: Any) -> int:
     return count[0]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("step", STEPS)
 def test_a_step_is_one_call_and_writes_parameters_where_they_are(step: str, optimizer: str) -> None:

@@ -97,6 +97,7 @@ BORDER = {("zeros", True): "grid-constant", ("zeros", False): "grid-constant", (
           ("border", False): "nearest", ("reflection", True): "mirror", ("reflection", False): "reflect"}  # fmt: skip
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("padding", "align"), list(BORDER))
 @pytest.mark.parametrize("mode", ["bilinear", "nearest"])
 @pytest.mark.parametrize("sizes", [(4, 5), (3, 4, 2)])

@@ -137,6 +137,7 @@ def test_types(name: str) -> None:
     assert (count > 0) == (has_sizes(REGISTRY[name]) and name not in WITHOUT)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("tangents", [False, True], ids=["reverse", "forward"])
 @pytest.mark.parametrize("name", [n for n in OPS if REGISTRY[n].vjp is not None and n not in WITHOUT_DERIVATIVE])
 def test_derivatives(name: str, tangents: bool) -> None:

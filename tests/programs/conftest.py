@@ -1,4 +1,4 @@
-"""Every program of these tests is verified after every pass, and its arena planned as a large one's would be."""
+"""Programs of one test in `VERIFIED` are verified after every pass; arenas are planned as large ones would be."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler.backends.native import backend
+from tests.selection import is_one_in
 
+#: One in so many tests; with ``--long`` all.
+VERIFIED = 3
 collect_ignore_glob = ["goldens/*"]
 
 
@@ -14,7 +17,7 @@ collect_ignore_glob = ["goldens/*"]
 def verified(monkeypatch):
     monkeypatch.setattr(backend, "SMALL", 0)
     before = ms.get_context("verify"), ms.get_context("mode")
-    ms.set_context(verify=True, mode=ms.PYNATIVE_MODE)
+    ms.set_context(verify=is_one_in(VERIFIED), mode=ms.PYNATIVE_MODE)
     yield
     ms.set_context(verify=before[0], mode=before[1])
 

@@ -21,7 +21,7 @@ import autodiff_compiler as ms
 from autodiff_compiler.errors import AutodiffWarning
 from tests.selection import one_in
 
-from .compare import assert_close, assert_same, define, directional, is_float, leaves, wrt_of
+from .compare import OTHERS, assert_close, assert_same, define, directional, is_float, leaves, wrt_of
 
 # Where `dataclasses` and `enum` look for the module of the programs' classes.
 sys.modules.setdefault("programs", types.ModuleType("programs"))
@@ -34,8 +34,6 @@ N = np.array(3)
 S = np.array(2.75)
 POINT = (X, Y, M, N, S)
 HEAD = "x, y, m, n, s"
-#: One in so many programs runs unoptimised, inside a tape and in second derivatives, too, where not all do.
-OTHERS = 4
 
 
 def body(text: str, head: str = HEAD) -> str:

@@ -111,7 +111,7 @@ return a * 1.0, b * y, l[1] * x""",
 }
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("body", GIVES.values(), ids=GIVES)
 def test_values_and_derivatives(body):
     check(define(HEAD + "".join(f"    {line}\n" for line in body.splitlines())), X, Y)
@@ -193,7 +193,7 @@ def with_head(body, head):
     return define(HEAD + "".join(f"    {line}\n" for line in body.format(head=head).splitlines()))
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("body", "head"), CASES, ids=IDS)
 def test_a_write_that_may_reach_another_name(body, head):
     f = with_head(body, head)

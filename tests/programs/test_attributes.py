@@ -170,7 +170,7 @@ def compare(found, expected):
                 assert_same(after[name], value, name)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("how", ["jit", "graph mode", "O0", "nested", "disabled"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_compiled_code_leaves_what_eager_code_leaves(name, how):
@@ -194,7 +194,7 @@ def test_compiled_code_leaves_what_eager_code_leaves(name, how):
             ms.set_context(optimize=2)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_derivatives(name):
     """Of the result and of what is left in the attributes: eager, around a compiled call, all compiled."""

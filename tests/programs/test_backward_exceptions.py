@@ -104,7 +104,7 @@ FORMS = {
 }
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("trips", [1, 12], ids=["once", "kept loop"])
 @pytest.mark.parametrize("always", [True, False], ids=["always", "by data"])
 @pytest.mark.parametrize("where", ["bprop", "edit", "hook"])
@@ -243,7 +243,7 @@ def numbers(x):
     return [numbers(v) for v in x] if isinstance(x, tuple) else x.tolist()
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("kind", ["bprop", "raising bprop", "edit", "hook", "host hook", "hooked value"])
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_rules_of_a_compiled_call_run_where_those_of_eager_code_run(name, kind):

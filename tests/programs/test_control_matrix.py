@@ -109,7 +109,7 @@ def arguments(point):
     return scale * np.array([1.0, 0.8, 1.1]), np.array(n)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("head", HEADS)
 def test_loop(head, body):
@@ -160,7 +160,7 @@ def nested():
             yield outer, inner, jump
 
 
-@pytest.mark.some(14)
+@pytest.mark.some(20)
 @pytest.mark.parametrize(("outer", "inner", "jump"), list(nested()))
 def test_nested(outer, inner, jump):
     first, second = JUMPS[jump]
@@ -281,7 +281,7 @@ def test_if_third_order(program):
     check(define(CONDITIONALS[program]), *arguments((0.74, 5)), order=3)
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("body", ["break", "continue", "return", "else_return"])
 @pytest.mark.parametrize("head", HEADS)
 def test_loop_third_order(head, body):

@@ -65,7 +65,7 @@ WEIGHTS = {
 CELLS = [(p, w) for p in POSITIONS for w in WEIGHTS if (p, w) != (None, "none")]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("return_ids", [False, True])
 @pytest.mark.parametrize(("position", "weights"), CELLS)
 def test_every_cell_of_the_tables(mode, position, weights, return_ids):

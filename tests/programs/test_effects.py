@@ -155,7 +155,7 @@ ORDERS = [
 ]
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("order", range(len(ORDERS)))
 def test_interleaved_effects(shape, order):
@@ -230,6 +230,7 @@ def f(net, x):
 """
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("effect", ["pass", "print(net.w + 0, net.n)", "assert dout.sum() < {bound}, f'{dout}'"])
 @pytest.mark.parametrize("forward", ["pass", "net.w += x", "net.n = net.n + 3", "net.z = x * 2; net.w = x"])
 @pytest.mark.parametrize("bound", [4, 10**6])
@@ -289,7 +290,7 @@ RAISES = [
 ]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("text", RAISES)
 @pytest.mark.parametrize("where", ["certain", "branch", "loop"])
 def test_exceptions(text, where):

@@ -263,6 +263,7 @@ def _kept(c, x, y):
     return c[2](x, y)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("number", range(14))
 def test_rules_that_are_the_derivative_change_nothing(number):
     rng = np.random.default_rng(number)

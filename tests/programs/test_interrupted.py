@@ -39,8 +39,13 @@ call(how, x)
 """
 
 
-@pytest.mark.parametrize("what", ["function", "Cell"])
-@pytest.mark.parametrize("backend", ["native", "numpy"])
+@pytest.mark.parametrize(
+    ("backend", "what"),
+    [
+        ("native", "Cell"), ("numpy", "function"),
+        *[pytest.param(*way, marks=pytest.mark.long) for way in (("native", "function"), ("numpy", "Cell"))],
+    ],
+)  # fmt: skip
 def test_a_traceback_of_ctrl_c(backend, what, tmp_path):
     if backend == "native" and why_not() is not None:
         pytest.skip(f"no machine code here: {why_not()}")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
-import subprocess
-import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -464,20 +461,6 @@ def f(x, limit):
     np.testing.assert_array_equal(gradient(ms.Tensor(X), 1.0).asnumpy(), [2.0, 2.0, 2.0])
     with pytest.raises(ValueError, match="too large"):
         gradient(ms.Tensor(X), 0.1)
-
-
-def test_assert_is_left_out_under_O(tmp_path):
-    path = tmp_path / "user.py"
-    path.write_text("""import autodiff_compiler as ms
-def f(x):
-    assert x > 0.0
-    assert 1 > 2, f"{x} cannot be known"
-    return x * 2.0
-print(f(ms.Tensor(-1.5)).item(), ms.jit(f)(ms.Tensor(-1.5)).item())
-""")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run([sys.executable, "-O", path], capture_output=True, text=True, check=True, env=environment)
-    assert run.stdout == "-3.0 -3.0\n"
 
 
 def test_what_python_raises_in_a_branch_is_raised_when_it_is_taken():

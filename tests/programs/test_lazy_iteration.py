@@ -393,6 +393,7 @@ def taking(iterator, first, rest):
     return define("def f(x):\n" + "".join(f"    {line}\n" for line in body.splitlines()), ops=ops)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("iterator", ITERATORS)
 @pytest.mark.parametrize("first", TAKING)
 def test_what_is_left_of_an_iterator_is_followed_or_refused(iterator, first):

@@ -52,7 +52,7 @@ class Net(nn.Cell):
 CASES = [(head, n) for head in HEADS for n in ((0, 3, 13) if "dynamic" in head else (0,))]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize(("head", "n"), CASES)
 def test_loop(head, body, n):

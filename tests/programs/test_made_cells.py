@@ -246,6 +246,7 @@ def results(run, derivative):
     return [*made, run(X), derivative(X)]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("backend", ["native", "numpy"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_call_gives_what_eager_code_gives(name, backend):

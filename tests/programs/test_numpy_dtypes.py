@@ -78,13 +78,13 @@ def check(name, function, nin, options):
             assert_alike(got, wanted, f"{name} of {dtypes} {shape} {named}")
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", UFUNCS)
 def test_elementwise_functions(name):
     check(name, UFUNCS[name], UFUNCS[name].nin, [{}])
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one_array(name):
     check(name, UNARY[name], 1, OPTIONS)

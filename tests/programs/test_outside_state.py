@@ -129,7 +129,7 @@ def run(name, make, capsys, times=4):
 HOW = {"jit": {}, "O0": {"optimize": 0}, "O1": {"optimize": 1}, "numpy": {"backend": "numpy"}}
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_compiled_code_leaves_what_eager_code_leaves(name, how, capsys):
@@ -138,7 +138,7 @@ def test_compiled_code_leaves_what_eager_code_leaves(name, how, capsys):
         assert found == wanted, k
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_derivatives(name, capsys):
     """Of the result and of what is left outside: eager, around a compiled call, all compiled."""

@@ -250,6 +250,7 @@ OPTIMISED = """
 import autodiff_compiler as ms
 def f(x):
     assert x.sum() > 10, 'small'
+    assert 1 > 2, f"{x} cannot be known"
     return x * 2
 print(f(ms.Tensor([1.0])).tolist(), ms.jit(f)(ms.Tensor([1.0])).tolist())
 """

@@ -251,6 +251,7 @@ return g()
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ALIASES)
 def test_what_is_one_of_several_is_written(name):
     for point in POINTS:

@@ -185,10 +185,16 @@ POWERS = texts("""int(s) ** -1; int(s) ** 2; int(s) ** int(s); 2 ** int(s); floa
 @pytest.mark.parametrize("op", ["/", "//", "%"])
 @pytest.mark.parametrize("a", OPERANDS)
 def test_division_of_run_time_numbers(op, a):
-    for b in OPERANDS:
+    """Those that raise nothing in one program, each of the others in one of its own."""
+    expected = {b: outcome(body(f"s = x.sum()\nreturn {a} {op} {b}"), X) for b in OPERANDS}
+    raising = [b for b in OPERANDS if isinstance(expected[b], tuple)]
+    values = [b for b in OPERANDS if b not in raising]
+    f = body("s = x.sum()\nreturn [" + ", ".join(f"{a} {op} {b}" for b in values) + "]")
+    for b, given in zip(values, ms.jit(f)(ms.Tensor(X)), strict=True):
+        assert (type(given), given) == (type(expected[b]), expected[b]), b
+    for b in raising:
         f = body(f"s = x.sum()\nreturn {a} {op} {b}")
-        expected, given = outcome(f, X), outcome(ms.jit(f), ms.Tensor(X))
-        assert (type(given), given) == (type(expected), expected), b
+        assert outcome(ms.jit(f), ms.Tensor(X)) == expected[b], b
 
 
 @pytest.mark.parametrize("text", POWERS)

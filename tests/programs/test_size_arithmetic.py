@@ -99,6 +99,7 @@ def check(fn, compiled, most, sizes=SIZES):
     assert programs <= most, compiled.explain_recompiles()
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("backend", ["", "numpy"])
 @pytest.mark.parametrize("name", ROWS)
 def test_values(name, backend):
@@ -122,6 +123,7 @@ def weighed(fn):
     return total
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("backend", ["", "numpy"])
 @pytest.mark.parametrize("name", ROWS)
 def test_derivatives(name, backend):
@@ -130,7 +132,7 @@ def test_derivatives(name, backend):
     check(gradient, ms.jit(gradient, backend=backend), most + 1)
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", ROWS)
 def test_second_derivatives(name):
     body, most = ROWS[name]

@@ -15,6 +15,7 @@ from autodiff_compiler import Tensor, nn, ops
 from autodiff_compiler.errors import CompileError, ShapeError
 from autodiff_compiler.ir.sizes import evaluate
 from tests.programs.compare import assert_close, assert_same, define
+from tests.selection import is_long
 
 SIZES = (3, 5, 7, 2, 6, 1, 0, 9)
 
@@ -272,6 +273,7 @@ def test_values(name):
     check(fn, ms.jit(fn), most)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ROWS)
 def test_derivatives(name):
     body, most = ROWS[name]
@@ -382,7 +384,7 @@ def test_layers_and_their_gradients(layer):
         "conv": lambda: (nn.Conv2d(3, 2, 3), (2, 3, 6, 6), 0),
         "attention": lambda: (nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0), (3, 2, 4), 0),
         "recurrent": lambda: (nn.GRU(4, 3), (3, 2, 4), 1),
-        "long": lambda: (nn.LSTM(4, 3, 2, bidirectional=True), (3, 2, 4), 0),
+        "long": lambda: (nn.LSTM(4, 3, 1 + is_long(), bidirectional=True), (3, 2, 4), 0),
     }[layer]()
     gradient = ms.value_and_grad(lambda x: (_first(net(x)) ** 2).sum())
     compiled = ms.jit(gradient)
@@ -412,6 +414,7 @@ IMAGES = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("axis", [2, 3])
 @pytest.mark.parametrize("name", IMAGES)
 def test_images_of_any_size(name, axis):

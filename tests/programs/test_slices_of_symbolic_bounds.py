@@ -28,6 +28,7 @@ SLICES = (
 CALLS = ((4, 3), (2, 5), (1, 1), (3, 4), (0, 2), (7, 7), (5, 1), (3, 0), (9, 2), (2, 2))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("backend", ["native", "numpy"])
 @pytest.mark.parametrize("taken", SLICES)
 def test_assignment(taken, backend):
@@ -40,6 +41,7 @@ def test_assignment(taken, backend):
         np.testing.assert_array_equal(found, x, f"{n}, {m}")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("backend", ["native", "numpy"])
 @pytest.mark.parametrize("taken", SLICES)
 def test_slices(taken, backend):

@@ -23,7 +23,7 @@ from tests.selection import is_long
 
 #: On the NumPy backend half of them: in the run on the default one a third of all programs is compared with it, too.
 PARTS = (4 if ms.get_context("backend") == "numpy" else 8) if is_long() else 2
-EACH = 25 if is_long() else 12
+EACH = 25 if is_long() else 6
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def test_random_programs(part, monkeypatch):
     assert tally["refused"] <= EACH // 5, f"too many programs are refused: {tally}"
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.both_backends
 @pytest.mark.parametrize("name", FOUND)
 def test_programs_that_were_found(name):

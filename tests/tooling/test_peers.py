@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 
 import autodiff_compiler as ms
 from benchmarks.peers import Case, Row, as_json, run, run_group, show
+from benchmarks.peers.__main__ import main
 from benchmarks.peers.case import agrees_with_differences
 from benchmarks.peers.frameworks import PACKAGES, available
 from tests import forked
@@ -129,6 +132,27 @@ def test_ratios_are_taken_round_by_round_and_compared_with_targets(capsys: pytes
     assert json.loads(as_json([row]))["rows"][0]["ratios"]["jax"] == [2.5, 3.0, 3.5]
 
 
+def test_the_command_writes_the_figures_of_its_groups(
+    tmp_path: Path, alone: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With its groups in this process; test_the_command_writes_all_figures starts processes, and imports the peers."""
+
+    def here(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        assert command[:3] == [sys.executable, "-m", "benchmarks.peers"]
+        return subprocess.CompletedProcess(command, main(command[3:]))
+
+    monkeypatch.setattr(run.subprocess, "run", here)
+    monkeypatch.setattr(run, "bind", lambda threads: None)
+    file = tmp_path / "figures.json"
+    arguments = ["--only", "Rosenbrock n=2", "--rounds", "2", "--threads", "1", "--json", str(file)]
+    assert main(arguments) == 0
+    assert "rosenbrock: Rosenbrock n=2" in capsys.readouterr().out
+    (row,) = json.loads(file.read_text("utf-8"))["rows"]
+    assert (row["name"], row["threads"], row["failed"]) == ("Rosenbrock n=2", 1, {})
+    assert len(row["figures"]["numpy"]) == 2
+
+
+@pytest.mark.long
 def test_the_command_writes_all_figures(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     command = ["-m", "benchmarks.peers", "--only", "Rosenbrock n=2", "--rounds", "2", "--threads", "1"]

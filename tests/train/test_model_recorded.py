@@ -48,6 +48,7 @@ def agree(found: Any, recorded: Any, place: str = "") -> None:
         assert found == recorded, place
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("mode", "dataset"),
     [("eager", list), ("graph", list), ("graph", pipeline)],

@@ -142,7 +142,7 @@ FORMS = [
 V = np.array([1.5, -2.0, 0.5, -0.5, 3.0, 1.0, -4.0, 2.0])
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int32])
 @pytest.mark.parametrize("f", FORMS, ids=lambda f: f.__name__)
 def test_as_python_does_it(f, dtype):

@@ -62,7 +62,7 @@ def _geometry(draw, n):
     return {"stride": stride, "padding": tuple(padding), "dilation": tuple(dilation)}, kernel, sizes
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_any_geometry(n: int, dtype: str) -> None:

@@ -38,7 +38,7 @@ def _expected(x):
     ]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
 def test_the_places_are_those_of_numpy(dtype) -> None:
     rng = np.random.default_rng(3)

@@ -29,7 +29,7 @@ def by_numpy(x, y):
     return z, np.where(z > 0, z, x)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("nbytes", WIDTHS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 @pytest.mark.parametrize("length", [63, 64, 127, 128, 129, 131, 255, 1000, 1055])
@@ -113,7 +113,7 @@ def in_a_loop(x, p):
     return q
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("length", [100, 4096, 4097, 9000])
 @pytest.mark.parametrize("f", [sums, means, products, spread, in_a_loop])
@@ -133,6 +133,7 @@ def test_16_bits_are_reduced_as_numpy_does(f, length, dtype):
         assert got[0].asnumpy() == np.float64(exact).astype(dtype)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("length", [10, 4097])
 @pytest.mark.parametrize("name", SIGNED)
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])

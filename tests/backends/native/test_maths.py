@@ -97,7 +97,7 @@ def test_special_values_of_two_arguments(name, type, width):
     same_kind(page.compiled(name, width, single=type == "f32")(x, y), want, lambda k: (x[k], y[k]))
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("width", [1, 8])
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("name", NAMES)
@@ -116,6 +116,7 @@ def through_the_op(name, *args):
     return ms.jit(lambda *xs: op(*xs), backend="native")(*map(Tensor, args)).asnumpy()
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("type", TYPES)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_ops_have_the_bits_of_the_functions_that_are_measured(name, type):

@@ -28,7 +28,7 @@ def lowered(f, x):
     return ms.jit(f, backend="native").lower(x)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])
 def test_the_bits_are_the_same(dtype, size):

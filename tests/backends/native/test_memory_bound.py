@@ -182,7 +182,7 @@ def both_ways(head: str, body: str) -> Iterator[float]:
     yield ratio(ms.grad(total(function)), *args)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("head", HEADS)
 def test_control_flow_takes_what_is_alive(head: str, body: str) -> None:
@@ -198,7 +198,7 @@ LOOPS = [
 ]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("outer", "inner", "jump"), LOOPS)
 def test_loops_in_loops_take_what_is_alive(outer: str, inner: str, jump: str) -> None:
     """With gradients.  What a return hands on may lie in one array more."""

@@ -464,7 +464,7 @@ def agree(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.usefixtures("memory")
 @pytest.mark.parametrize("program", STRAIGHT, ids=lambda p: p.function.__name__)
 def test_nothing_is_written_over_too_early(program: Program) -> None:
@@ -473,6 +473,7 @@ def test_nothing_is_written_over_too_early(program: Program) -> None:
         agree(run(Tensor(x), Tensor(W)), program.expected(x, W))
 
 
+@pytest.mark.some(2)
 @pytest.mark.usefixtures("memory")
 @pytest.mark.parametrize("program", LOOPS, ids=lambda p: p.function.__name__)
 def test_no_trip_writes_over_what_is_read_later(program: Program) -> None:
@@ -481,7 +482,7 @@ def test_no_trip_writes_over_what_is_read_later(program: Program) -> None:
         agree(run(Tensor(X), Tensor(W), Tensor(n)), program.expected(X, W, n))
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(6)
 @pytest.mark.usefixtures("memory")
 @pytest.mark.parametrize("program", [*STRAIGHT, *LOOPS], ids=lambda p: p.function.__name__)
 def test_what_is_kept_for_the_way_back_stays(program: Program) -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code 
 ARM = {"cpu": "generic", "triple": "aarch64-unknown-linux-gnu", "features": "+neon"}
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", WITH_SAMPLES)
 def test_a_primitive_for_arm(name: str) -> None:
     """`emit` refuses code that asks for anything but the few functions of the table, such as those of libm."""

@@ -16,19 +16,23 @@ from autodiff_compiler.ir.types import tensor
 from autodiff_compiler.primitives import F
 from tests import forked
 from tests.backends.native.sampled import WITH_SAMPLES
+from tests.selection import one_in
 from tools.native_page import REASONS, ways
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=f"no machine code here: {why_not()}")
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.mark.long
 def test_the_page_is_current():
+    """`make check` looks at it, too."""
     assert forked.run(ROOT / "tools" / "native_page.py", "--check").returncode == 0, "run python tools/native_page.py"
 
 
 def test_numpy_computes_what_the_page_says_and_nothing_else():
-    computed = {name for name in WITH_SAMPLES if HOST in ways(name)}
-    assert computed == REASONS.keys() & set(WITH_SAMPLES)
+    """Without ``--long`` of all that are on the page, and of one in four others."""
+    names = {name for name in WITH_SAMPLES if name in REASONS or one_in(4, name)}
+    assert {name for name in names if HOST in ways(name)} == REASONS.keys() & names
 
 
 def test_coverage_names_each_op_of_a_module():

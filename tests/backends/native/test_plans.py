@@ -100,7 +100,7 @@ def total(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, n: sum(out.sum() for out in function(x, n)[:2])
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("head", HEADS)
 def test_control_flow(head: str, body: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,14 +129,14 @@ def test_backward_passes_of_recorded_calls(name: str, monkeypatch: pytest.Monkey
 @pytest.mark.filterwarnings("ignore:.*AC2004")  # a branch that always raises
 def test_random_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     with plans_checked(monkeypatch) as seen:
-        for seed in range(2000, 2000 + part(40)):
+        for seed in range(2000, 2000 + part(20)):
             net, args = Judge(program(seed)).made(), arguments(program(seed), 0)
             for function in (net, ms.value_and_grad(net.total, (0, 1), weights=(net.w,))):
                 try:
                     ms.jit(function).lower(*args).memory()
                 except IndexError:  # a program of the grammar that Python refuses, too
                     continue
-    assert len(seen) > 1.5 * part(40)
+    assert len(seen) > 1.5 * part(20)
 
 
 #: Arms that hand on arrays crosswise, as NumPy runs them: what each is after the `if` must be copied, or exchanged.
@@ -151,6 +151,7 @@ CROSSWISE = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("length", [3, 5000])
 @pytest.mark.parametrize("name", CROSSWISE)
 def test_arms_that_hand_on_crosswise(name: str, length: int, monkeypatch: pytest.MonkeyPatch) -> None:

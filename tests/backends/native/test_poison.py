@@ -81,6 +81,7 @@ def test_it_is_asked_for_each_program(monkeypatch):
 
 
 # ------------------------------------------------------------------------------------------------ what there is to see
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", WITH_SAMPLES[::16])
 def test_samples(name):
     """All of them ran as well, by `AC_POISON=1 pytest tests/backends/native`."""
@@ -111,6 +112,7 @@ def test_sizes_that_are_no_multiple_of_vectors(shape):
     same(f, f64(*shape).astype(np.float32), ONE.astype(np.float32), within=64)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 7), (9, 17, 33), (31, 2, 65), (70, 70, 70)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 def test_products(sizes, dtype):

@@ -37,6 +37,7 @@ def calls_blas(f, shapes):
     return re.search(r"call void %\S+\(i32 101, i32 11[12], i32 11[12], ", text) is not None
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("size", OWN, ids=lambda s: "x".join(map(str, s)))
 def test_small_products_are_code_of_their_own(size, layout):

@@ -26,7 +26,7 @@ def _vectors(request):
         yield
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(10)
 @pytest.mark.usefixtures("_vectors")
 @pytest.mark.parametrize("target", DTYPES)
 @pytest.mark.parametrize("source", DTYPES)

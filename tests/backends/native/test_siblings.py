@@ -118,7 +118,7 @@ def operand(rng: random.Random, values: list) -> object:
     )()
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("nbytes", [32, 64])
 @pytest.mark.parametrize("seed", range(12))
 def test_random_siblings(seed, nbytes):

@@ -82,7 +82,7 @@ def results(f, *xs):
     return native(optimised(f, *xs))(*xs)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("nbytes", [32, 64])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("f", "with_ones", "by_numpy"), FORMS)
@@ -108,7 +108,7 @@ def test_one_walk(f, with_ones, by_numpy, dtype):
     assert (len(walks), alone) == (1, []), "the derivative, too"
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("length", [1, 5, 16, 37, 300])
 @pytest.mark.parametrize(("f", "with_ones", "by_numpy"), FORMS)
@@ -161,6 +161,7 @@ def test_nothing_to_reduce(dtype):
         assert (got.shape, got.dtype) == ((0,), dtype)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("f", [centred, softmax, normed])
 @pytest.mark.parametrize("place", [0, 15, 16, 63, 64])
@@ -275,6 +276,7 @@ def test_in_a_loop_that_carries_it():
 
 
 # ------------------------------------------------------------------------------------- what passes keep for each other
+@pytest.mark.some(3)
 @pytest.mark.parametrize("nbytes", [32, 64])
 @pytest.mark.parametrize("seed", range(12))
 def test_random_passes(seed, nbytes):

@@ -38,14 +38,14 @@ def program(text: str) -> NativeProgram:
     return NATIVE.native(optimise(parse_module(text)).opt)
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(8)
 @pytest.mark.parametrize("name", [n for n in OPS if n not in (*WITHOUT, *DISTINCT) and has_sizes(REGISTRY[n])])
 def test_ops(name: str) -> None:
     with np.errstate(all="ignore"):
         assert checked(name, functools.partial(forward, name), compiled, rtol=1e-9)
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(8)
 @pytest.mark.parametrize(
     "name", [n for n in OPS if REGISTRY[n].vjp is not None and n not in (*WITHOUT_DERIVATIVE, *DISTINCT, *UNFIT)]
 )

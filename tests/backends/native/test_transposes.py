@@ -27,7 +27,7 @@ def _numbers(shape, dtype):
     return np.random.default_rng(len(shape)).integers(0, 200, shape).astype(dtype)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int8, np.int64, bool])
 def test_every_order_of_axes(dtype) -> None:
     for shape in SHAPES:

@@ -35,6 +35,7 @@ def numbers(result: Any) -> list[Any]:
     return [np.asarray(r.asnumpy()) for r in (result if isinstance(result, tuple | list) else (result,))]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_a_planted_one_is_found_at_its_line(program: Planted, mode: str) -> None:
@@ -56,6 +57,7 @@ def test_a_planted_one_is_found_at_its_line(program: Planted, mode: str) -> None
         assert part in text
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_nothing_is_found_where_all_is_well(program: Planted, mode: str) -> None:
