@@ -21,6 +21,7 @@ from ..primitives.control import COUNT, If, Scan
 from ..registration import Registrar
 from .accumulate import added_into, readers, summed, zeros_like
 from .masks import MASK, Masks, any_of, either, finest, masks_of_arms, one_mask, or_zeros, spread
+from .recursion import backward_of
 from .remat import Unveiled, choose, prune, residual_name, take_over
 from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint
 
@@ -402,7 +403,7 @@ def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], 
     """The user's backward block, copied in place; the forward block is not looked at."""
     cotangents = [zeros_like(builder, r) if g is None else g for g, r in zip(gs, op.results, strict=True)]
     refuse_missing(op, sweep.active)
-    return _under_mask(builder, op, op.blocks[1], [*op.operands, *op.results, *cotangents], either(gs, masks))
+    return _under_mask(builder, op, backward_of(op, builder), [*op.operands, *op.results, *cotangents], either(gs, masks))
 
 
 def _under_mask(builder: Builder, op: Op, block: Block, args: Sequence[Value], mask: Value | None) -> Shares:

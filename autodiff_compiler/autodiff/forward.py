@@ -28,6 +28,7 @@ from .control import Loop, refuse_missing
 from .homogeneous import is_homogeneous
 from .masks import MASK, MaskedRuns, any_of, either, finest, joined, masks_of_arms, one_mask, spread
 from .provenance import Provenance
+from .recursion import backward_of
 from .remat import prune
 from .reverse import Cotangents, Sweep, adjoint, in_sizes_of
 from .vjp_functions import Pushed, VjpFunctions
@@ -359,7 +360,7 @@ class Forward(Cloner):
         def rule(scratch: Builder, gs: Sequence[Value | None]) -> Sequence[Value | None]:
             full = [zeros_like(scratch, r) if g is None else g for g, r in zip(gs, results, strict=True)]
             given = full if op.defn.name == "grad_map" else [*operands, *results, *full]
-            found = inline(scratch, bwd, given, dict(self.mapping))
+            found = inline(scratch, backward_of(op, scratch), given, dict(self.mapping))
             return [None if g.made_by("no_cotangent") else g for g in found]
 
         self._transposed(op, rule, op.operands, op.results)
