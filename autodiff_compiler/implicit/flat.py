@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .. import ops, tree
 from ..runtime.tensor import Tensor
-from .modes import Mode
+from .modes import Mode, from_source
 
 
 class Solution(NamedTuple):
@@ -22,6 +22,7 @@ class Solution(NamedTuple):
     residual: Tensor
 
 
+@from_source
 def flat(x: Any, what: str) -> Any:
     """The elements of a tree of Tensors of one float dtype."""
     found = tree.leaves(x)
@@ -36,6 +37,7 @@ def flat(x: Any, what: str) -> Any:
     return parts[0] if len(parts) == 1 else ops.concat(parts)
 
 
+@from_source
 def shaped(v: Any, like: Any) -> Any:
     """A tree with the structure of another one, of the elements of a vector."""
     found, form = tree.flatten(like)
@@ -47,6 +49,7 @@ def shaped(v: Any, like: Any) -> Any:
     return tree.unflatten(form, made)
 
 
+@from_source
 def flat_like(y: Any, like: Any, what: str) -> Any:
     """The elements of a result that has to have the structure of `like`."""
     found, wanted = tree.leaves(y), tree.leaves(like)
@@ -64,21 +67,24 @@ def on_vectors(mode: Mode, f: Any, like: Any, args: Any, what: str) -> Any:
     """``f(x, *args)``, of trees like `like` to such trees, as a function of vectors."""
 
     def run(v: Any) -> Any:
-        return mode.source(flat_like, mode.call(f, mode.source(shaped, v, like), *args), like, what)
+        return mode.call(flat_like, mode.call(f, mode.call(shaped, v, like), *args), like, what)
 
     return mode.function(run)
 
 
+@from_source
 def factor(converged: Any, like: Any) -> Any:
     """1, or NaN where a search did not converge: what its derivatives are multiplied by."""
     one = ops.ones_like(like.sum())
     return ops.where(converged, one, one * float("nan"))
 
 
+@from_source
 def scaled(g: Any, by: Any) -> Any:
     return g * by
 
 
+@from_source
 def default_tolerance(x: Any) -> float:
     """A relative error that a search in this dtype can get below."""
     name = str(x.dtype)

@@ -15,7 +15,7 @@ from ..runtime.tensor import Tensor
 from ..transforms.jacobian import jacfwd
 from ..transforms.vjp import vjp
 from .flat import Solution, default_tolerance, factor, flat, on_vectors, scaled, shaped
-from .modes import EAGER, Compiled, Mode
+from .modes import EAGER, Compiled, Mode, from_source
 
 #: Systems up to this size are solved by elimination where nothing else is asked for.
 SMALL = 64
@@ -39,7 +39,7 @@ class Operator:
         return self._transposed
 
     def _pulled(self, captured: Any, w: Any) -> Any:
-        at_zero = self.mode.call(ops.zeros_like, w)
+        at_zero = self.mode.call(zeros, w)
         _, pull = self.mode.call(vjp, self.mode.function(lambda v: self._apply(captured, v)), at_zero)
         return self.mode.call(pull, w)[0]
 
@@ -53,16 +53,16 @@ def solved(
         return operator(captured, v)
 
     search = _SEARCHES[method]
-    first = mode.constant(ops.zeros_like, b) if start is None else start
+    first = mode.constant(zeros, b) if start is None else start
     found = mode.constant(search, mode.function(matvec), b, first, tol, max_steps)
     x, iterations, residual, converged = found
-    reliable = mode.source(factor, converged, b)
+    reliable = mode.call(factor, converged, b)
 
     def rule(value: Any, b: Any, *rest: Any) -> list[Any]:
         *captured, out, dout = rest
-        g = mode.source(scaled, dout, reliable)
+        g = mode.call(scaled, dout, reliable)
         u, *_ = solved(mode, operator.transposed, g, captured, method, tol, max_steps)
-        minus = mode.source(scaled, u, -1.0)
+        minus = mode.call(scaled, u, -1.0)
         return [None, u, *pulled_back(mode, lambda *c: operator(list(c), out), captured, minus)]
 
     return mode.with_rule(operator, x, [b, *captured], rule, "linear_solve"), converged, iterations, residual
@@ -77,10 +77,17 @@ def pulled_back(mode: Mode, fn: Any, at: list[Any], g: Any) -> list[Any]:
 
 
 # ------------------------------------------------------------------------------------------------ searches
+@from_source
+def zeros(v: Any) -> Any:
+    return ops.zeros_like(v)
+
+
+@from_source
 def norm(v: Any) -> Any:
     return ops.sqrt((v * v).sum())
 
 
+@from_source
 def _direct(matvec: Any, b: Any, start: Any, tol: float, max_steps: int) -> Any:
     matrix = jacfwd(matvec)(ops.zeros_like(b))
     x = ops.solve(matrix, b)
@@ -88,6 +95,7 @@ def _direct(matvec: Any, b: Any, start: Any, tol: float, max_steps: int) -> Any:
     return x, ops.ones_like(residual).astype("int32"), residual, ops.isfinite(x).all()
 
 
+@from_source
 def _cg(matvec: Any, b: Any, start: Any, tol: float, max_steps: int) -> Any:
     x = start
     r = b - matvec(x)
@@ -107,6 +115,7 @@ def _cg(matvec: Any, b: Any, start: Any, tol: float, max_steps: int) -> Any:
     return x, k, ops.sqrt(rr), rr <= limit
 
 
+@from_source
 def _gmres(matvec: Any, b: Any, start: Any, tol: float, max_steps: int) -> Any:
     x = start
     r = b - matvec(x)
@@ -123,6 +132,7 @@ def _gmres(matvec: Any, b: Any, start: Any, tol: float, max_steps: int) -> Any:
     return x, k, size, size <= 100 * limit
 
 
+@from_source
 def _cycle(matvec: Any, r: Any, size: Any) -> Any:
     """The best step in the space of `_RESTART` powers of the operator on the residual."""
     m = min(_RESTART, r.shape[0])
@@ -159,20 +169,20 @@ def _linear_solve(
     method: str | None = None, x0: Any = None, tol: float | None = None, max_steps: int = 1000,
 ) -> Solution:  # fmt: skip
     what = "linear_solve"
-    v = mode.source(flat, b, "the right side of `linear_solve`")
+    v = mode.call(flat, b, "the right side of `linear_solve`")
     chosen = method_for(mode, method, v, (*_SEARCHES,), what)
     like = mode.constant(_itself, b)
     start = None if x0 is None else mode.constant(flat, x0, "`x0` of `linear_solve`")
     if not callable_in(mode, operator):
         matrix = operator
-        apply = mode.function(lambda u: mode.source(_product, matrix, u))
+        apply = mode.function(lambda u: mode.call(_product, matrix, u))
     else:
         apply = on_vectors(mode, operator, like, args, "the result of the operator of `linear_solve`")
-    closed, captured = mode.closed_over(apply, [mode.constant(ops.zeros_like, v)], what)
+    closed, captured = mode.closed_over(apply, [mode.constant(zeros, v)], what)
     linear = Operator(mode, lambda c, u: mode.call(closed, c, u))
-    limit = mode.source(default_tolerance, v) if tol is None else tol
+    limit = mode.call(default_tolerance, v) if tol is None else tol
     x, converged, steps, residual = solved(mode, linear, v, captured, chosen, limit, max_steps, start)
-    return Solution(mode.source(shaped, x, like), converged, steps, residual)
+    return Solution(mode.call(shaped, x, like), converged, steps, residual)
 
 
 def callable_in(mode: Mode, x: Any) -> bool:
@@ -183,20 +193,23 @@ def callable_in(mode: Mode, x: Any) -> bool:
 def method_for(mode: Mode, method: str | None, v: Any, known: tuple[str, ...], what: str) -> str:
     """The method asked for; None: elimination for small systems.  ValueError: there is none of that name."""
     if method is None:
-        return str(mode.source(_by_size, v))
+        return str(mode.call(_by_size, v))
     if method not in known:
         raise ValueError(f"`{what}` has no method {method!r}; it has {', '.join(map(repr, known))}")
     return method
 
 
+@from_source
 def _by_size(v: Any) -> str:
     return "direct" if v.shape[0] <= SMALL else "gmres"
 
 
+@from_source
 def _itself(x: Any) -> Any:
     return x
 
 
+@from_source
 def _product(matrix: Any, v: Any) -> Any:
     return matrix @ v
 

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ..eager import closures as eager_closures
 from ..frontend.derivatives import closures as compiled_closures
+
+Fn = TypeVar("Fn", bound=Callable[..., Any])
+
+
+def from_source(fn: Fn) -> Fn:
+    """A function of this package that compiled code compiles from its source."""
+    fn.__graph_call__ = lambda ctx, args, kwargs: ctx.call_python(fn, args, kwargs)  # type: ignore[attr-defined]
+    return fn
 
 
 class Eager:
@@ -14,9 +22,6 @@ class Eager:
 
     def call(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)
-
-    #: calls a function of this package from its source
-    source = call
 
     def function(self, fn: Callable[..., Any]) -> Any:
         """A function of this package's, to be given to others."""
@@ -44,17 +49,14 @@ class Compiled:
     def call(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
         return self.ctx.call(fn, list(args), kwargs)
 
-    def source(self, fn: Any, *args: Any) -> Any:
-        return self.ctx.call_python(fn, list(args), {})
-
     def function(self, fn: Callable[..., Any]) -> Any:
-        return compiled_closures.Native(fn)
+        return compiled_closures.native(fn)
 
     def closed_over(self, fn: Any, args: Sequence[Any], what: str) -> tuple[Any, list[Any]]:
         return compiled_closures.closed_over(self.ctx, fn, args, what)
 
     def constant(self, fn: Any, *args: Any) -> Any:
-        found = self.source(fn, *args)
+        found = self.call(fn, *args)
         return compiled_closures.without_derivative(self.ctx, found)
 
     def with_rule(self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str) -> Any:

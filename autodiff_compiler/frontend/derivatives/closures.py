@@ -22,14 +22,10 @@ from .custom import call_with_rule
 from .traced import traced_call
 
 
-class Native:
+def native(run: Callable[..., Any]) -> Callable[..., Any]:
     """A function of its abstract arguments, as compiled code calls it."""
-
-    def __init__(self, run: Callable[..., Any]) -> None:
-        self._run = run
-
-    def __graph_call__(self, ctx: DerivativeContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return self._run(*args)
+    run.__graph_call__ = lambda ctx, args, kwargs: run(*args)  # type: ignore[attr-defined]
+    return run
 
 
 class ClosedFunction:
@@ -103,9 +99,9 @@ def with_rule(
     derivatives.labels += 1
     derivatives.recursive[key] = label = f"{what}_{derivatives.labels}"
     names = ["value", *(f"operand {i}" for i in range(len(operands)))]
-    first = Native(lambda value, *_: value)
+    first = native(lambda value, *_: value)
     try:
-        return call_with_rule(ctx, first, [value, *operands], names, Native(rule), f"`{what}`", label=label)
+        return call_with_rule(ctx, first, [value, *operands], names, native(rule), f"`{what}`", label=label)
     finally:
         del derivatives.recursive[key]
 
