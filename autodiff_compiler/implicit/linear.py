@@ -38,6 +38,11 @@ class Operator:
             self._transposed = Operator(self.mode, self._pulled, self)
         return self._transposed
 
+    def with_transposed(self, apply: Any) -> Operator:
+        """The same operator, of which the transposed is known."""
+        self._transposed = Operator(self.mode, apply, self)
+        return self
+
     def _pulled(self, captured: Any, w: Any) -> Any:
         at_zero = self.mode.call(zeros, w)
         _, pull = self.mode.call(vjp, self.mode.function(lambda v: self._apply(captured, v)), at_zero)
@@ -133,11 +138,20 @@ def _gmres(matvec: Any, b: Any, start: Any, tol: float, max_steps: int) -> Any:
 
 
 @from_source
+def krylov(matvec: Any, b: Any) -> Any:
+    """About the solution, for a step of a search: one cycle of GMRES from zero, and another one."""
+    size = norm(b)
+    x = _cycle(matvec, b, size)
+    r = b - matvec(x)
+    return x + _cycle(matvec, r, norm(r))
+
+
+@from_source
 def _cycle(matvec: Any, r: Any, size: Any) -> Any:
     """The best step in the space of `_RESTART` powers of the operator on the residual."""
     m = min(_RESTART, r.shape[0])
     basis = ops.zeros((m + 1, r.shape[0]), r.dtype)
-    basis[0] = r / size
+    basis[0] = r / ops.where(size > 0, size, size + 1)
     columns = ops.zeros((m, m + 1), r.dtype)
     tiny = size * 0 + default_tolerance(r) * 1e-2
     for j in range(m):
