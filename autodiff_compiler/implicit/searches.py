@@ -12,7 +12,7 @@ from .. import ops
 from ..transforms.grad import grad
 from ..transforms.jacobian import jacfwd
 from ..transforms.jvp import jvp
-from .linear import krylov, norm
+from .linear import eliminated, krylov, norm
 from .modes import from_source
 
 #: How many earlier points `anderson` mixes.
@@ -28,7 +28,7 @@ def _zero_int(size: Any) -> Any:
 @from_source
 def newton(f: Any, start: Any, tol: float, max_steps: int) -> Any:
     """Newton's method with the whole Jacobian."""
-    return _newton(f, lambda x, fx: ops.solve(jacfwd(f)(x), -fx), start, tol, max_steps)
+    return _newton(f, lambda x, fx: eliminated(jacfwd(f)(x), -fx), start, tol, max_steps)
 
 
 @from_source
@@ -67,7 +67,7 @@ def broyden(f: Any, start: Any, tol: float, max_steps: int) -> Any:
     x = start
     fx = f(x)
     size = norm(fx)
-    inverse = ops.inverse(jacfwd(f)(x))
+    inverse = _inverse(jacfwd(f)(x))
     k = _zero_int(size)
     small = size <= 0
     while ops.logical_not(small) & (k < max_steps) & (size < float("inf")):
@@ -83,6 +83,14 @@ def broyden(f: Any, start: Any, tol: float, max_steps: int) -> Any:
         small = (norm(d) <= tol * norm(x)) | (size <= 0)
         k = k + 1
     return x, k, size, small & (size < float("inf"))
+
+
+@from_source
+def _inverse(matrix: Any) -> Any:
+    n = matrix.shape[0]
+    sign, _ = ops.slogdet(matrix)
+    eye = ops.eye(n, n, matrix.dtype)
+    return ops.inverse(ops.where(sign == 0, eye, matrix))
 
 
 # ------------------------------------------------------------------------------------------------ fixed points
@@ -143,7 +151,7 @@ def minimise(f: Any, start: Any, tol: float, max_steps: int) -> Any:
     k = _zero_int(size)
     small = size <= 0
     while ops.logical_not(small) & (k < max_steps) & (size < float("inf")):
-        d = ops.solve(jacfwd(slope)(x), -g)
+        d = eliminated(jacfwd(slope)(x), -g)
         d = ops.where((d * g).sum() <= 0, d, -g)
         small = norm(d) <= tol * norm(x + d)
         x = x + d * ops.where(small, ops.ones_like(size), _downhill(f, x, d, (d * g).sum()))
