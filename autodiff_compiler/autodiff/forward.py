@@ -24,7 +24,7 @@ from ..primitives.autodiff import OF_USERS
 from ..runtime.commits import Commit
 from .accumulate import summed, zeros_like
 from .activity import active_values, holds_floats
-from .control import Loop, refuse_missing
+from .control import Loop, receivers, refuse_missing
 from .homogeneous import is_homogeneous
 from .masks import MASK, MaskedRuns, any_of, either, finest, joined, masks_of_arms, one_mask, spread
 from .provenance import Provenance
@@ -404,7 +404,8 @@ def _steps(block: Block, active: set[Value], shares: Sequence[Value]) -> bool:
     while stack:
         op = stack.pop().op
         if op is not None and op.parent is block:
-            new = [x for x in op.operands if x not in needed]
+            given = receivers(op) if op.defn.name in OF_USERS else op.operands
+            new = [x for x in given if x not in needed]
             needed.update(new)
             stack += new
     on_them = set(block.args)

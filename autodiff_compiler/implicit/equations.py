@@ -15,7 +15,7 @@ from ..transforms.grad import grad
 from ..transforms.jvp import jvp
 from ..transforms.vjp import vjp
 from .flat import Solution, default_tolerance, factor, flat, on_vectors, scaled, shaped
-from .linear import SMALL, Operator, pulled_back, solved
+from .linear import SOLVERS, Operator, Options, method_for, pulled_back, solved
 from .modes import EAGER, Compiled, Mode, from_source
 from .searches import anderson, bfgs, broyden, iterate, minimise, newton, newton_krylov
 
@@ -42,8 +42,8 @@ def _found(
     def rule(value: Any, *rest: Any) -> list[Any]:
         *theta, out, dout = rest
         g = mode.call(scaled, dout, reliable)
-        size, steps = mode.call(_solver_of, value, solver)
-        u, *_ = solved(mode, _jacobian(mode, equation).transposed, g, [out, *theta], size, limit, steps)
+        chosen = Options(method_for(mode, solver, value, SOLVERS, what), mode.call(default_tolerance, value), 1000)
+        u, *_ = solved(mode, _jacobian(mode, equation).transposed, g, [out, *theta], chosen, reliable=reliable)
         minus = mode.call(scaled, u, -1.0)
         return [None, *pulled_back(mode, lambda *c: mode.call(equation, list(c), out), theta, minus)]
 
@@ -65,14 +65,6 @@ def _jacobian(mode: Mode, equation: Any) -> Operator:
 
     operator = Operator(mode, forward)
     return operator.with_transposed(backward)
-
-
-@from_source
-def _solver_of(x: Any, solver: Any) -> Any:
-    """The method of the linear solves of derivatives, and the most steps that they take."""
-    if solver is None:
-        solver = "direct" if x.shape[0] <= SMALL else "gmres"
-    return solver, 1000
 
 
 @from_source

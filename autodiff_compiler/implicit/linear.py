@@ -7,10 +7,11 @@ order are solves, no search is differentiated, and nothing of its steps is kept.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import ops
 from ..errors import users_frames
+from ..ir.primitive import F
 from ..runtime.tensor import Tensor
 from ..transforms.jacobian import jacfwd
 from ..transforms.vjp import vjp
@@ -21,6 +22,14 @@ from .modes import EAGER, Compiled, Mode, from_source
 SMALL = 64
 #: How many directions `gmres` keeps before it begins again.
 _RESTART = 20
+
+
+class Options(NamedTuple):
+    """How a linear system is solved."""
+
+    method: str
+    tol: float
+    max_steps: int
 
 
 class Operator:
@@ -50,27 +59,42 @@ class Operator:
 
 
 def solved(
-    mode: Mode, operator: Operator, b: Any, captured: list[Any], method: str, tol: float, max_steps: int, start: Any = None
+    mode: Mode, operator: Operator, b: Any, captured: list[Any], options: Options, start: Any = None,
+    reliable: Any = None,
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
-    """The solution of ``operator(captured, x) = b``, whether it converged, the number of steps and the residual."""
+    """The solution of ``operator(captured, x) = b``, whether it converged, the number of steps and the residual.
+
+    `reliable` is given in rules: what the solution that they are of multiplies its derivatives by.  There a solution
+    that did not converge is NaN.  It is the value that is, not a factor of `b`: forward mode transposes the rule, which
+    must stay linear in `b` by its form.
+    """
 
     def matvec(v: Any) -> Any:
         return operator(captured, v)
 
-    search = _SEARCHES[method]
+    method, tol, max_steps = options
     first = mode.constant(zeros, b) if start is None else start
-    found = mode.constant(search, mode.function(matvec), b, first, tol, max_steps)
+    found = mode.constant(_SEARCHES[method], mode.function(matvec), b, first, tol, max_steps)
     x, iterations, residual, converged = found
-    reliable = mode.call(factor, converged, b)
+    if reliable is None:
+        reliable = mode.call(factor, converged, b)
+    else:
+        x = mode.call(_or_nan, x, converged)
 
     def rule(value: Any, b: Any, *rest: Any) -> list[Any]:
         *captured, out, dout = rest
         g = mode.call(scaled, dout, reliable)
-        u, *_ = solved(mode, operator.transposed, g, captured, method, tol, max_steps)
+        u, *_ = solved(mode, operator.transposed, g, captured, options, reliable=reliable)
         minus = mode.call(scaled, u, -1.0)
         return [None, u, *pulled_back(mode, lambda *c: operator(list(c), out), captured, minus)]
 
-    return mode.with_rule(operator, x, [b, *captured], rule, "linear_solve"), converged, iterations, residual
+    x = mode.with_rule(operator, x, [b, *captured], rule, "linear_solve", linear=True)
+    return x, converged, iterations, residual
+
+
+@from_source
+def _or_nan(x: Any, converged: Any) -> Any:
+    return ops.where(converged, x, x * float("nan"))
 
 
 def pulled_back(mode: Mode, fn: Any, at: list[Any], g: Any) -> list[Any]:
@@ -92,13 +116,13 @@ def norm(v: Any) -> Any:
     return ops.sqrt((v * v).sum())
 
 
-@from_source
 def eliminated(matrix: Any, b: Any) -> Any:
-    """The solution by elimination; NaN where the matrix is singular, which would raise."""
-    sign, _ = ops.slogdet(matrix)
-    singular = sign == 0
-    eye = ops.eye(b.shape[0], b.shape[0], b.dtype)
-    return ops.where(singular, b * float("nan"), ops.solve(ops.where(singular, eye, matrix), b))
+    """The solution by elimination; NaN where the matrix is singular.
+
+    Not `ops.solve`: its check stays in a program whatever becomes of the solution.
+    """
+    columns = F.reshape(b, shape=(*b.shape, 1)) if len(b.shape) == 1 else b
+    return F.reshape(F.solve(matrix, columns), shape=b.shape)
 
 
 @from_source
@@ -143,7 +167,7 @@ def _gmres(matvec: Any, b: Any, start: Any, tol: float, max_steps: int) -> Any:
         r = b - matvec(x)
         size = norm(r)
         k = k + _RESTART
-    return x, k, size, size <= 100 * limit
+    return x, k, size, size <= tol**0.5 * norm(b)
 
 
 @from_source
@@ -179,11 +203,12 @@ def _cycle(matvec: Any, r: Any, size: Any) -> Any:
     dead = (columns * columns).sum(axis=1) <= 0
     columns = columns + ops.where(dead, ops.ones_like(dead.astype(r.dtype)), 0).reshape(m, 1) * ops.eye(m, m + 1, r.dtype)
     q, upper = ops.qr(columns.T)
-    y = ops.solve(upper, q[0] * size)
+    y = eliminated(upper, q[0] * size)
     return y @ basis[:m]
 
 
 _SEARCHES = {"cg": _cg, "gmres": _gmres, "direct": _direct}
+SOLVERS = tuple(_SEARCHES)
 
 
 # ------------------------------------------------------------------------------------------------ the function
@@ -193,7 +218,7 @@ def _linear_solve(
 ) -> Solution:  # fmt: skip
     what = "linear_solve"
     v = mode.call(flat, b, "the right side of `linear_solve`")
-    chosen = method_for(mode, method, v, (*_SEARCHES,), what)
+    chosen = method_for(mode, method, v, SOLVERS, what)
     like = mode.constant(_itself, b)
     start = None if x0 is None else mode.constant(flat, x0, "`x0` of `linear_solve`")
     if not callable_in(mode, operator):
@@ -204,7 +229,7 @@ def _linear_solve(
     closed, captured = mode.closed_over(apply, [mode.constant(zeros, v)], what)
     linear = Operator(mode, lambda c, u: mode.call(closed, c, u))
     limit = mode.call(default_tolerance, v) if tol is None else tol
-    x, converged, steps, residual = solved(mode, linear, v, captured, chosen, limit, max_steps, start)
+    x, converged, steps, residual = solved(mode, linear, v, captured, Options(chosen, limit, max_steps), start)
     return Solution(mode.call(shaped, x, like), converged, steps, residual)
 
 
@@ -218,7 +243,7 @@ def method_for(mode: Mode, method: str | None, v: Any, known: tuple[str, ...], w
     if method is None:
         return str(mode.call(_by_size, v))
     if method not in known:
-        raise ValueError(f"`{what}` has no method {method!r}; it has {', '.join(map(repr, known))}")
+        raise ValueError(f"`{what}` has no linear solver {method!r}; it has {', '.join(map(repr, known))}")
     return method
 
 
@@ -246,7 +271,8 @@ def linear_solve(
 
     `operator` is a linear function of x, or a matrix; x and `b` are a Tensor or trees of Tensors.  `method` is "cg" (for
     symmetric positive definite operators), "gmres", or "direct" (the matrix is made, and eliminated), the default up to
-    64 unknowns, above it is "gmres".  It ends when the residual is below ``tol * norm(b)``.  Derivatives by `b`, by
+    64 unknowns, above it is "gmres".  It ends when the residual is below ``tol * norm(b)``, "gmres" also when
+    rounding keeps it from getting smaller, and it has converged below ``sqrt(tol) * norm(b)``.  Derivatives by `b`, by
     `args` and by what the operator captures are linear solves, too; nothing of the steps is kept for them.
 
     >>> x = linear_solve(lambda x: 2.0 * x, Tensor([4.0, 6.0])).value

@@ -35,8 +35,11 @@ class Eager:
         """``fn(*args)``, which carries no derivative."""
         return eager_closures.untracked(fn, *args)
 
-    def with_rule(self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str) -> Any:
-        """`value`, whose derivative by the operands ``rule(value, *operands, out, dout)`` gives."""
+    def with_rule(self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str, linear: bool = False) -> Any:
+        """`value`, whose derivative by the operands ``rule(value, *operands, out, dout)`` gives.
+
+        `key`: what is the same where the rule does this again; `linear`: the value is linear in the first operand.
+        """
         return eager_closures.with_rule(value, operands, rule, what)
 
 
@@ -59,8 +62,8 @@ class Compiled:
         found = self.call(fn, *args)
         return compiled_closures.without_derivative(self.ctx, found)
 
-    def with_rule(self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str) -> Any:
-        return compiled_closures.with_rule(self.ctx, key, value, operands, rule, what)
+    def with_rule(self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str, linear: bool = False) -> Any:
+        return compiled_closures.with_rule(self.ctx, key, value, operands, rule, what, linear)
 
 
 Mode = Eager | Compiled

@@ -67,7 +67,7 @@ def broyden(f: Any, start: Any, tol: float, max_steps: int) -> Any:
     x = start
     fx = f(x)
     size = norm(fx)
-    inverse = _inverse(jacfwd(f)(x))
+    inverse = eliminated(jacfwd(f)(x), ops.eye(x.shape[0], x.shape[0], x.dtype))
     k = _zero_int(size)
     small = size <= 0
     while ops.logical_not(small) & (k < max_steps) & (size < float("inf")):
@@ -83,14 +83,6 @@ def broyden(f: Any, start: Any, tol: float, max_steps: int) -> Any:
         small = (norm(d) <= tol * norm(x)) | (size <= 0)
         k = k + 1
     return x, k, size, small & (size < float("inf"))
-
-
-@from_source
-def _inverse(matrix: Any) -> Any:
-    n = matrix.shape[0]
-    sign, _ = ops.slogdet(matrix)
-    eye = ops.eye(n, n, matrix.dtype)
-    return ops.inverse(ops.where(sign == 0, eye, matrix))
 
 
 # ------------------------------------------------------------------------------------------------ fixed points
@@ -136,7 +128,7 @@ def _mixture(residuals: Any) -> Any:
     least = 1e-10 if "64" in str(gram.dtype) else 1e-5
     eye = ops.eye(_HISTORY, _HISTORY, gram.dtype)
     scale = (gram * eye).sum()
-    found = ops.solve(gram / ops.where(scale > 0, scale, scale + 1) + least * eye, ops.ones_like(gram[0]))
+    found = eliminated(gram / ops.where(scale > 0, scale, scale + 1) + least * eye, ops.ones_like(gram[0]))
     return found / found.sum()
 
 

@@ -85,11 +85,18 @@ class _WithStates(Cloner):
 
 
 def with_rule(
-    ctx: DerivativeContext, key: Any, value: Any, operands: Sequence[Any], rule: Callable[..., Any], what: str
+    ctx: DerivativeContext,
+    key: Any,
+    value: Any,
+    operands: Sequence[Any],
+    rule: Callable[..., Any],
+    what: str,
+    linear: bool = False,
 ) -> Any:
     """`value`, whose derivative by the operands ``rule(value, *operands, out, dout)`` gives.
 
-    The rule may call this with the same `key`, and operands of the same types, again.
+    The rule may call this with the same `key`, and operands of the same types, again.  `linear`: the value is linear in
+    the first operand.
     """
     derivatives = ctx.derivatives
     label = derivatives.recursive.get(key)
@@ -101,7 +108,7 @@ def with_rule(
     names = ["value", *(f"operand {i}" for i in range(len(operands)))]
     first = native(lambda value, *_: value)
     try:
-        return call_with_rule(ctx, first, [value, *operands], names, native(rule), f"`{what}`", label=label)
+        return call_with_rule(ctx, first, [value, *operands], names, native(rule), f"`{what}`", label=label, linear=(1,) * linear)
     finally:
         del derivatives.recursive[key]
 
