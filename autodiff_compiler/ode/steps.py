@@ -79,7 +79,7 @@ def advanced(f: Any, now: Any, end: Any, rtol: float, atol: float, least: float)
     h1 = h * ops.clip(_PART * known**-0.2, _LEAST, _MOST)
     # a last step that was cut says little about the next one
     h1 = ops.where(taken & last, ops.maximum(h1, now.h), h1)
-    alive = taken | (h > least * (1 + ops.stop_gradient(now.t).abs()))
+    alive = (taken & last) | (h1 > ops.maximum(least * ops.stop_gradient(now.t).abs(), h * 0 + 1e-30))
     t, y, slope, t_last, y_last, h_last = now.t, now.y, now.slope, now.t_last, now.y_last, now.h_last
     kept = now.coefficients
     if taken:
@@ -107,7 +107,7 @@ def at_times(f: Any, y0: Any, ts: Any, rtol: float, atol: float, least: float, m
     in_order = (ops.stop_gradient(ts[1:] - ts[:-1]) >= 0).all()
     for i in keep(range(1, n)):
         target = ops.stop_gradient(ts[i])
-        while (now.t < target) & now.alive & (now.steps < max_steps):
+        while (now.t < target) & in_order & now.alive & (now.steps < max_steps):
             now = advanced(f, now, end, rtol, atol, least)
         good = (ops.stop_gradient(now.t) >= target) & in_order
         y = at_time(now, ts[i])
