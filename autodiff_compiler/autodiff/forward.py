@@ -28,7 +28,7 @@ from .control import Loop, receivers, refuse_missing
 from .homogeneous import is_homogeneous
 from .masks import MASK, MaskedRuns, any_of, either, finest, joined, masks_of_arms, one_mask, spread
 from .provenance import Provenance
-from .recursion import backward_of
+from .recursion import backward_of, drop_checks
 from .remat import prune
 from .reverse import Cotangents, Sweep, adjoint, in_sizes_of
 from .vjp_functions import Pushed, VjpFunctions
@@ -175,6 +175,8 @@ class Forward(Cloner):
         present = {r: in_sizes_of(scratch, self._copy(r), g) for r, g in found.items() if g is not None}
         inner = {r: cotangents.masks[g] for r, g in placeholders.items() if g in cotangents.masks}
         scratch.ret(*present.values(), *inner.values())
+        if op.defn.name == "custom_vjp" and op.attr("label"):
+            drop_checks(block)
         prune(block, builder.module, block.outs)
         if any(g in block.args for g in [*block.outs, *free_values_of(block)]):
             raise _not_linear(op, block)
@@ -352,7 +354,8 @@ class Forward(Cloner):
             return results
         refuse_missing(op, self.tangents)
         bwd = op.blocks[-1]
-        if any(_has_effect(o, self.builder.module) for o in ops_of(bwd)):
+        searched = op.defn.name == "custom_vjp" and op.attr("label")  # its checks go with its search
+        if not searched and any(_has_effect(o, self.builder.module) for o in ops_of(bwd)):
             if self.late:
                 raise _out_of_order(self.late[0])
             self.late.append(op)

@@ -1,4 +1,6 @@
-"""Rules that use the function they belong to: `again` becomes a copy of the `custom_vjp` that it stands for.
+"""Rules of labelled `custom_vjp` ops: values that a search found, whose rules may use the function they belong to.
+
+`again` becomes a copy of the op that it stands for.
 
 A derivative copies the backward block of a `custom_vjp`.  Of a recursive one each copy holds the op anew, with its
 rule, so the next derivative finds one, too; what no derivative asks for is never copied.
@@ -10,7 +12,11 @@ from typing import Any
 
 from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
-from ..ir.walk import Cloner, ops_of
+from ..ir.definition import Effect
+from ..ir.walk import Cloner, free_values, ops_of
+
+#: Effects of ops that refuse values.
+_CHECKS = frozenset({"assert", "check_exponent", "check_index", "check_solved", "raise", "without_overflow"})
 
 
 def backward_of(op: Op, builder: Builder) -> Block:
@@ -52,3 +58,33 @@ class _Unrolled(Cloner):
     def _mapped(self, x: Value) -> Value:
         found: Value = self.mapping.get(x, x)
         return found
+
+
+def drop_checks(block: Block) -> None:
+    """Drops from a transposed rule what nothing needs but the checks inside it, where it depends on the arguments.
+
+    These stand for the cotangent of a rule that runs backward only by its transpose: no search runs for it, and there is
+    nothing to check.
+    """
+    needed = set(block.outs)
+    for op in reversed(block.ops):
+        if not needed.isdisjoint(op.results):
+            needed.update(_mentioned(op))
+    fictional = set(block.args)
+    kept = []
+    for op in block.ops:
+        depends = not fictional.isdisjoint(_mentioned(op))
+        if depends:
+            fictional.update(op.results)
+        if not (depends and needed.isdisjoint(op.results) and _only_checks(op)):
+            kept.append(op)
+    block.ops = kept
+
+
+def _mentioned(op: Op) -> list[Value]:
+    return [*op.operands, *(x for inner in op.blocks for x in free_values(inner))]
+
+
+def _only_checks(op: Op) -> bool:
+    inside = (op, *(each for block in op.blocks for each in ops_of(block)))
+    return all(each.defn.effect <= Effect.READ or each.defn.name in _CHECKS for each in inside)
