@@ -89,4 +89,3 @@ def default_tolerance(x: Any) -> float:
     """A relative error that a search in this dtype can get below."""
     name = str(x.dtype)
     return 2e-12 if "64" in name else 6e-6 if "32" in name else 4e-3
-

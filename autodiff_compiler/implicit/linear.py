@@ -201,7 +201,9 @@ def _cycle(matvec: Any, r: Any, size: Any) -> Any:
         h[j + 1] = h[j + 1] + ops.where(alive, length, length * 0)
         columns[j] = h
     dead = (columns * columns).sum(axis=1) <= 0
-    columns = columns + ops.where(dead, ops.ones_like(dead.astype(r.dtype)), 0).reshape(m, 1) * ops.eye(m, m + 1, r.dtype)
+    columns = columns + ops.where(dead, ops.ones_like(dead.astype(r.dtype)), 0).reshape(m, 1) * ops.eye(
+        m, m + 1, r.dtype
+    )
     q, upper = ops.qr(columns.T)
     y = eliminated(upper, q[0] * size)
     return y @ basis[:m]

@@ -35,7 +35,9 @@ class Eager:
         """``fn(*args)``, which carries no derivative."""
         return eager_closures.untracked(fn, *args)
 
-    def with_rule(self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str, linear: bool = False) -> Any:
+    def with_rule(
+        self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str, linear: bool = False
+    ) -> Any:
         """`value`, whose derivative by the operands ``rule(value, *operands, out, dout)`` gives.
 
         `key`: what is the same where the rule does this again; `linear`: the value is linear in the first operand.
@@ -62,7 +64,9 @@ class Compiled:
         found = self.call(fn, *args)
         return compiled_closures.without_derivative(self.ctx, found)
 
-    def with_rule(self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str, linear: bool = False) -> Any:
+    def with_rule(
+        self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str, linear: bool = False
+    ) -> Any:
         return compiled_closures.with_rule(self.ctx, key, value, operands, rule, what, linear)
 
 

@@ -128,7 +128,9 @@ def _solve(
     crossing = None
     if event is not None:
         crossing = mode.function(
-            lambda v, t: mode.call(_number, mode.call(event, mode.call(shaped, v, like), mode.call(_times, sign, t), *args))
+            lambda v, t: mode.call(
+                _number, mode.call(event, mode.call(shaped, v, like), mode.call(_times, sign, t), *args)
+            )
         )
     begin, end = mode.call(_times, sign, first), mode.call(_times, sign, last)
     options = (sign, direction, dense, rtol, atol, max_steps)

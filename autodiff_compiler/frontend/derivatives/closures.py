@@ -108,7 +108,9 @@ def with_rule(
     names = ["value", *(f"operand {i}" for i in range(len(operands)))]
     first = native(lambda value, *_: value)
     try:
-        return call_with_rule(ctx, first, [value, *operands], names, native(rule), f"`{what}`", label=label, linear=(1,) * linear)
+        return call_with_rule(
+            ctx, first, [value, *operands], names, native(rule), f"`{what}`", label=label, linear=(1,) * linear
+        )
     finally:
         del derivatives.recursive[key]
 
