@@ -143,6 +143,8 @@ _LAZY = {
     "get_log_config": "log",
     "empty_cache": "hal",
     "hal": "",
+    "implicit": "",
+    "ode": "",
     "tree": "",
     "functional_call": "nn.functional_call",
     "log": "",

@@ -305,7 +305,15 @@ def _seq_add(run: _Batcher, op: Op) -> list[Value]:
     return [F.seq_add(*map(run.lifted, op.operands))]
 
 
-_CONTAINERS: dict[str, Callable[[_Batcher, Op], list[Value]]] = {
+def _again(run: _Batcher, op: Op) -> Sequence[Value]:
+    """As `_custom_rule` batches what it stands for: every operand and result gets the leading dimension."""
+    label, types = op.attrs
+    batched_types = tuple([run._type(run.renamed(t)) for t in types])
+    return run.builder.emit(op.defn, tuple(map(run.lifted, op.operands)), (label, batched_types))  # type: ignore[no-any-return]
+
+
+_CONTAINERS: dict[str, Callable[[_Batcher, Op], Sequence[Value]]] = {
     "to_seq": _to_seq, "from_seq": _from_seq, "seq_len": _seq_len, "seq_add": _seq_add,
+    "again": _again,
 }  # fmt: skip
 assert _CONTAINERS.keys() <= REGISTRY.keys()

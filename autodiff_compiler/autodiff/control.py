@@ -21,6 +21,7 @@ from ..primitives.control import COUNT, If, Scan
 from ..registration import Registrar
 from .accumulate import added_into, readers, summed, zeros_like
 from .masks import MASK, Masks, any_of, either, finest, masks_of_arms, one_mask, or_zeros, spread
+from .recursion import backward_of
 from .remat import Unveiled, choose, prune, residual_name, take_over
 from .reverse import STRUCTURED, Cotangents, Shares, Sweep, adjoint
 
@@ -301,7 +302,7 @@ def _always(ops: Sequence[Op], given: set[Value], active: set[Value]) -> set[Val
             steady = _always_produced(loop, reached, active)
             found.update(x for x, v in zip(loop.inits, loop.carries, strict=True) if v in steady)
         else:
-            found.update(x for x in _receivers(op) if x in active)
+            found.update(x for x in receivers(op) if x in active)
     return found
 
 
@@ -402,12 +403,12 @@ def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], 
     """The user's backward block, copied in place; the forward block is not looked at."""
     cotangents = [zeros_like(builder, r) if g is None else g for g, r in zip(gs, op.results, strict=True)]
     refuse_missing(op, sweep.active)
-    return _under_mask(builder, op, op.blocks[1], [*op.operands, *op.results, *cotangents], either(gs, masks))
+    return _under_mask(builder, op, backward_of(op, builder), [*op.operands, *op.results, *cotangents], either(gs, masks))
 
 
 def _under_mask(builder: Builder, op: Op, block: Block, args: Sequence[Value], mask: Value | None) -> Shares:
     """The user's block, copied inside `if mask`: it does not run for a cotangent that was not produced."""
-    operands = _receivers(op)
+    operands = receivers(op)
     if mask is None:
         return [(x, g, None) for x, g in zip(operands, _copied(builder, block, args), strict=True)]
     run = builder.nested()
@@ -423,7 +424,7 @@ def _copied(builder: Builder, block: Block, args: Sequence[Value]) -> list[Value
     return [g for g, out in zip(found, block.outs, strict=True) if not out.made_by("no_cotangent")]
 
 
-def _receivers(op: Op) -> list[Value]:
+def receivers(op: Op) -> list[Value]:
     """The operands of an op that its derivative rule gives cotangents: that of a user may return None for some."""
     if op.defn.name != "custom_vjp":
         return list(op.operands)

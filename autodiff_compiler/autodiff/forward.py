@@ -24,10 +24,11 @@ from ..primitives.autodiff import OF_USERS
 from ..runtime.commits import Commit
 from .accumulate import summed, zeros_like
 from .activity import active_values, holds_floats
-from .control import Loop, refuse_missing
+from .control import Loop, receivers, refuse_missing
 from .homogeneous import is_homogeneous
 from .masks import MASK, MaskedRuns, any_of, either, finest, joined, masks_of_arms, one_mask, spread
 from .provenance import Provenance
+from .recursion import backward_of, drop_checks
 from .remat import prune
 from .reverse import Cotangents, Sweep, adjoint, in_sizes_of
 from .vjp_functions import Pushed, VjpFunctions
@@ -174,6 +175,8 @@ class Forward(Cloner):
         present = {r: in_sizes_of(scratch, self._copy(r), g) for r, g in found.items() if g is not None}
         inner = {r: cotangents.masks[g] for r, g in placeholders.items() if g in cotangents.masks}
         scratch.ret(*present.values(), *inner.values())
+        if op.defn.name == "custom_vjp" and op.attr("label"):
+            drop_checks(block)
         prune(block, builder.module, block.outs)
         if any(g in block.args for g in [*block.outs, *free_values_of(block)]):
             raise _not_linear(op, block)
@@ -351,7 +354,8 @@ class Forward(Cloner):
             return results
         refuse_missing(op, self.tangents)
         bwd = op.blocks[-1]
-        if any(_has_effect(o, self.builder.module) for o in ops_of(bwd)):
+        searched = op.defn.name == "custom_vjp" and op.attr("label")  # its checks go with its search
+        if not searched and any(_has_effect(o, self.builder.module) for o in ops_of(bwd)):
             if self.late:
                 raise _out_of_order(self.late[0])
             self.late.append(op)
@@ -359,7 +363,7 @@ class Forward(Cloner):
         def rule(scratch: Builder, gs: Sequence[Value | None]) -> Sequence[Value | None]:
             full = [zeros_like(scratch, r) if g is None else g for g, r in zip(gs, results, strict=True)]
             given = full if op.defn.name == "grad_map" else [*operands, *results, *full]
-            found = inline(scratch, bwd, given, dict(self.mapping))
+            found = inline(scratch, backward_of(op, scratch), given, dict(self.mapping))
             return [None if g.made_by("no_cotangent") else g for g in found]
 
         self._transposed(op, rule, op.operands, op.results)
@@ -403,7 +407,8 @@ def _steps(block: Block, active: set[Value], shares: Sequence[Value]) -> bool:
     while stack:
         op = stack.pop().op
         if op is not None and op.parent is block:
-            new = [x for x in op.operands if x not in needed]
+            given = receivers(op) if op.defn.name in OF_USERS else op.operands
+            new = [x for x in given if x not in needed]
             needed.update(new)
             stack += new
     on_them = set(block.args)

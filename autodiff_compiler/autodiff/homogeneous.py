@@ -86,6 +86,8 @@ class _Zeros:
         factors = _FACTORS.get(op.defn.name)
         if factors is not None:
             return any(self.surely(op.operands[i]) for i in factors)
+        if op.defn.name == "custom_vjp" and op.attr("linear"):
+            return all(self.surely(op.operands[i]) for i in op.attr("linear"))
         if op.defn.name == "pad" and op.attr("value") != 0:
             return False
         floats = [x for x in op.operands if holds_floats(x.type)]

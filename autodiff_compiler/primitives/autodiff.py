@@ -7,6 +7,7 @@ from typing import Any
 from ..dtypes import float32
 from ..errors import ShapeError
 from ..ir.core import Block, Module
+from ..ir.definition import Types
 from ..ir.primitive import Ints, Names, OptionalInts, Primitive
 from ..ir.types import Link, Size, TensorType, Type, link, tensor
 from .control import BOOL
@@ -141,13 +142,17 @@ class Vmap(Primitive):
 
 
 class CustomVjp(Primitive):
-    """``%r... = custom_vjp %x... fwd (%x...) {yield r...} bwd (%x..., %r..., %g...) {yield d...}``: a `bprop`."""
+    """``%r... = custom_vjp %x... fwd (%x...) {yield r...} bwd (%x..., %r..., %g...) {yield d...}``: a `bprop`.
+
+    With a `label` it is recursive: an `again` of that label inside `bwd` stands for this op on other operands.  It is
+    zero where the operands `linear` are, if there are any.
+    """
 
     internal = True
     regions = ("fwd", "bwd")
     multiple = True
 
-    def infer(*operands: Type):
+    def infer(*operands: Type, label: str = "", linear: Ints = ()):
         raise TypeError("custom_vjp is inferred from its blocks")
 
     def infer_blocks(types: tuple[Type, ...], attrs, blocks: tuple[Block, ...], module: Module):
@@ -158,6 +163,21 @@ class CustomVjp(Primitive):
         fits = [v.type for v in bwd.outs] == list(types)
         require(fits, f"bwd yields {bwd.outs}, not a cotangent per operand {types}")
         return tuple(outs)
+
+
+class Again(Primitive):
+    """``%r... = again %x... {label=.., types=[..]}``: the innermost `custom_vjp` of that label around it, on these
+    operands.
+
+    It stands in blocks that run backward.  Whoever copies such a block into a derivative puts the op in its place, so a
+    rule that uses the function it belongs to has derivatives of every order (`autodiff.recursion`).
+    """
+
+    internal = True
+    multiple = True
+
+    def infer(*operands: Type, label: str, types: Types):
+        return types
 
 
 class GradientSource(Primitive):

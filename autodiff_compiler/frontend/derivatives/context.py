@@ -31,6 +31,9 @@ class Derivatives:
     hooked: dict[Value, Any] = field(default_factory=dict)
     #: the overriding ops whose rule gives a Python number, with the numbers of those operands (see `custom`)
     bare_numbers: set[tuple[Op, int]] = field(default_factory=set)
+    #: the labels of the recursive rules that are being compiled, by whose they are, and how many there were
+    recursive: dict[Any, str] = field(default_factory=dict)
+    labels: int = 0
 
 
 class DerivativeContext(EffectContext, Protocol):

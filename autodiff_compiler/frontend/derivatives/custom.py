@@ -53,11 +53,14 @@ def call_with_rule(
     what: str,
     refusal: CompileError | None = None,
     keywords: Sequence[str] = (),
+    label: str = "",
+    linear: Sequence[int] = (),
 ) -> Any:
     """``fn(*args)``, whose derivatives are those that ``rule(*args, out, dout)`` gives.
 
     `names` and `what` are for error messages.  With `refusal` the rule cannot be called: that is raised where a
-    derivative is asked for.  `fn` takes the last arguments by these `keywords`.
+    derivative is asked for.  `fn` takes the last arguments by these `keywords`.  `label`: what an `again` in the rule
+    calls it (`closures`); `linear`: the operands where it is zero if they are.
     """
     given = list(args)
     variables = variables_of(given)
@@ -88,7 +91,7 @@ def call_with_rule(
     later = for_derivatives(ctx, found, inputs, what, "AC1704", rule, of)
     with about_rule(rule):
         block, bare = cotangent_block(ctx, [*inputs, *outs, *outs], hints, inputs, later, what)
-    op = trace.builder.emit_op(REGISTRY["custom_vjp"], tuple(traced.operands), (), (traced.block, block))
+    op = trace.builder.emit_op(REGISTRY["custom_vjp"], tuple(traced.operands), (label, tuple(linear)), (traced.block, block))
     ctx.derivatives.bare_numbers.update((op, i) for i in bare)
     returned = len(traced.outs)
     left = [F.stop_gradient(v) for v in op.results[returned:]]  # nothing else of the call carries a derivative

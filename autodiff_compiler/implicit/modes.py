@@ -1,0 +1,74 @@
+"""What implicit derivatives ask of eager and of compiled code, under the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from ..eager import closures as eager_closures
+from ..frontend.derivatives import closures as compiled_closures
+
+Fn = TypeVar("Fn", bound=Callable[..., Any])
+
+
+def from_source(fn: Fn) -> Fn:
+    """A function of this package that compiled code compiles from its source."""
+    fn.__graph_call__ = lambda ctx, args, kwargs: ctx.call_python(fn, args, kwargs)  # type: ignore[attr-defined]
+    return fn
+
+
+class Eager:
+    """Eager code: functions are called, what needs no derivative runs on no tape."""
+
+    def call(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    def function(self, fn: Callable[..., Any]) -> Any:
+        """A function of this package's, to be given to others."""
+        return fn
+
+    def closed_over(self, fn: Any, args: Sequence[Any], what: str) -> tuple[Any, list[Any]]:
+        """The function with the Tensors that it captures as its first argument, and these."""
+        return eager_closures.closed_over(fn, args, what)
+
+    def constant(self, fn: Any, *args: Any) -> Any:
+        """``fn(*args)``, which carries no derivative."""
+        return eager_closures.untracked(fn, *args)
+
+    def with_rule(
+        self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str, linear: bool = False
+    ) -> Any:
+        """`value`, whose derivative by the operands ``rule(value, *operands, out, dout)`` gives.
+
+        `key`: what is the same where the rule does this again; `linear`: the value is linear in the first operand.
+        """
+        return eager_closures.with_rule(value, operands, rule, what)
+
+
+class Compiled:
+    """Compiled code: functions are compiled where they are called."""
+
+    def __init__(self, ctx: Any) -> None:
+        self.ctx = ctx
+
+    def call(self, fn: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.ctx.call(fn, list(args), kwargs)
+
+    def function(self, fn: Callable[..., Any]) -> Any:
+        return compiled_closures.native(fn)
+
+    def closed_over(self, fn: Any, args: Sequence[Any], what: str) -> tuple[Any, list[Any]]:
+        return compiled_closures.closed_over(self.ctx, fn, args, what)
+
+    def constant(self, fn: Any, *args: Any) -> Any:
+        found = self.call(fn, *args)
+        return compiled_closures.without_derivative(self.ctx, found)
+
+    def with_rule(
+        self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str, linear: bool = False
+    ) -> Any:
+        return compiled_closures.with_rule(self.ctx, key, value, operands, rule, what, linear)
+
+
+Mode = Eager | Compiled
+EAGER = Eager()
