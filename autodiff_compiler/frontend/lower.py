@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import progress
@@ -93,6 +93,9 @@ def lower(
         except (AutodiffWarning, RecursionError):
             raise
         except Exception as error:
+            if lowering.effects.collects and known.collecting:  # what is done with a list may need its elements
+                known = replace(known, collecting=False)
+                continue
             if isinstance(error, CompileError):
                 if not error.explained:
                     lowering.report.reasons.conclude(error, {})

@@ -25,6 +25,8 @@ class Foreknown:
     aliased: bool = False
     #: alias tracking: loops carry along which of several Tensors a name holds
     following: bool = False
+    #: whether loops whose number of trips is known may collect what they append to lists; else they are unrolled
+    collecting: bool = True
     #: the attributes (id of the object, name) whose numbers change, so they are known at run time only
     changing: frozenset[tuple[int, str]] = frozenset()
     #: the containers from outside that are changed, by id; of the lists among them those that do more than grow; and
@@ -51,6 +53,12 @@ def follow(known: Foreknown) -> None:
     """Requires alias tracking (`Foreknown.following`); restarts the compilation with it on."""
     if not known.following:
         raise Again(replace(known, following=True))
+
+
+def unroll_collecting(known: Foreknown) -> None:
+    """Restarts the compilation without loops that collect what they append: something asks for the objects."""
+    if known.collecting:
+        raise Again(replace(known, collecting=False))
 
 
 class Inputs:

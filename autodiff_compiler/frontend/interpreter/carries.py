@@ -24,13 +24,26 @@ from ..effects.may_alias import reaches
 from ..effects.outside_containers import held_in
 from ..guards.objects import UNBOUND, same_static
 from ..variables.changing import KNOWN_TRIPS, is_aliased, serial_now
+from ..variables.collecting import Further
 from ..variables.interpreter import Diverged, Region
 from ..variables.leaves import RowsLeaf, common_leaf
 from ..variables.naming import name_of
 from ..variables.rows import IN_A_LIST, fitted, grows
 from ..variables.structure import elements, outline, parts, rebuild, told_apart
 from ..variables.templates import Slot, example, fill, leaf_of, matched, value_in
-from ..variables.values import EITHER, MaybeUnbound, is_box, is_broken, is_unbound, is_union, snapshot_of
+from ..variables.values import (
+    COLLECTED,
+    EARLIER,
+    EITHER,
+    LocalList,
+    MaybeUnbound,
+    is_box,
+    is_broken,
+    is_unbound,
+    is_union,
+    snapshot_of,
+)
+from .additions import Additions
 from .context import StatementContext
 from .loop_ends import Ends, Place
 
@@ -168,6 +181,8 @@ class Loop:
     loc: Loc | None
     at_least_once: bool
     grows: bool
+    #: what the loop adds to lists, if its trips can be counted
+    additions: Additions | None = None
     cells: list[Cell] = field(default_factory=list)
     entry: list[Any] = field(default_factory=list)
     assumed: list[Any] = field(default_factory=list)
@@ -176,6 +191,8 @@ class Loop:
 
     def __post_init__(self) -> None:
         self._following = self.ctx.effects.known.following
+        #: what the last trace has added to lists, as Values of its block
+        self.added: list[Value] = []
         self._shared = Ends(serial_now(), self.ctx.effects.ties, following=self._following)
         for name in self.names:
             self._add(Cell(name))
@@ -202,7 +219,11 @@ class Loop:
         before = len(decided)
         for _ in range(_TRACES):
             del decided[before:]
-            body, done = self._trace_once(first, rest, run)
+            try:
+                body, done = self._trace_once(first, rest, run)
+            except Further as further:
+                self._carry_further(further)
+                continue
             if done:
                 late = [cell.head is not _BOUND for cell in self.cells]
                 rows = zip(late, self.entry, self.assumed, strict=True)
@@ -212,6 +233,13 @@ class Loop:
                     memory.settled[key] = assumptions, objects, self._shared.kept(locate)
                 return body
         raise self._error("the types of what this loop carries do not settle")
+
+    def _carry_further(self, further: Further) -> None:
+        """Assumes that more elements of a list are known at the head of a trip."""
+        if self.additions is None or not self.additions.carry_further(further):
+            raise further  # the loop around collects the list
+        i = next(i for i, cell in enumerate(self.cells) if cell.obj is further.of)
+        self.entry[i] = self.assumed[i] = self.additions.at_head(further.of)
 
     def _begin(self, assumptions: list[Any], objects: list[Any], shared: Any) -> None:
         """Starts from where the same loop settled before."""
@@ -244,17 +272,20 @@ class Loop:
                 seen = len(ctx.effects.snapshots.read)
                 args = builder.block.args
                 k, m = len(first), len(first) + len(types)
-                self.enter(templates, args[k:m])
+                heads = self.enter(templates, args[k:m])
                 try:
                     with self._raising_in_a_trip(builder):
                         run(args[:k], args[m:])
                 except Diverged:
                     self.enter(templates, args[k:m])
                 found = [cell.get(ctx) for cell in self.cells]
+                grown = self._cut_additions(found)
                 ctx.effects.snapshots.check_loop(region.start, seen)
-                done = self._generalise(found, region)
+                done = self._generalise(found, region) and not grown
                 done = not self._ends_noted(found) and done
                 ends = self.values(templates, found, builder) if done else []
+                if done and self.additions is not None:
+                    self.added = self.additions.values(builder, region.start, heads, found)
             finally:
                 ctx.frame.env = before
                 ctx.effects.restore(region)
@@ -360,8 +391,8 @@ class Loop:
         self._shared.tie(settled, scope, conditions, ran=True)
         return [v if is_box(c.obj) else s for c, v, s in zip(self.cells, values, settled, strict=True)]
 
-    def enter(self, templates: list[Any], args: Any) -> None:
-        """Gives every cell its value at the head of a trip."""
+    def enter(self, templates: list[Any], args: Any) -> list[Any]:
+        """Gives every cell its value at the head of a trip; these."""
         values = fill(templates, args)
         for i, cell in enumerate(self.cells):
             if cell.head is not _BOUND and not cell.internal:
@@ -371,6 +402,7 @@ class Loop:
         for i, (cell, entry, value) in enumerate(zip(self.cells, self.entry, values, strict=True)):
             self._tie(entry, value, cell, (i,), scope)
         self._shared.tie(self._handles(values), scope, args[self._behind])
+        return values
 
     def leave(self, body: Body, results: Any) -> None:
         """Gives every cell its value after the loop."""
@@ -389,6 +421,17 @@ class Loop:
             elif boxes and now is not last:
                 now.snapshot = snapshot_of(now, last)
             cell.set(self.ctx, value)
+        if self.added:
+            self._leave_additions(results[len(results) - len(self.added) :])
+
+    def _leave_additions(self, sequences: Sequence[Value]) -> None:
+        """Gives the lists what the loop has collected; who held a Tensor at the entry may find it in one of them."""
+        assert self.additions is not None
+        for x in (part for entry in self.entry for part in parts(entry)):
+            if is_box(x):
+                x.locked = x.locked or COLLECTED
+        self.ctx.effects.collects = True
+        self.additions.leave(sequences)
 
     # --------------------------------------------------------------------------------------- values of slots
     def inits(self, templates: list[Any]) -> list[Value]:
@@ -402,6 +445,22 @@ class Loop:
         return [*found, *self._shared.conditions(self._handles(given), builder)]
 
     # --------------------------------------------------------------------------------------- generalisation
+    def _cut_additions(self, found: list[Any]) -> bool:
+        """Leaves out of the lists at the end of a trip what the loop collects; True if one has grown unexpectedly."""
+        if self.additions is None:
+            return False
+        grown = False
+        for i, (cell, end) in enumerate(zip(self.cells, found, strict=True)):
+            if not isinstance(cell.obj, LocalList) or isinstance(end, CompileError):
+                continue
+            assumed = self.assumed[i]
+            if EARLIER in assumed and EARLIER in end:
+                found[i] = self.additions.cut(cell.obj, assumed, end)
+            elif len(end) > len(assumed):
+                self.entry[i] = self.assumed[i] = found[i] = self.additions.at_head(cell.obj, self.entry[i])
+                grown = True
+        return grown
+
     def _generalise(self, found: list[Any], region: Region) -> bool:
         """Widens the assumptions to cover what the body ends with; True if they already did."""
         done = True

@@ -29,6 +29,7 @@ from ..variables.iteration import Iteration, Through, as_count, iteration_of
 from ..variables.truth_values import negate, truth
 from ..variables.unions import for_each_rank
 from ..variables.values import NewException, is_union
+from .additions import Additions
 from .carries import Loop
 from .collected import keep_with_lists
 from .conditions import as_number, condition_of
@@ -232,7 +233,10 @@ def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> Non
     """Emits one `scan`, or a `while` with a counter if the loop may end early."""
     iteration.enter(ctx)
     stoppable = bool(getattr(node, "stop_flags", ()))
-    loop = Loop(ctx, node, _names(node), ctx.here, isinstance(n, int) and n > 0, not isinstance(n, int))
+    known = isinstance(n, int)
+    collects = known and not stoppable and ctx.effects.known.collecting
+    additions = Additions(ctx, n) if collects else None
+    loop = Loop(ctx, node, _names(node), ctx.here, known and n > 0, not known, additions)
     count = as_count(n)
     sequences = [] if stoppable else iteration.sequences()
 
@@ -246,7 +250,7 @@ def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> Non
     conditions, following = _counted(loop, node, body, count) if stoppable else ((), ())
     inits = loop.inits(body.templates)
     _place_of_rest(ctx, node, iteration)
-    blocks = (*conditions, body.builder.ret(*following, *body.ends))
+    blocks = (*conditions, body.builder.ret(*following, *body.ends, *loop.added))
     if stoppable:
         op = trace.builder.emit_op(REGISTRY["while"], (trace.builder.const(0, COUNT), *inits), (), blocks)
     else:

@@ -215,7 +215,8 @@ class LocalList(_Container, list):
         if grown and len(saved) > 1:
             raise InternalCompilerError("the elements of a list that grows are among others")
         list.__setitem__(self, slice(None), saved)
-        self.__class__ = GrownList if grown else LocalList
+        collecting = len(saved) > 0 and saved[0] is EARLIER
+        self.__class__ = GrownList if grown else CollectingList if collecting else LocalList
 
     def _new(self, held: Any) -> Any:
         made = LocalList((), self.marked)
@@ -243,6 +244,30 @@ class GrownList(LocalList):
 
     def check_length(self, message: str, hint: str) -> None:
         raise LoopError(message, code="AC1504", hint=hint)
+
+
+class CollectingList(LocalList):
+    """A list as a trip of a kept loop sees it that appends to it: `EARLIER`, then the elements that the trip knows."""
+
+    __slots__ = ()
+
+    def describe(self) -> str:
+        return "list that a loop appends to"
+
+    def check_length(self, message: str, hint: str) -> None:
+        raise LoopError("a list is looked at in a loop that appends to it", code="AC1504", hint=hint)
+
+
+class Earlier(Abstract):
+    """The elements of a `CollectingList` that a trip of the loop does not know."""
+
+    def describe(self) -> str:
+        return "list that a loop appends to"
+
+
+EARLIER = Earlier()
+#: Why the elements of a Tensor cannot be assigned that such a loop has appended: the list holds copies of their values.
+COLLECTED = "was appended to a list in a loop"
 
 
 @shown_as("list")
