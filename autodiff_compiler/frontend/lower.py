@@ -93,8 +93,8 @@ def lower(
         except (AutodiffWarning, RecursionError):
             raise
         except Exception as error:
-            if lowering.effects.collects and known.collecting:  # what is done with a list may need its elements
-                known = replace(known, collecting=False)
+            if lowering.effects.collects and not known.not_collected:  # what is done with a list may need its elements
+                known = replace(known, not_collected=f"then it is a {type(error).__name__}: {error.args[0]}")
                 continue
             if isinstance(error, CompileError):
                 if not error.explained:

@@ -19,10 +19,9 @@ from ...ir.walk import ops_of
 from ...runtime.hooks import HookHandle, Registered, any_outside, not_here, registered_on, through
 from ...runtime.rules import check_shape
 from ...source import Loc
-from ..effects.inputs import unroll_collecting
 from ..variables.rules import TENSOR_METHODS
 from ..variables.structure import Form, form
-from ..variables.values import COLLECTED, EITHER, TensorVar, is_parameter
+from ..variables.values import EITHER, TensorVar, is_parameter
 from .callbacks import run_hook
 from .context import DerivativeContext
 from .custom import edited, in_type
@@ -81,8 +80,7 @@ def _known(ctx: DerivativeContext, box: TensorVar) -> Hooked:
     found = ctx.derivatives.hooked.get(box.value)
     if found is not None:
         return found
-    if box.locked == COLLECTED:
-        unroll_collecting(ctx.effects.known)
+    ctx.effects.refuse_collected(box)
     if box.locked == EITHER or ctx.effects.ties.spread(box) or _perhaps(ctx, box.value):
         raise HookError(
             "which hooks this Tensor has is known only at run time",

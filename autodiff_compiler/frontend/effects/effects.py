@@ -104,14 +104,18 @@ class Effects:
         """Refuses writes to a Tensor that somebody may hold who would not see them."""
         if box.locked == EITHER:
             follow(self.known)
-        if box.locked == COLLECTED:
-            unroll_collecting(self.known)
+        self.refuse_collected(box)
         if box.locked:
             raise SideEffectError(
                 f"an element of a Tensor that {box.locked} cannot be assigned in compiled code",
                 code="AC1602",
                 hint="copy it first: `x = x.copy()`, and return the copy",
             )
+
+    def refuse_collected(self, x: Any) -> None:
+        """Restarts the compilation without loops that collect lists, if one holds this object's value instead of it."""
+        if x.locked == COLLECTED:
+            unroll_collecting(self.known, "something that is in the list is changed in place")
 
     def write(self, box: TensorVar, value: Value) -> None:
         """Gives a Tensor other elements, for all names of it; an argument's are written back to the caller's Tensor."""

@@ -25,8 +25,8 @@ class Foreknown:
     aliased: bool = False
     #: alias tracking: loops carry along which of several Tensors a name holds
     following: bool = False
-    #: whether loops whose number of trips is known may collect what they append to lists; else they are unrolled
-    collecting: bool = True
+    #: why loops whose number of trips is known cannot collect what they append to lists, and are unrolled
+    not_collected: str = ""
     #: the attributes (id of the object, name) whose numbers change, so they are known at run time only
     changing: frozenset[tuple[int, str]] = frozenset()
     #: the containers from outside that are changed, by id; of the lists among them those that do more than grow; and
@@ -55,10 +55,10 @@ def follow(known: Foreknown) -> None:
         raise Again(replace(known, following=True))
 
 
-def unroll_collecting(known: Foreknown) -> None:
-    """Restarts the compilation without loops that collect what they append: something asks for the objects."""
-    if known.collecting:
-        raise Again(replace(known, collecting=False))
+def unroll_collecting(known: Foreknown, why: str) -> None:
+    """Restarts the compilation without loops that collect what they append."""
+    if not known.not_collected:
+        raise Again(replace(known, not_collected=why))
 
 
 class Inputs:

@@ -21,14 +21,17 @@ from ...ir.types import tensor
 from ...runtime.mutable import NUMBER_DTYPE
 from ..effects.may_alias import reaches
 from ..variables import operators
+from ..variables.changing import is_aliased
 from ..variables.collecting import Further
 from ..variables.leaves import TensorLeaf
 from ..variables.rows import list_of_rows
 from ..variables.structure import elements, form_of, parts, rebuild
 from ..variables.templates import Slot, fill, leaf_of, value_in
-from ..variables.values import COLLECTED, EARLIER, LocalList, is_box, is_rows
+from ..variables.values import COLLECTED, EARLIER, LocalList, is_rows
 from .context import StatementContext
 
+#: How many elements a list gets one by one; the rows of one Tensor are its elements if there are more (`grown_lists`).
+_MOST = 4096
 _NUMBERS = frozenset(tensor(dtype, ()) for dtype in NUMBER_DTYPE.values())
 
 
@@ -54,13 +57,19 @@ class Additions:
         #: the lists that the loop collects, by their ids
         self._lists: dict[int, _Collected] = {}
 
+    def __contains__(self, of: Any) -> bool:
+        return id(of) in self._lists
+
+    def __bool__(self) -> bool:
+        return bool(self._lists)
+
     # --------------------------------------------------------------------------------------- what a trip sees
     def carry_further(self, further: Further) -> bool:
         """Carries more of the last elements of a list, if it is this loop that collects it."""
-        known = self._lists.get(id(further.of))
-        if known is not None:
-            known.tail += further.count
-        return known is not None
+        if further.of not in self:
+            return False
+        self._lists[id(further.of)].tail += further.count
+        return True
 
     def at_head(self, of: LocalList, entry: Sequence[Any] = ()) -> list[Any]:
         """What a trip sees of a list that holds `entry` before the loop."""
@@ -69,7 +78,7 @@ class Additions:
         if len(seen) < known.tail or any(map(is_rows, seen)):
             raise _cannot("reads elements that the list has only after some trips")
         tail = seen[len(seen) - known.tail :]
-        _lock(tail)
+        lock(tuple(tail))
         return [EARLIER, *tail]
 
     def cut(self, of: LocalList, assumed: Sequence[Any], end: Sequence[Any]) -> list[Any]:
@@ -79,15 +88,14 @@ class Additions:
         """
         new = [*end[len(assumed) :]]
         self._lists[id(of)].added = new
-        _lock(new)
+        lock(tuple(new))
         return [EARLIER, *end[len(end) - len(assumed) + 1 :]]
 
     # --------------------------------------------------------------------------------------- what the loop gives
     def values(self, builder: Builder, start: int, heads: Sequence[Any], ends: Sequence[Any]) -> list[Value]:
         """What a trip gives the sequences, at the end of its block.
 
-        The trace began at the serial `start`.  `heads` and `ends` are what the loop carries, at the head of the trip
-        and at its end.
+        The trace began at the serial `start`.  `heads` is what the trip finds, `ends` what it leaves for the next.
         """
         trip = _Trip(builder, start, {id(part) for x in heads for part in parts(x)}, ends)
         for known in self._lists.values():
@@ -99,7 +107,7 @@ class Additions:
         stacks = [F.from_seq(xs, length=self._n) for xs in sequences]
         for known in self._lists.values():
             self._ctx.effects.touch(known.of)
-            if self._n <= self._ctx.options.unroll_max:
+            if self._n * len(known.template) <= _MOST:
                 trips = [fill(known.template, _Rows(stacks, k)) for k in range(self._n)]
                 known.of.set_content([*known.entry, *(x for trip in trips for x in trip)])
             else:
@@ -115,10 +123,10 @@ class Additions:
         return list.copy(operators.binary(self._ctx, "Add", entry, rows) if known.entry else rows)
 
 
-def _lock(x: Any) -> None:
-    """Nobody can write to the elements of these Tensors from now on: they are in a list that a loop collects."""
+def lock(x: Any) -> None:
+    """Nobody can change these Tensors and containers from now on: they are in a list that a loop collects."""
     for part in parts(x):
-        if is_box(part):
+        if is_aliased(part):
             part.locked = part.locked or COLLECTED
 
 

@@ -32,8 +32,6 @@ from ..variables.rows import IN_A_LIST, fitted, grows
 from ..variables.structure import elements, outline, parts, rebuild, told_apart
 from ..variables.templates import Slot, example, fill, leaf_of, matched, value_in
 from ..variables.values import (
-    COLLECTED,
-    EARLIER,
     EITHER,
     LocalList,
     MaybeUnbound,
@@ -43,7 +41,7 @@ from ..variables.values import (
     is_union,
     snapshot_of,
 )
-from .additions import Additions
+from .additions import Additions, lock
 from .context import StatementContext
 from .loop_ends import Ends, Place
 
@@ -193,6 +191,8 @@ class Loop:
         self._following = self.ctx.effects.known.following
         #: what the last trace has added to lists, as Values of its block
         self.added: list[Value] = []
+        #: the numbers of names that do not stand for the list of the entry at the end of each trip
+        self._rebound: set[int] = set()
         self._shared = Ends(serial_now(), self.ctx.effects.ties, following=self._following)
         for name in self.names:
             self._add(Cell(name))
@@ -284,8 +284,9 @@ class Loop:
                 done = self._generalise(found, region) and not grown
                 done = not self._ends_noted(found) and done
                 ends = self.values(templates, found, builder) if done else []
-                if done and self.additions is not None:
-                    self.added = self.additions.values(builder, region.start, heads, found)
+                if done and self.additions:
+                    ends_seen = [x for x, cell in zip(found, self.cells, strict=True) if cell.head is _BOUND]
+                    self.added = self.additions.values(builder, region.start, heads, ends_seen)
             finally:
                 ctx.frame.env = before
                 ctx.effects.restore(region)
@@ -320,7 +321,9 @@ class Loop:
                 copy.locked = self._locked(x, cell)
             return copy
 
-        return [go(x, cell) for x, cell in zip(self.assumed, self.cells, strict=True)], types, names
+        rows = enumerate(zip(self.assumed, self.cells, strict=True))
+        own = [x if cell.obj is None and self._stays(i) else go(x, cell) for i, (x, cell) in rows]
+        return own, types, names
 
     def _held_elsewhere(self) -> dict[Place, Any]:
         """The Tensors of the entry, by their places, that something else than the place may hold."""
@@ -421,15 +424,15 @@ class Loop:
             elif boxes and now is not last:
                 now.snapshot = snapshot_of(now, last)
             cell.set(self.ctx, value)
-        if self.added:
+        if self.additions:
             self._leave_additions(results[len(results) - len(self.added) :])
 
     def _leave_additions(self, sequences: Sequence[Value]) -> None:
         """Gives the lists what the loop has collected; who held a Tensor at the entry may find it in one of them."""
         assert self.additions is not None
-        for x in (part for entry in self.entry for part in parts(entry)):
-            if is_box(x):
-                x.locked = x.locked or COLLECTED
+        for cell, entry in zip(self.cells, self.entry, strict=True):
+            if cell.obj is None and entry is not cell.get(self.ctx):
+                lock((entry, cell.get(self.ctx)))
         self.ctx.effects.collects = True
         self.additions.leave(sequences)
 
@@ -446,20 +449,24 @@ class Loop:
 
     # --------------------------------------------------------------------------------------- generalisation
     def _cut_additions(self, found: list[Any]) -> bool:
-        """Leaves out of the lists at the end of a trip what the loop collects; True if one has grown unexpectedly."""
+        """Leaves out of the lists at the end of a trip what the loop collects; True if the next trip sees another head."""
         if self.additions is None:
             return False
-        grown = False
+        other = False
         for i, (cell, end) in enumerate(zip(self.cells, found, strict=True)):
-            if not isinstance(cell.obj, LocalList) or isinstance(end, CompileError):
-                continue
-            assumed = self.assumed[i]
-            if EARLIER in assumed and EARLIER in end:
-                found[i] = self.additions.cut(cell.obj, assumed, end)
-            elif len(end) > len(assumed):
+            if cell.obj is None and self._stays(i) and end is not self.entry[i]:
+                self._rebound.add(i)
+                other = True
+            elif isinstance(cell.obj, LocalList) and cell.obj in self.additions:
+                found[i] = end if isinstance(end, CompileError) else self.additions.cut(cell.obj, self.assumed[i], end)
+            elif isinstance(cell.obj, LocalList) and isinstance(end, list) and len(end) > len(self.assumed[i]):
                 self.entry[i] = self.assumed[i] = found[i] = self.additions.at_head(cell.obj, self.entry[i])
-                grown = True
-        return grown
+                other = True
+        return other
+
+    def _stays(self, i: int) -> bool:
+        """Whether a name stands for one list in all trips, as far as is known: ``ys += [y]`` gives it that list again."""
+        return self.additions is not None and type(self.entry[i]) is LocalList and i not in self._rebound
 
     def _generalise(self, found: list[Any], region: Region) -> bool:
         """Widens the assumptions to cover what the body ends with; True if they already did."""
@@ -564,10 +571,12 @@ class Loop:
         return self._resized(f"{name} changes its size on some paths") if error.code == "AC1403" else error
 
     def _resized(self, what: str) -> CompileError:
+        why = self.ctx.effects.known.not_collected
+        others = "" if self.grows else "append as many elements in every trip, without `break` or `return`, or "
         return self._error(
-            f"{what} in a loop that runs at run time",
+            f"{what} in a loop that runs at run time" + (f", and cannot be collected: {why}" if why else ""),
             code="AC1504",
-            hint=f"make a Tensor of the full size before and assign its elements{KNOWN_TRIPS}",
+            hint=f"{others}make a Tensor of the full size before and assign its elements{KNOWN_TRIPS}",
         )
 
     def _error(self, message: str, code: str = "AC1406", hint: str | None = None) -> CompileError:

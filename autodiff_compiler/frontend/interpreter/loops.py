@@ -99,7 +99,7 @@ def _keep_or_unroll(ctx: StatementContext, node: Any, iteration: Iteration, n: i
         raise _too_long(ctx, f"a loop of {n} trips", problem)
     _warn_of_trips(ctx, node, n, problem)
     ctx.place(node)
-    _decided(ctx, node, f"unrolled, {_trips(n)}", f"it cannot be kept as a loop: {problem.message}")
+    _decided(ctx, node, f"unrolled, {_trips(n)}", f"it cannot be kept as a loop: {_with_way_out(problem)}")
     _unroll_all(ctx, node, iteration)
 
 
@@ -111,6 +111,12 @@ def _decided(ctx: StatementContext, node: Any, outcome: str, why: str, because_o
 
 def _trips(n: int) -> str:
     return "1 trip" if n == 1 else f"{n} trips"
+
+
+def _with_way_out(problem: CompileError) -> str:
+    """Why a loop of known length is unrolled, and what to do about it."""
+    hint = (problem.hint or "").removesuffix(KNOWN_TRIPS)
+    return f"{problem.message} (instead: {hint})" if hint else problem.message
 
 
 def _too_long(ctx: StatementContext, loop: str, problem: CompileError) -> LoopError:
@@ -234,7 +240,7 @@ def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> Non
     iteration.enter(ctx)
     stoppable = bool(getattr(node, "stop_flags", ()))
     known = isinstance(n, int)
-    collects = known and not stoppable and ctx.effects.known.collecting
+    collects = known and not stoppable and not ctx.effects.known.not_collected
     additions = Additions(ctx, n) if collects else None
     loop = Loop(ctx, node, _names(node), ctx.here, known and n > 0, not known, additions)
     count = as_count(n)
@@ -348,7 +354,7 @@ def _ran(ctx: StatementContext, node: Any, limit: int, problem: CompileError | N
         if problem is not None:
             _warn_of_trips(ctx, node, trips, problem)
         known = "its condition is known while compiling"
-        cannot = f"{known}, and it cannot be kept as a loop: {problem.message}" if problem is not None else known
+        cannot = f"{known}, and it cannot be kept as a loop: {_with_way_out(problem)}" if problem is not None else known
         _decided(ctx, node, f"unrolled, {_trips(trips)}", cannot)
         return None
     why = attempt.exception
