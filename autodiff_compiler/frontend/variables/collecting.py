@@ -28,7 +28,7 @@ class Further(BaseException):
 
 def _refuse(what: str) -> NoReturn:
     raise LoopError(
-        f"{what} of a list in a loop that appends to it",
+        f"a trip {what} a list that the loop adds to",
         code="AC1504",
         hint="count in a variable of its own, and keep what later trips read in one, too",
     )
@@ -47,7 +47,7 @@ class _EarlierVariable(Variable):
     """The elements of earlier trips: whatever asks for them has to ask the list."""
 
     def unwrap(self, ctx: ValueContext) -> Any:
-        _refuse("all elements are asked for")
+        _refuse("uses all elements of")
 
 
 @kind(CollectingList)
@@ -56,7 +56,7 @@ class CollectingListVariable(LocalListVariable):
 
     def getitem(self, ctx: ValueContext, index: Any) -> Any:
         if type(index) is not int or index >= 0:
-            _refuse("an element is read by its index from the front, or a slice,")
+            _refuse("reads elements from the front, or a slice, of")
         count = len(self.value) - 1
         if -index > count:
             raise Further(self.value, -index - count)
@@ -68,11 +68,11 @@ class CollectingListVariable(LocalListVariable):
         elif name == "extend" and len(args) == 1 and not kwargs:
             self._add([*iterate_static(ctx, args[0])])
         else:
-            _refuse(f"`{name}` is called")
+            _refuse(f"calls `{name}` of")
 
     def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         if op != "Add":
-            _refuse("an operator is used")
+            _refuse("uses an operator on")
         self.check_local(ctx)
         ctx.effects.change(self.value)
         self._add([*iterate_static(ctx, other)])
@@ -82,45 +82,45 @@ class CollectingListVariable(LocalListVariable):
         list.extend(self.value, items)
 
     def as_index(self, ctx: ValueContext) -> Any:
-        _refuse("all elements are an index")
+        _refuse("indexes by")
 
     def to_array(self, ctx: ValueContext, copies: bool = True) -> Any:
-        _refuse("an array is made")
+        _refuse("makes an array of")
 
     def length(self, ctx: ValueContext) -> Any:
-        _refuse("the length is asked for")
+        _refuse("asks for the length of")
 
     def truth(self, ctx: ValueContext) -> Any:
-        _refuse("the truth is asked for")
+        _refuse("asks for the truth of")
 
     def store(self, ctx: ValueContext, index: Any, value: Any) -> None:
-        _refuse("an element is replaced")
+        _refuse("replaces an element of")
 
     def remove(self, ctx: ValueContext, index: Any) -> None:
-        _refuse("an element is deleted")
+        _refuse("deletes an element of")
 
     def iteration(self, ctx: ValueContext) -> Any:
-        _refuse("the elements are iterated over")
+        _refuse("iterates over")
 
     def iterate(self, ctx: ValueContext) -> Any:
-        _refuse("the elements are iterated over")
+        _refuse("iterates over")
 
     live = iterate
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-        _refuse("an operator is used")
+        _refuse("uses an operator on")
 
     def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-        _refuse("a comparison is made")
+        _refuse("compares")
 
     def contains(self, ctx: ValueContext, item: Any) -> Any:
-        _refuse("`in` is asked")
+        _refuse("looks for something in")
 
     def copy(self, ctx: ValueContext) -> Any:
-        _refuse("a copy is made")
+        _refuse("copies")
 
     def composed(self, ctx: ValueContext) -> Any:
-        _refuse("the text is asked for")
+        _refuse("makes text of")
 
     def recipe(self, ctx: ValueContext, values: list[Any], tensors: bool) -> Any:
-        _refuse("a copy is given to a host function, which is made")
+        _refuse("gives a host function")
