@@ -23,7 +23,7 @@ from .effects.exceptions import raise_after_effects
 from .effects.inputs import Again, Foreknown
 from .effects.outside_containers import Standing
 from .effects.results import Arg, Out, State
-from .functions import builtins, host, math_functions, standard_library  # noqa: F401  (rules that register)
+from .functions import builtins, host, math_functions, patterns, standard_library  # noqa: F401  (rules that register)
 from .guards.guards import AnyGuard
 from .guards.objects import peek
 from .guards.outside import Capture

@@ -26,6 +26,7 @@ from ...errors import (
 )
 from ...locks import Lock
 from ...source import Loc
+from .patterns import remove_patterns
 
 _FUTURE_FLAGS = 0
 for _name in futures.all_feature_names:
@@ -160,6 +161,7 @@ def _read(fn: types.FunctionType) -> SourceTree:
             f"`{code.co_qualname}` is nested too deeply", hint="split the function, or a long `elif` chain in it"
         ) from None
     _count_characters(node, lines)
+    node = remove_patterns(node)
     return SourceTree(node, code.co_filename, code.co_qualname)
 
 

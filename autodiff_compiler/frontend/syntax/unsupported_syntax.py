@@ -278,7 +278,6 @@ def _bound(function: Any) -> Iterator[tuple[str, Any]]:
 _RULES: dict[type, Callable[[Any, SourceTree], CompileError | None]] = {
     gast.Try: _try,
     gast.TryStar: _try,
-    gast.Match: _statement("AC1103", "match", "not supported yet", "write it as `if`/`elif`"),
     gast.TypeAlias: _statement("AC1103", "type", "not supported", "move it to module level"),
     gast.Constant: _constant,
     gast.Raise: _raise,
