@@ -35,6 +35,7 @@ from ..variables.values import (
     EITHER,
     LocalList,
     MaybeUnbound,
+    VariableVar,
     is_box,
     is_broken,
     is_unbound,
@@ -61,7 +62,7 @@ def _label(ctx: StatementContext, obj: Any) -> str:
 
 def _place_of(env: dict[str, Any], obj: Any) -> tuple[Any, ...] | None:
     """Where a frame holds an object: a name and a number among the parts of its value, or the object; None: nowhere."""
-    if not is_aliased(obj):
+    if not (is_aliased(obj) or type(obj) is VariableVar):
         return (obj,)
     for name, value in env.items():
         for i, part in enumerate(parts(value)):

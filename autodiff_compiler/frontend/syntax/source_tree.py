@@ -398,6 +398,10 @@ class Bindings:
                     f"`{name}` of the enclosing function has no value yet",
                     hint=f"assign `{name}` before the function is called",
                 ) from None
+        return self.lookup_global(name)
+
+    def lookup_global(self, name: str) -> tuple[str, Any]:
+        """The same for a name that a `global` statement says to be one of the module."""
         if name in self.globals:
             return "global", self.globals[name]
         if name in self.builtins:

@@ -27,6 +27,7 @@ from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
 from ...source import Loc
 from ..guards.objects import UNBOUND, module_name
+from ..guards.outer_names import OuterNames
 from .changing import Aliased, Changing, serial_now
 
 #: Reasons for locking a Tensor.
@@ -154,6 +155,8 @@ class AttributeVar(Changing):
 
     @property
     def label(self) -> str:  # type: ignore[override]  # a constant of the others
+        if isinstance(self.owner, OuterNames):
+            return self.owner.called(self.name)
         return f"attribute '{self.name}' of {type(self.owner).__name__}"
 
     def content(self) -> Any:
@@ -165,6 +168,26 @@ class AttributeVar(Changing):
 
     def set_content(self, saved: Any) -> None:
         self.held, self.kept = saved if type(saved) is Held else (saved, saved is self.entry)
+
+
+class VariableVar(Changing):
+    """A variable of a compiled function that functions inside it assign (`nonlocal`): what it holds now."""
+
+    __slots__ = ("held", "name", "serial")
+
+    def __init__(self, name: str, held: Any) -> None:
+        self.name, self.held = name, held
+        self.serial = serial_now()
+
+    @property
+    def label(self) -> str:  # type: ignore[override]  # a constant of the others
+        return f"'{self.name}'"
+
+    def content(self) -> Any:
+        return self.held
+
+    def set_content(self, saved: Any) -> None:
+        self.held = saved
 
 
 class _Container(Aliased):
