@@ -111,7 +111,7 @@ OUTCOMES = {
     "unknown": ["for: kept as a loop: how many trips it has is known only at run time (argument `n` is mutable"],
     "forced": ["for: unrolled, 30 trips: `unroll(...)` asks for it"],
     "asked": ["for: kept as a loop, 3 trips: `keep(...)` asks for it"],
-    "grows": ["for: unrolled, 12 trips: it cannot be kept as a loop: a trip calls `insert` of a list that the loop adds to (instead: "],
+    "grows": ["for: unrolled, 12 trips: it cannot be kept as a loop: a trip calls `insert` of the list `grown`"],
     "counted": ["while: unrolled, 4 trips: its condition is known while compiling"],
     "dynamic": ["while: kept as a loop: its condition is known only at run time ("],
     "static": ["if: one branch only: its condition is known while compiling: True"],

@@ -23,10 +23,7 @@ KEPT = {
     "iterated": (f"{_STEP}; ys.append(h)", "sum(ys), [y * i for i, y in enumerate(ys)][3]"),
     "compared": ("h = h * 0.9; ys.append(h.sum())", "max(ys), min(ys), sum(ys) / len(ys)"),
     "changed": ("h = h * 0.9; ys.append(h)", "(ys.pop(), ys.insert(0, x), ys.reverse(), ops.stack(ys))[3]"),
-    "structures": (
-        "h = h * 0.9; ys.append((h, {'a': h * i}))",
-        "ops.stack([a for a, d in ys]), ys[3][1]['a']",
-    ),
+    "structures": ("h = h * 0.9; ys.append((h, {'a': h * i}))", "ops.stack([a for a, d in ys]), ys[3][1]['a']"),
     "two lists": (f"{_STEP}; ys.append(h); zs.append(h * 2); ys.append(h + 1)", "ops.stack(ys), ops.stack(zs)"),
     "last element": ("ys.append(x * i); ys.append(ys[-1] + 1)", "ops.stack(ys)"),
     "first trip apart": ("h = 0 if i is None else h; h = h + x; ys.append(h * h)", "ops.stack(ys)"),
@@ -125,7 +122,9 @@ def test_other_loops_are_unrolled(name):
 
 def test_the_way_out_is_told():
     (decided,) = _agrees(_defined("ys.append(x * len(ys))", "ys[3]"), backends=("numpy",))
-    assert "a trip asks for the length of a list that the loop adds to (instead: count in a variable" in decided
+    assert (
+        "a trip asks for the length of the list `ys`, to which the loop adds (instead: count in a variable" in decided
+    )
 
 
 def test_a_hook_on_an_element_is_one_on_the_tensor_that_was_appended():

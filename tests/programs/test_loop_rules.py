@@ -46,7 +46,11 @@ KINDS = {
         ["while"],
     ),
     "long static while": ("k = []\n    while len(k) < 20:\n        k.append(x)\n        x = x * 0.9", {}, []),
-    "appends": ("k = []\n    for i in range(20):\n        k.append(x)\n        x = x * 0.9\n    x = k[3]", {}, ["scan"]),
+    "appends": (
+        "k = []\n    for i in range(20):\n        k.append(x)\n        x = x * 0.9\n    x = k[3]",
+        {},
+        ["scan"],
+    ),
     "inserts": ("k = []\n    for i in range(20):\n        k.insert(0, x)\n        x = x * 0.9\n    x = k[3]", {}, []),
     "no trips": ("i = 7\n    for i in range(0):\n        x = x * 2\n    x = x * i", {}, []),
 }
@@ -61,8 +65,11 @@ def test_what_a_loop_becomes(kind):
 
 
 ERRORS = {
-    "AC1501": ("k = []\n    for i in range(2000):\n        k.insert(0, x)", "2000 trips.*calls `insert` of a list"),
-    "AC1502": ("k = []\n    for i in ms.keep(range(20)):\n        k.insert(0, x)", "calls `insert` of a list"),
+    "AC1501": (
+        "k = []\n    for i in range(2000):\n        k.insert(0, x)",
+        "2000 trips.*calls `insert` of the list `k`",
+    ),
+    "AC1502": ("k = []\n    for i in ms.keep(range(20)):\n        k.insert(0, x)", "calls `insert` of the list `k`"),
     "AC1503": ("while True:\n        x = x * 2", "never ends"),
     "AC1504": ("k = []\n    for i in range(int(x.sum())):\n        k.append((x, i))\n    return k", "changes its size"),
     "AC1406": ("while x.sum() < 9:\n        x = x.astype(ms.float16)", "'x' is Tensor f64.2. when"),
@@ -86,7 +93,7 @@ def test_a_static_while_too_long_to_run():
 
 @pytest.mark.parametrize(
     ("loop", "why"),
-    [("for i in range(130):", "a trip calls `insert` of a list"), ("while len(k) < 130:", "changes its size")],
+    [("for i in range(130):", "a trip calls `insert` of the list `k`"), ("while len(k) < 130:", "changes its size")],
 )
 def test_long_unrolling_warns_once_and_names_what_forced_it(loop, why):
     f = define(f"def f(x):\n    k = []\n    {loop}\n        k.insert(0, x)\n    return k[0]")

@@ -49,6 +49,16 @@ class _ClosureName(OuterNames):
         return f"closure {name}"
 
 
+def is_outer(owner: Any) -> bool:
+    """Whether the attributes of an object are names outside of compiled functions."""
+    return isinstance(owner, OuterNames)
+
+
+def called(owner: Any, name: str) -> str:
+    """What messages call an attribute that compiled code writes, or such a name."""
+    return owner.called(name) if is_outer(owner) else f"attribute '{name}' of {type(owner).__name__}"
+
+
 def _attribute_of(cell: types.CellType) -> property:
     def get(self: Any) -> Any:
         try:

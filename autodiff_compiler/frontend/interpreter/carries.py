@@ -450,7 +450,7 @@ class Loop:
 
     # --------------------------------------------------------------------------------------- generalisation
     def _cut_additions(self, found: list[Any]) -> bool:
-        """Leaves out of the lists at the end of a trip what the loop collects; True if the next trip sees another head."""
+        """Leaves out of lists what the loop collects, at the end of a trip; True if the next one begins otherwise."""
         if self.additions is None:
             return False
         other = False
@@ -466,7 +466,7 @@ class Loop:
         return other
 
     def _stays(self, i: int) -> bool:
-        """Whether a name stands for one list in all trips, as far as is known: ``ys += [y]`` gives it that list again."""
+        """Whether a name stands for one list in all trips, as far as is known: ``ys += [y]`` gives it the same."""
         return self.additions is not None and type(self.entry[i]) is LocalList and i not in self._rebound
 
     def _generalise(self, found: list[Any], region: Region) -> bool:

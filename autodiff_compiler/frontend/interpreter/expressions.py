@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +15,7 @@ from ..variables import comparison, operators, requirements, truth_values
 from ..variables.base import variable_of
 from ..variables.calls import call
 from ..variables.elements import iterate_live, iterate_static, iterator_of
-from ..variables.frames import turn
+from ..variables.frames import Frame, turn
 from ..variables.iteration import open_iteration
 from ..variables.text import concatenated, formatted
 from ..variables.truth_values import truth
@@ -27,8 +26,6 @@ from .control import branch
 from .generators import Generator
 from .names import read_name
 from .statements import make_closure, store
-
-_contents = operator.attrgetter("cell_contents")
 
 
 @expression("Constant")

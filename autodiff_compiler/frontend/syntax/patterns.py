@@ -50,7 +50,7 @@ class _Remover(gast.NodeTransformer):
             return self._cases(node.cases, lambda at: _name(subject.id, at)) or [gast.copy_location(gast.Pass(), node)]
         self._subjects += 1
         name = f"subject#{self._subjects}"
-        first = gast.copy_location(gast.Assign([_name(name, subject, gast.Store())], self.visit(subject), None), subject)
+        first = _assign(_name(name, subject, gast.Store()), self.visit(subject))
         return [first, *self._cases(node.cases, lambda at: _name(name, at))]
 
     def _cases(self, cases: Sequence[Any], subject: Part) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import gast
 
-from ...errors import CompileError, SideEffectError, UnsupportedSyntaxError
+from ...errors import CompileError, UnsupportedSyntaxError
 from ...source import Loc
 from .source_tree import SourceTree
 

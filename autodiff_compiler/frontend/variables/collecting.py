@@ -14,6 +14,7 @@ from .base import Variable, kind
 from .containers import LocalListVariable
 from .elements import iterate_static
 from .interpreter import ValueContext
+from .naming import name_of
 from .structure import Form, form
 from .values import CollectingList, Earlier
 
@@ -26,9 +27,10 @@ class Further(BaseException):
         self.of, self.count = of, count
 
 
-def _refuse(what: str) -> NoReturn:
+def _refuse(ctx: ValueContext, what: str, of: Any = None) -> NoReturn:
+    name = None if of is None else name_of(ctx, of, local=True)
     raise LoopError(
-        f"a trip {what} a list that the loop adds to",
+        f"a trip {what} " + (f"the list `{name}`, to which the loop adds" if name else "a list to which the loop adds"),
         code="AC1504",
         hint="count in a variable of its own, and keep what later trips read in one, too",
     )
@@ -47,7 +49,7 @@ class _EarlierVariable(Variable):
     """The elements of earlier trips: whatever asks for them has to ask the list."""
 
     def unwrap(self, ctx: ValueContext) -> Any:
-        _refuse("uses all elements of")
+        _refuse(ctx, "uses all elements of")
 
 
 @kind(CollectingList)
@@ -56,7 +58,7 @@ class CollectingListVariable(LocalListVariable):
 
     def getitem(self, ctx: ValueContext, index: Any) -> Any:
         if type(index) is not int or index >= 0:
-            _refuse("reads elements from the front, or a slice, of")
+            _refuse(ctx, "reads elements from the front, or a slice, of", self.value)
         count = len(self.value) - 1
         if -index > count:
             raise Further(self.value, -index - count)
@@ -68,11 +70,11 @@ class CollectingListVariable(LocalListVariable):
         elif name == "extend" and len(args) == 1 and not kwargs:
             self._add([*iterate_static(ctx, args[0])])
         else:
-            _refuse(f"calls `{name}` of")
+            _refuse(ctx, f"calls `{name}` of", self.value)
 
     def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         if op != "Add":
-            _refuse("uses an operator on")
+            _refuse(ctx, "uses an operator on", self.value)
         self.check_local(ctx)
         ctx.effects.change(self.value)
         self._add([*iterate_static(ctx, other)])
@@ -82,45 +84,45 @@ class CollectingListVariable(LocalListVariable):
         list.extend(self.value, items)
 
     def as_index(self, ctx: ValueContext) -> Any:
-        _refuse("indexes by")
+        _refuse(ctx, "indexes by", self.value)
 
     def to_array(self, ctx: ValueContext, copies: bool = True) -> Any:
-        _refuse("makes an array of")
+        _refuse(ctx, "makes an array of", self.value)
 
     def length(self, ctx: ValueContext) -> Any:
-        _refuse("asks for the length of")
+        _refuse(ctx, "asks for the length of", self.value)
 
     def truth(self, ctx: ValueContext) -> Any:
-        _refuse("asks for the truth of")
+        _refuse(ctx, "asks for the truth of", self.value)
 
     def store(self, ctx: ValueContext, index: Any, value: Any) -> None:
-        _refuse("replaces an element of")
+        _refuse(ctx, "replaces an element of", self.value)
 
     def remove(self, ctx: ValueContext, index: Any) -> None:
-        _refuse("deletes an element of")
+        _refuse(ctx, "deletes an element of", self.value)
 
     def iteration(self, ctx: ValueContext) -> Any:
-        _refuse("iterates over")
+        _refuse(ctx, "iterates over", self.value)
 
     def iterate(self, ctx: ValueContext) -> Any:
-        _refuse("iterates over")
+        _refuse(ctx, "iterates over", self.value)
 
     live = iterate
 
     def binary(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-        _refuse("uses an operator on")
+        _refuse(ctx, "uses an operator on", self.value)
 
     def compare(self, ctx: ValueContext, op: str, a: Any, b: Any) -> Any:
-        _refuse("compares")
+        _refuse(ctx, "compares", self.value)
 
     def contains(self, ctx: ValueContext, item: Any) -> Any:
-        _refuse("looks for something in")
+        _refuse(ctx, "looks for something in", self.value)
 
     def copy(self, ctx: ValueContext) -> Any:
-        _refuse("copies")
+        _refuse(ctx, "copies", self.value)
 
     def composed(self, ctx: ValueContext) -> Any:
-        _refuse("makes text of")
+        _refuse(ctx, "makes text of", self.value)
 
     def recipe(self, ctx: ValueContext, values: list[Any], tensors: bool) -> Any:
-        _refuse("gives a host function")
+        _refuse(ctx, "gives a host function", self.value)

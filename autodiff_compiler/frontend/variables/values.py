@@ -27,7 +27,7 @@ from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
 from ...source import Loc
 from ..guards.objects import UNBOUND, module_name
-from ..guards.outer_names import OuterNames
+from ..guards.outer_names import called
 from .changing import Aliased, Changing, serial_now
 
 #: Reasons for locking a Tensor.
@@ -155,9 +155,7 @@ class AttributeVar(Changing):
 
     @property
     def label(self) -> str:  # type: ignore[override]  # a constant of the others
-        if isinstance(self.owner, OuterNames):
-            return self.owner.called(self.name)
-        return f"attribute '{self.name}' of {type(self.owner).__name__}"
+        return called(self.owner, self.name)
 
     def content(self) -> Any:
         known = is_box(self.entry) and not isinstance(self.held, CompileError)

@@ -47,8 +47,9 @@ def _rows(b: Any, xs: Sequence[Value]) -> Value | None:
 def _row(x: Value) -> tuple[Value, int] | None:
     """The Tensor of which x is a row, and the number of the row."""
     row = before_reshaping(x)
-    if not row.made_by("slice"): return None
-    source = row.op.operands[0]
-    (start, *more) = row.op.attr("starts")
-    whole = row.op.attr("axes") == (-source.ndim,) and row.shape[0] == 1 and x.shape == source.shape[1:]
+    op = row.op
+    if op is None or op.defn.name != "slice": return None
+    source = op.operands[0]
+    (start, *more) = op.attr("starts")
+    whole = op.attr("axes") == (-source.ndim,) and row.shape[0] == 1 and x.shape == source.shape[1:]
     return (source, start) if whole and not more and isinstance(start, int) else None
