@@ -42,7 +42,7 @@ CATALOGUE: dict[str, Entry] = {
         "test the condition before, or move the call out of the compiled function",
     ),
     "AC1103": Entry(
-        _SYNTAX, "the construct is not supported, or not yet", "write it another way, e.g. `match` as `if`/`elif`"
+        _SYNTAX, "the construct is not supported, or not yet", "write it another way, e.g. `iter(f, end)` as `while`"
     ),
     "AC1104": Entry(_SYNTAX, "`raise` without an exception is used", "give the exception: `raise ValueError(...)`"),
     "AC1105": Entry(
@@ -163,8 +163,9 @@ CATALOGUE: dict[str, Entry] = {
     "AC1506": Entry(("RecursionDepthError",), "a Tensor decides when a recursion ends", "write it as a `while` loop"),
     "AC1601": Entry(
         _SIDE,
-        "a variable outside of the compiled function is assigned",
-        "return the new value, or keep it in a Parameter",
+        "a name or object outside is changed where that cannot be: a global name that holds a Parameter, or what a "
+        "vectorised function or the backward pass assigns",
+        "return the new value, assign a Parameter by `ops.assign`, or keep the value in an attribute of an object",
     ),
     "AC1602": Entry(
         _SIDE,
@@ -175,7 +176,9 @@ CATALOGUE: dict[str, Entry] = {
         "globals, attributes or other containers can be changed; record gradients with a hook",
     ),
     "AC1603": Entry(
-        _SIDE, "a variable of an enclosing function is assigned through `nonlocal`", "return the value instead"
+        _SIDE,
+        "a variable of an enclosing function is assigned through `nonlocal` by code of the backward pass",
+        "keep the value in an attribute of an object, or in a list from outside",
     ),
     "AC1604": Entry(
         _SIDE,

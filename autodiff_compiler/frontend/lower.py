@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import progress
@@ -23,7 +23,7 @@ from .effects.exceptions import raise_after_effects
 from .effects.inputs import Again, Foreknown
 from .effects.outside_containers import Standing
 from .effects.results import Arg, Out, State
-from .functions import builtins, host, math_functions, standard_library  # noqa: F401  (rules that register)
+from .functions import builtins, host, math_functions, patterns, standard_library  # noqa: F401  (rules that register)
 from .guards.guards import AnyGuard
 from .guards.objects import peek
 from .guards.outside import Capture
@@ -93,6 +93,9 @@ def lower(
         except (AutodiffWarning, RecursionError):
             raise
         except Exception as error:
+            if lowering.effects.collects and not known.not_collected:  # what is done with a list may need its elements
+                known = replace(known, not_collected=f"then it is a {type(error).__name__}: {error.args[0]}")
+                continue
             if isinstance(error, CompileError):
                 if not error.explained:
                     lowering.report.reasons.conclude(error, {})

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..frontend.effects.outside_containers import Standing
 from ..frontend.effects.results import ByRank, Chosen, Copied, Shared, Unstacked
+from ..frontend.guards.outer_names import called, is_outer
 from ..frontend.lower import Arg, Lowered, Out, State
 from ..frontend.variables.structure import elements
 from ..frontend.variables.values import LocalObject
@@ -30,7 +31,8 @@ def purposes(lowered: Lowered, arguments: Sequence[str]) -> dict[int, str]:
     """
     found: dict[int, list[str]] = defaultdict(list)
     for owner, name, template in lowered.attributes:
-        _add(template, f"the attribute {name} of {_named(owner)}", arguments, found, "becomes ")
+        what = called(owner, name) if is_outer(owner) else f"the attribute {name} of {_named(owner)}"
+        _add(template, what, arguments, found, "becomes ")
     for place, grows, template in lowered.containers:
         kind = f"a {type(place.seen).__name__} from outside"
         what, becomes = (f"what is appended to {kind}", "is ") if grows else (f"the content of {kind}", "becomes ")

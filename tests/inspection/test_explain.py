@@ -88,7 +88,7 @@ def control(x, n, flag):
         x = x * 1.25
     grown = [x]
     for i in range(12):  # grows
-        grown.append(x * i)
+        grown.insert(0, x * i)
     k = 0
     while k < 4:  # counted
         k = k + 1
@@ -111,7 +111,7 @@ OUTCOMES = {
     "unknown": ["for: kept as a loop: how many trips it has is known only at run time (argument `n` is mutable"],
     "forced": ["for: unrolled, 30 trips: `unroll(...)` asks for it"],
     "asked": ["for: kept as a loop, 3 trips: `keep(...)` asks for it"],
-    "grows": ["for: unrolled, 12 trips: it cannot be kept as a loop: the list `grown` changes its size"],
+    "grows": ["for: unrolled, 12 trips: it cannot be kept as a loop: a trip calls `insert` of the list `grown`"],
     "counted": ["while: unrolled, 4 trips: its condition is known while compiling"],
     "dynamic": ["while: kept as a loop: its condition is known only at run time ("],
     "static": ["if: one branch only: its condition is known while compiling: True"],
@@ -164,7 +164,7 @@ def test_what_was_tried_and_given_up_is_not_told():
         for i in range(10):
             if x.sum() > i:  # inside
                 x = x + 1
-            held.append(x)
+            held.insert(0, x)
         return held[-1]
 
     lines = about(under(ms.jit(f), X, word="Loops"), line_of(f, "inside"))

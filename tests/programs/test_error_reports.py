@@ -202,7 +202,7 @@ LONG = """
 def f(x):
     parts = []
     for i in range(200):
-        parts.append(x * i)
+        parts.insert(0, x * i)
     return parts[1]
 """
 FAILS = """

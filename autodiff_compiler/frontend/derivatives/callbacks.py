@@ -294,7 +294,7 @@ def _root(ctx: DerivativeContext, node: Any) -> Any:
         return None
     holder = ctx.frame.holder(node.id)
     if holder is not None:
-        return holder.env.get(node.id)
+        return holder.now(node.id)
     bindings = ctx.frame.bindings
     try:
         value = bindings.lookup(node.id)[1]

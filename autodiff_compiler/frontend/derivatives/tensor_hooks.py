@@ -80,6 +80,7 @@ def _known(ctx: DerivativeContext, box: TensorVar) -> Hooked:
     found = ctx.derivatives.hooked.get(box.value)
     if found is not None:
         return found
+    ctx.effects.refuse_collected(box)
     if box.locked == EITHER or ctx.effects.ties.spread(box) or _perhaps(ctx, box.value):
         raise HookError(
             "which hooks this Tensor has is known only at run time",

@@ -175,7 +175,7 @@ def check_names(ctx: EffectContext, frame: Frame | None = None) -> None:
         return
     for one in [r for r in ctx.effects.late_reads if frame is None or r.holder is frame]:
         ctx.effects.late_reads.remove(one)
-        now = one.holder.env.get(one.name)
+        now = one.holder.now(one.name)
         held = _held(ctx, now)
         if len(held) != len(one.held) or not all(map(same_static, held, one.held)):
             raise SideEffectError(

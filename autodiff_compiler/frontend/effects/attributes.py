@@ -24,6 +24,7 @@ from ...runtime.precision import viewed
 from ...runtime.records import record_fields
 from ...runtime.tensor import Tensor
 from ..guards.objects import UNBOUND, class_attribute, is_changeable, plainly
+from ..guards.outer_names import called, is_outer
 from ..guards.outside import Outside, here
 from ..variables.changing import Aliased, is_aliased
 from ..variables.lookup import no_state
@@ -61,7 +62,8 @@ class Attributes:
         key = (id(owner), name)
         slot = self.slots.get(key)
         if slot is None:
-            _check_owner(owner, name)
+            if not is_outer(owner):
+                _check_owner(owner, name)
             if ("attribute", key[0], "__dict__") in self._outside.guards:
                 raise _refused(owner, name, "its `__dict__` is read, which would not show it")
             if key in self.read_backward:
@@ -80,11 +82,12 @@ class Attributes:
             return UNBOUND  # nobody reads it before it is written, so it does not matter whether it is there
         if isinstance(value, Parameter):
             raise _refused(owner, name, "it is a Parameter: use ops.assign")
-        key = ("attribute", id(owner), name)
+        outer = is_outer(owner)
+        key = owner.key(name) if outer else ("attribute", id(owner), name)
         if key in self._outside.guards and any(type(x) in (int, float) for x in _leaves(value)):
             raise Again(replace(self._known, changing=self._known.changing | {(id(owner), name)}))
         watched = getattr(type(owner), "__graph_state__", None) is not None  # setting one moves the epoch
-        what = f"{type(owner).__name__}.{name}"
+        what = owner.called(name) if outer else f"{type(owner).__name__}.{name}"
         return self._opened(value, key, what, lambda: object.__getattribute__(owner, name), watched)
 
     def _opened(self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], watched: bool) -> Any:
@@ -117,6 +120,13 @@ class Attributes:
         """``del owner.name`` for an attribute of an object from outside."""
         owner = viewed(owner)
         cls = type(owner)
+        if is_outer(owner):
+            slot = self.slot_of(owner, name)
+            if self.read(slot) is UNBOUND:
+                raise NameError(f"name '{name}' is not defined")
+            self._touch(slot)
+            slot.held, slot.kept = UNBOUND, False
+            return
         for method in ("__delattr__", "__getattr__"):
             if isinstance(class_attribute(cls, method), types.FunctionType) and not hasattr(cls, "__graph_state__"):
                 raise _refused(owner, name, f"{cls.__name__} has a `{method}` of its own; set it to None")
@@ -214,6 +224,8 @@ def _check_plain(owner: Any, name: str) -> None:
 
 
 def _refused(owner: Any, name: str, hint: str) -> SideEffectError:
+    if is_outer(owner):
+        return SideEffectError(f"{called(owner, name)} cannot be assigned in compiled code", code="AC1601", hint=hint)
     return no_state(describe(owner), name, hint)
 
 
@@ -226,18 +238,19 @@ def _only_sometimes(slot: AttributeVar, held: MaybeUnbound) -> SideEffectError:
         text = f"{slot.label} is deleted on some paths only"
         hint = "set it to None, or delete it on every path"
         return SideEffectError(text, code="AC1606", spans=((held.loc, ""),) if held.loc else (), hint=hint)
+    before = "give it a value before the call" if is_outer(slot.owner) else "set it in __init__"
     return SideEffectError(
         f"{slot.label} does not exist before the call and is assigned on some paths only",
         code="AC1606",
         spans=((held.loc, "on the other path it gets no value"),) if held.loc else (),
-        hint="assign it on every path, or set it in __init__",
+        hint=f"assign it on every path, or {before}",
     )
 
 
 def _check_value(owner: Any, name: str, value: Any) -> None:
     bad = next(_not_kept(value), None)
     if bad is not None:
-        raise _not_given(f"attribute '{name}' of a {describe(owner)}", bad)
+        raise _not_given(owner.called(name) if is_outer(owner) else f"attribute '{name}' of a {describe(owner)}", bad)
 
 
 def _not_given(what: str, value: Any) -> SideEffectError:

@@ -15,10 +15,10 @@ from ..guards.outside import Outside, here
 from ..report.report import Report
 from ..variables.changing import serial_now
 from ..variables.interpreter import Program, Region, ValueContext
-from ..variables.values import EITHER, StateVar, TensorVar
+from ..variables.values import COLLECTED, EITHER, StateVar, TensorVar
 from .attributes import Attributes
 from .host_code import HookChanges, HostRan
-from .inputs import Foreknown, Inputs, follow
+from .inputs import Foreknown, Inputs, follow, unroll_collecting
 from .may_alias import Ties, chosen, unknown
 from .outside_containers import OutsideContainers
 from .snapshots import Snapshots
@@ -29,6 +29,8 @@ class Effects:
 
     def __init__(self, known: Foreknown, program: Program) -> None:
         self.known = known
+        #: whether some loop collects what it appends to lists
+        self.collects = False
         self._program = program
         self.outside = Outside(program.module, self)
         self.regions: list[Region] = []
@@ -102,12 +104,18 @@ class Effects:
         """Refuses writes to a Tensor that somebody may hold who would not see them."""
         if box.locked == EITHER:
             follow(self.known)
+        self.refuse_collected(box)
         if box.locked:
             raise SideEffectError(
                 f"an element of a Tensor that {box.locked} cannot be assigned in compiled code",
                 code="AC1602",
                 hint="copy it first: `x = x.copy()`, and return the copy",
             )
+
+    def refuse_collected(self, x: Any) -> None:
+        """Restarts the compilation without loops that collect lists, if one holds this object's value instead of it."""
+        if x.locked == COLLECTED:
+            unroll_collecting(self.known, "something that is in the list is changed in place")
 
     def write(self, box: TensorVar, value: Value) -> None:
         """Gives a Tensor other elements, for all names of it; an argument's are written back to the caller's Tensor."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...ir.core import Value
+from ..guards.outer_names import OuterNames
 from ..variables.values import SymScalar, TensorVar
 
 
@@ -25,8 +26,12 @@ class Foreknown:
     aliased: bool = False
     #: alias tracking: loops carry along which of several Tensors a name holds
     following: bool = False
+    #: why loops whose number of trips is known cannot collect what they append to lists, and are unrolled
+    not_collected: str = ""
     #: the attributes (id of the object, name) whose numbers change, so they are known at run time only
     changing: frozenset[tuple[int, str]] = frozenset()
+    #: the namespaces outside whose names are assigned, by id (see `guards.outer_names`)
+    outer_names: dict[int, OuterNames] = field(default_factory=dict, compare=False)
     #: the containers from outside that are changed, by id; of the lists among them those that do more than grow; and
     #: the keys (with the id of the container) whose numbers change (see `outside_containers`)
     containers: frozenset[int] = frozenset()
@@ -51,6 +56,12 @@ def follow(known: Foreknown) -> None:
     """Requires alias tracking (`Foreknown.following`); restarts the compilation with it on."""
     if not known.following:
         raise Again(replace(known, following=True))
+
+
+def unroll_collecting(known: Foreknown, why: str) -> None:
+    """Restarts the compilation without loops that collect what they append."""
+    if not known.not_collected:
+        raise Again(replace(known, not_collected=why))
 
 
 class Inputs:

@@ -24,13 +24,25 @@ from ..effects.may_alias import reaches
 from ..effects.outside_containers import held_in
 from ..guards.objects import UNBOUND, same_static
 from ..variables.changing import KNOWN_TRIPS, is_aliased, serial_now
+from ..variables.collecting import Further
 from ..variables.interpreter import Diverged, Region
 from ..variables.leaves import RowsLeaf, common_leaf
 from ..variables.naming import name_of
 from ..variables.rows import IN_A_LIST, fitted, grows
 from ..variables.structure import elements, outline, parts, rebuild, told_apart
 from ..variables.templates import Slot, example, fill, leaf_of, matched, value_in
-from ..variables.values import EITHER, MaybeUnbound, is_box, is_broken, is_unbound, is_union, snapshot_of
+from ..variables.values import (
+    EITHER,
+    LocalList,
+    MaybeUnbound,
+    VariableVar,
+    is_box,
+    is_broken,
+    is_unbound,
+    is_union,
+    snapshot_of,
+)
+from .additions import Additions, lock
 from .context import StatementContext
 from .loop_ends import Ends, Place
 
@@ -50,7 +62,7 @@ def _label(ctx: StatementContext, obj: Any) -> str:
 
 def _place_of(env: dict[str, Any], obj: Any) -> tuple[Any, ...] | None:
     """Where a frame holds an object: a name and a number among the parts of its value, or the object; None: nowhere."""
-    if not is_aliased(obj):
+    if not (is_aliased(obj) or type(obj) is VariableVar):
         return (obj,)
     for name, value in env.items():
         for i, part in enumerate(parts(value)):
@@ -168,6 +180,8 @@ class Loop:
     loc: Loc | None
     at_least_once: bool
     grows: bool
+    #: what the loop adds to lists, if its trips can be counted
+    additions: Additions | None = None
     cells: list[Cell] = field(default_factory=list)
     entry: list[Any] = field(default_factory=list)
     assumed: list[Any] = field(default_factory=list)
@@ -176,6 +190,10 @@ class Loop:
 
     def __post_init__(self) -> None:
         self._following = self.ctx.effects.known.following
+        #: what the last trace has added to lists, as Values of its block
+        self.added: list[Value] = []
+        #: the numbers of names that do not stand for the list of the entry at the end of each trip
+        self._rebound: set[int] = set()
         self._shared = Ends(serial_now(), self.ctx.effects.ties, following=self._following)
         for name in self.names:
             self._add(Cell(name))
@@ -202,7 +220,11 @@ class Loop:
         before = len(decided)
         for _ in range(_TRACES):
             del decided[before:]
-            body, done = self._trace_once(first, rest, run)
+            try:
+                body, done = self._trace_once(first, rest, run)
+            except Further as further:
+                self._carry_further(further)
+                continue
             if done:
                 late = [cell.head is not _BOUND for cell in self.cells]
                 rows = zip(late, self.entry, self.assumed, strict=True)
@@ -212,6 +234,13 @@ class Loop:
                     memory.settled[key] = assumptions, objects, self._shared.kept(locate)
                 return body
         raise self._error("the types of what this loop carries do not settle")
+
+    def _carry_further(self, further: Further) -> None:
+        """Assumes that more elements of a list are known at the head of a trip."""
+        if self.additions is None or not self.additions.carry_further(further):
+            raise further  # the loop around collects the list
+        i = next(i for i, cell in enumerate(self.cells) if cell.obj is further.of)
+        self.entry[i] = self.assumed[i] = self.additions.at_head(further.of)
 
     def _begin(self, assumptions: list[Any], objects: list[Any], shared: Any) -> None:
         """Starts from where the same loop settled before."""
@@ -244,17 +273,21 @@ class Loop:
                 seen = len(ctx.effects.snapshots.read)
                 args = builder.block.args
                 k, m = len(first), len(first) + len(types)
-                self.enter(templates, args[k:m])
+                heads = self.enter(templates, args[k:m])
                 try:
                     with self._raising_in_a_trip(builder):
                         run(args[:k], args[m:])
                 except Diverged:
                     self.enter(templates, args[k:m])
                 found = [cell.get(ctx) for cell in self.cells]
+                grown = self._cut_additions(found)
                 ctx.effects.snapshots.check_loop(region.start, seen)
-                done = self._generalise(found, region)
+                done = self._generalise(found, region) and not grown
                 done = not self._ends_noted(found) and done
                 ends = self.values(templates, found, builder) if done else []
+                if done and self.additions:
+                    ends_seen = [x for x, cell in zip(found, self.cells, strict=True) if cell.head is _BOUND]
+                    self.added = self.additions.values(builder, region.start, heads, ends_seen)
             finally:
                 ctx.frame.env = before
                 ctx.effects.restore(region)
@@ -289,7 +322,9 @@ class Loop:
                 copy.locked = self._locked(x, cell)
             return copy
 
-        return [go(x, cell) for x, cell in zip(self.assumed, self.cells, strict=True)], types, names
+        rows = enumerate(zip(self.assumed, self.cells, strict=True))
+        own = [x if cell.obj is None and self._stays(i) else go(x, cell) for i, (x, cell) in rows]
+        return own, types, names
 
     def _held_elsewhere(self) -> dict[Place, Any]:
         """The Tensors of the entry, by their places, that something else than the place may hold."""
@@ -360,8 +395,8 @@ class Loop:
         self._shared.tie(settled, scope, conditions, ran=True)
         return [v if is_box(c.obj) else s for c, v, s in zip(self.cells, values, settled, strict=True)]
 
-    def enter(self, templates: list[Any], args: Any) -> None:
-        """Gives every cell its value at the head of a trip."""
+    def enter(self, templates: list[Any], args: Any) -> list[Any]:
+        """Gives every cell its value at the head of a trip; these."""
         values = fill(templates, args)
         for i, cell in enumerate(self.cells):
             if cell.head is not _BOUND and not cell.internal:
@@ -371,6 +406,7 @@ class Loop:
         for i, (cell, entry, value) in enumerate(zip(self.cells, self.entry, values, strict=True)):
             self._tie(entry, value, cell, (i,), scope)
         self._shared.tie(self._handles(values), scope, args[self._behind])
+        return values
 
     def leave(self, body: Body, results: Any) -> None:
         """Gives every cell its value after the loop."""
@@ -389,6 +425,17 @@ class Loop:
             elif boxes and now is not last:
                 now.snapshot = snapshot_of(now, last)
             cell.set(self.ctx, value)
+        if self.additions:
+            self._leave_additions(results[len(results) - len(self.added) :])
+
+    def _leave_additions(self, sequences: Sequence[Value]) -> None:
+        """Gives the lists what the loop has collected; who held a Tensor at the entry may find it in one of them."""
+        assert self.additions is not None
+        for cell, entry in zip(self.cells, self.entry, strict=True):
+            if cell.obj is None and entry is not cell.get(self.ctx):
+                lock((entry, cell.get(self.ctx)))
+        self.ctx.effects.collects = True
+        self.additions.leave(sequences)
 
     # --------------------------------------------------------------------------------------- values of slots
     def inits(self, templates: list[Any]) -> list[Value]:
@@ -402,6 +449,26 @@ class Loop:
         return [*found, *self._shared.conditions(self._handles(given), builder)]
 
     # --------------------------------------------------------------------------------------- generalisation
+    def _cut_additions(self, found: list[Any]) -> bool:
+        """Leaves out of lists what the loop collects, at the end of a trip; True if the next one begins otherwise."""
+        if self.additions is None:
+            return False
+        other = False
+        for i, (cell, end) in enumerate(zip(self.cells, found, strict=True)):
+            if cell.obj is None and self._stays(i) and end is not self.entry[i]:
+                self._rebound.add(i)
+                other = True
+            elif isinstance(cell.obj, LocalList) and cell.obj in self.additions:
+                found[i] = end if isinstance(end, CompileError) else self.additions.cut(cell.obj, self.assumed[i], end)
+            elif isinstance(cell.obj, LocalList) and isinstance(end, list) and len(end) > len(self.assumed[i]):
+                self.entry[i] = self.assumed[i] = found[i] = self.additions.at_head(cell.obj, self.entry[i])
+                other = True
+        return other
+
+    def _stays(self, i: int) -> bool:
+        """Whether a name stands for one list in all trips, as far as is known: ``ys += [y]`` gives it the same."""
+        return self.additions is not None and type(self.entry[i]) is LocalList and i not in self._rebound
+
     def _generalise(self, found: list[Any], region: Region) -> bool:
         """Widens the assumptions to cover what the body ends with; True if they already did."""
         done = True
@@ -505,10 +572,12 @@ class Loop:
         return self._resized(f"{name} changes its size on some paths") if error.code == "AC1403" else error
 
     def _resized(self, what: str) -> CompileError:
+        why = self.ctx.effects.known.not_collected
+        others = "" if self.grows else "append as many elements in every trip, without `break` or `return`, or "
         return self._error(
-            f"{what} in a loop that runs at run time",
+            f"{what} in a loop that runs at run time" + (f", and cannot be collected: {why}" if why else ""),
             code="AC1504",
-            hint=f"make a Tensor of the full size before and assign its elements{KNOWN_TRIPS}",
+            hint=f"{others}make a Tensor of the full size before and assign its elements{KNOWN_TRIPS}",
         )
 
     def _error(self, message: str, code: str = "AC1406", hint: str | None = None) -> CompileError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import gast
 
 from ...errors import CompileError, UnsupportedSyntaxError
-from ..effects.after_forward import note_name
 from ..guards.objects import UNBOUND
 from ..syntax.unsupported_syntax import complex_literal
 from ..variables import comparison, operators, requirements, truth_values
@@ -26,9 +24,8 @@ from .conditions import condition_of, kept, note_branch, short_circuit, truth_at
 from .context import StatementContext, expression
 from .control import branch
 from .generators import Generator
+from .names import read_name
 from .statements import make_closure, store
-
-_contents = operator.attrgetter("cell_contents")
 
 
 @expression("Constant")
@@ -58,30 +55,6 @@ def _kept_at_break(ctx: StatementContext, node: Any) -> Any:
 @expression("Name")
 def _name(ctx: StatementContext, node: Any) -> Any:
     return read_name(ctx, ctx.frame, node.id, node)
-
-
-def read_name(ctx: StatementContext, frame: Frame, name: str, node: Any) -> Any:
-    """The value of a name: a local one, one of an enclosing compiled function, or one of the world outside."""
-    holder = frame.holder(name)
-    if holder is not None:
-        place = ctx.place(node)
-        value = holder.local(name, place)
-        ctx.effects.snapshots.note_read(value, place)
-        if holder is not frame:
-            note_name(ctx, holder, name, value)
-        return value
-    bindings = frame.bindings
-    kind, value = bindings.lookup(name)
-    if kind == "builtin":
-        ctx.outside.builtin(name, bindings.globals, bindings.builtins)
-        return value
-    if kind == "closure":
-        cell = bindings.cells[name]
-        what, quick = f"closure {name}", (_contents, cell)
-        return ctx.outside.read(value, ("cell", id(cell)), what, lambda: cell.cell_contents, quick=quick)
-    space = bindings.globals
-    key, what = ("global", id(space), name), f"global {name}"
-    return ctx.outside.read(value, key, what, lambda: space[name], quick=(space.__getitem__, name))
 
 
 @expression("Attribute")

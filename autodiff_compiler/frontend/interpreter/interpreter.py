@@ -215,7 +215,7 @@ class Interpreter:
             return returned
         finally:
             if self.depth == 1:
-                self.report.reasons.leave(frame.env)
+                self.report.reasons.leave(frame.names())
             self.frame, self.depth = previous, self.depth - 1
             trace.builder.loc = loc
 

@@ -29,6 +29,7 @@ from ..variables.iteration import Iteration, Through, as_count, iteration_of
 from ..variables.truth_values import negate, truth
 from ..variables.unions import for_each_rank
 from ..variables.values import NewException, is_union
+from .additions import Additions
 from .carries import Loop
 from .collected import keep_with_lists
 from .conditions import as_number, condition_of
@@ -98,7 +99,7 @@ def _keep_or_unroll(ctx: StatementContext, node: Any, iteration: Iteration, n: i
         raise _too_long(ctx, f"a loop of {n} trips", problem)
     _warn_of_trips(ctx, node, n, problem)
     ctx.place(node)
-    _decided(ctx, node, f"unrolled, {_trips(n)}", f"it cannot be kept as a loop: {problem.message}")
+    _decided(ctx, node, f"unrolled, {_trips(n)}", f"it cannot be kept as a loop: {_with_way_out(problem)}")
     _unroll_all(ctx, node, iteration)
 
 
@@ -110,6 +111,12 @@ def _decided(ctx: StatementContext, node: Any, outcome: str, why: str, because_o
 
 def _trips(n: int) -> str:
     return "1 trip" if n == 1 else f"{n} trips"
+
+
+def _with_way_out(problem: CompileError) -> str:
+    """Why a loop of known length is unrolled, and what to do about it."""
+    hint = (problem.hint or "").removesuffix(KNOWN_TRIPS)
+    return f"{problem.message} (instead: {hint})" if hint else problem.message
 
 
 def _too_long(ctx: StatementContext, loop: str, problem: CompileError) -> LoopError:
@@ -232,7 +239,10 @@ def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> Non
     """Emits one `scan`, or a `while` with a counter if the loop may end early."""
     iteration.enter(ctx)
     stoppable = bool(getattr(node, "stop_flags", ()))
-    loop = Loop(ctx, node, _names(node), ctx.here, isinstance(n, int) and n > 0, not isinstance(n, int))
+    known = isinstance(n, int)
+    collects = known and not stoppable and not ctx.effects.known.not_collected
+    additions = Additions(ctx, n) if collects else None
+    loop = Loop(ctx, node, _names(node), ctx.here, known and n > 0, not known, additions)
     count = as_count(n)
     sequences = [] if stoppable else iteration.sequences()
 
@@ -246,7 +256,7 @@ def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> Non
     conditions, following = _counted(loop, node, body, count) if stoppable else ((), ())
     inits = loop.inits(body.templates)
     _place_of_rest(ctx, node, iteration)
-    blocks = (*conditions, body.builder.ret(*following, *body.ends))
+    blocks = (*conditions, body.builder.ret(*following, *body.ends, *loop.added))
     if stoppable:
         op = trace.builder.emit_op(REGISTRY["while"], (trace.builder.const(0, COUNT), *inits), (), blocks)
     else:
@@ -344,7 +354,7 @@ def _ran(ctx: StatementContext, node: Any, limit: int, problem: CompileError | N
         if problem is not None:
             _warn_of_trips(ctx, node, trips, problem)
         known = "its condition is known while compiling"
-        cannot = f"{known}, and it cannot be kept as a loop: {problem.message}" if problem is not None else known
+        cannot = f"{known}, and it cannot be kept as a loop: {_with_way_out(problem)}" if problem is not None else known
         _decided(ctx, node, f"unrolled, {_trips(trips)}", cannot)
         return None
     why = attempt.exception

@@ -27,6 +27,7 @@ from ..variables.values import LocalList, NewException
 from .conditions import condition_of
 from .context import StatementContext, statement
 from .control import branch
+from .names import bind, unbind
 
 
 @statement("Pass")
@@ -51,19 +52,17 @@ def _import(ctx: StatementContext, node: Any) -> None:
         for alias in node.names:
             module = importlib.import_module(alias.name)
             top = importlib.import_module(alias.name.partition(".")[0])
-            ctx.frame.env[alias.asname or alias.name.partition(".")[0]] = module if alias.asname else top
+            bind(ctx, alias.asname or alias.name.partition(".")[0], module if alias.asname else top)
         return
     package = ctx.frame.bindings.lookup("__name__")[1].rpartition(".")[0] if node.level else None
     module = importlib.import_module("." * (node.level or 0) + (node.module or ""), package)
     for alias in node.names:
-        ctx.frame.env[alias.asname or alias.name] = getattr(module, alias.name)
+        bind(ctx, alias.asname or alias.name, getattr(module, alias.name))
 
 
 @statement("Global", "Nonlocal")
 def _outer_name(ctx: StatementContext, node: Any) -> None:
-    error = unsupported_syntax.reject(node, ctx.frame.tree)  # None where the name is only read
-    if error is not None:
-        raise error
+    pass  # see `Prepared`
 
 
 @statement("FunctionDef")
@@ -78,7 +77,7 @@ def _function(ctx: StatementContext, node: Any) -> None:
             raise unsupported_syntax.decorated(node, place, ctx.frame.tree)
         ctx.place(place)
         made = ctx.call(decorator, [made], {})
-    ctx.frame.env[node.name] = made
+    bind(ctx, node.name, made)
 
 
 def make_closure(ctx: StatementContext, node: Any) -> Closure:
@@ -145,7 +144,7 @@ def store(ctx: StatementContext, target: Any, value: Any) -> None:
     if isinstance(target, gast.Name):
         if "#" not in target.id:
             variable_of(value).name_value(target.id)
-        ctx.frame.env[target.id] = value
+        bind(ctx, target.id, value)
         ctx.frame.places[target.id] = ctx.frame.tree.loc(target, ctx.frame.caller)
     elif isinstance(target, gast.Tuple | gast.List):
         _unpack(ctx, target.elts, value, target)
@@ -189,8 +188,7 @@ def _unpack(ctx: StatementContext, targets: list[Any], value: Any, node: Any) ->
 def _delete(ctx: StatementContext, node: Any) -> None:
     for target in node.targets:
         if isinstance(target, gast.Name):
-            ctx.frame.local(target.id, ctx.place(target))
-            del ctx.frame.env[target.id]
+            unbind(ctx, target.id, target)
         elif isinstance(target, gast.Subscript):
             owner, index = ctx.expr(target.value), ctx.expr(target.slice)
             check_bounds(owner, index)

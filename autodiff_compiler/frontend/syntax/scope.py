@@ -25,6 +25,10 @@ class Prepared:
     local_names: frozenset[str]
     #: the functions defined inside, by the id of their node in `node`
     nested: dict[int, Prepared] = field(default_factory=dict)
+    #: what it declares `global` and `nonlocal`, and those of its variables that functions inside declare `nonlocal`
+    global_names: frozenset[str] = frozenset()
+    nonlocal_names: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
 
 
 _prepared: dict[int, tuple[weakref.ref[Any], Prepared]] = {}
@@ -64,7 +68,24 @@ def _prepare(tree: SourceTree) -> Prepared:
     node = jumps.remove_jumps(tree.node)
     params = {a.id for a in parameters(node)}
     body = node.body if isinstance(node.body, list) else []
-    return Prepared(tree, node, frozenset(params | assigned_names(body)))
+    declared = {kind: _declared(body, kind) for kind in (gast.Global, gast.Nonlocal)}
+    own = (params | assigned_names(body)) - declared[gast.Global] - declared[gast.Nonlocal]
+    inside = {n for stmt in body for f in gast.walk(stmt) if isinstance(f, gast.Nonlocal) for n in f.names}
+    names = (frozenset(x) for x in (declared[gast.Global], declared[gast.Nonlocal], own & inside))
+    return Prepared(tree, node, frozenset(own), {}, *names)
+
+
+def _declared(body: list[Any], kind: Any) -> set[str]:
+    """The names in the `global` or `nonlocal` statements of a function, but for those of functions inside."""
+    names: set[str] = set()
+    stack = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, kind):
+            names |= {*node.names}
+        elif not isinstance(node, _SCOPES):
+            stack += gast.iter_child_nodes(node)
+    return names
 
 
 def parameters(node: Any) -> list[Any]:

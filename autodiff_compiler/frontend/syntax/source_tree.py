@@ -26,6 +26,7 @@ from ...errors import (
 )
 from ...locks import Lock
 from ...source import Loc
+from .patterns import remove_patterns
 
 _FUTURE_FLAGS = 0
 for _name in futures.all_feature_names:
@@ -160,6 +161,7 @@ def _read(fn: types.FunctionType) -> SourceTree:
             f"`{code.co_qualname}` is nested too deeply", hint="split the function, or a long `elif` chain in it"
         ) from None
     _count_characters(node, lines)
+    node = remove_patterns(node)
     return SourceTree(node, code.co_filename, code.co_qualname)
 
 
@@ -396,6 +398,10 @@ class Bindings:
                     f"`{name}` of the enclosing function has no value yet",
                     hint=f"assign `{name}` before the function is called",
                 ) from None
+        return self.lookup_global(name)
+
+    def lookup_global(self, name: str) -> tuple[str, Any]:
+        """The same for a name that a `global` statement says to be one of the module."""
         if name in self.globals:
             return "global", self.globals[name]
         if name in self.builtins:

@@ -11,7 +11,7 @@ from typing import Any
 
 import gast
 
-from ...errors import CompileError, SideEffectError, UnsupportedSyntaxError
+from ...errors import CompileError, UnsupportedSyntaxError
 from ...source import Loc
 from .source_tree import SourceTree
 
@@ -88,8 +88,6 @@ _WORDS = {
     "Lambda": "'lambda'",
     "FunctionDef": "a decorated 'def'",
     "Slice": "a slice",
-    "Global": "'global'",
-    "Nonlocal": "'nonlocal'",
 }
 
 
@@ -217,68 +215,9 @@ def decorated(node: Any, decorator: Any, tree: SourceTree) -> CompileError:
     )
 
 
-def _global(node: Any, tree: SourceTree) -> CompileError | None:
-    written = _first_write(node, tree)
-    if written is None:
-        return None
-    name, place = written
-    return SideEffectError(
-        f"'{name}' is a global variable and cannot be assigned in compiled code",
-        code="AC1601",
-        spans=[(place, "assigned here"), (tree.loc(node), "made global here")],
-        hint=f"return the new value of '{name}', or keep it in an attribute of a Cell or in a Parameter",
-    )
-
-
-def _nonlocal(node: Any, tree: SourceTree) -> CompileError | None:
-    written = _first_write(node, tree)
-    if written is None:
-        return None
-    name, place = written
-    outer = tree.outer
-    while outer is not None and not any(bound == name for bound, _ in _bound(outer.node)):
-        outer = outer.outer
-    spans = [(place, "assigned here"), (tree.loc(node), "made nonlocal here")]
-    if outer is None:
-        what = f"'{name}' belongs to a function outside of the compiled one and cannot be assigned here"
-        return SideEffectError(what, code="AC1601", spans=spans, hint=f"return the new value of '{name}'")
-    what = f"'{name}' of the enclosing function cannot be assigned in a nested one yet"
-    return SideEffectError(
-        what, code="AC1603", spans=spans, hint=f"return the new value of '{name}' and assign it outside"
-    )
-
-
-def _first_write(declaration: Any, tree: SourceTree) -> tuple[str, Loc] | None:
-    """The first assignment, in this function, to a name of a `global` or `nonlocal` statement."""
-    places = [(name, tree.loc(n)) for name, n in _bound(tree.node) if name in declaration.names]
-    return min(places, key=lambda p: p[1][1:3], default=None)
-
-
-def _bound(function: Any) -> Iterator[tuple[str, Any]]:
-    """The names a function binds, with the binding nodes; functions inside have scopes of their own."""
-    todo: list[Any] = [function.args, *(function.body if isinstance(function.body, list) else [function.body])]
-    while todo:
-        node = todo.pop()
-        match node:
-            case gast.Name(ctx=gast.Store() | gast.Del() | gast.Param()):
-                yield node.id, node
-            case gast.alias():
-                yield (node.asname or node.name).partition(".")[0], node
-            case gast.FunctionDef() | gast.AsyncFunctionDef() | gast.ClassDef():
-                yield node.name, node
-                continue
-            case gast.Lambda():
-                continue
-            case gast.comprehension():
-                todo += [node.iter, *node.ifs]  # the target is the comprehension's own
-                continue
-        todo += gast.iter_child_nodes(node)
-
-
 _RULES: dict[type, Callable[[Any, SourceTree], CompileError | None]] = {
     gast.Try: _try,
     gast.TryStar: _try,
-    gast.Match: _statement("AC1103", "match", "not supported yet", "write it as `if`/`elif`"),
     gast.TypeAlias: _statement("AC1103", "type", "not supported", "move it to module level"),
     gast.Constant: _constant,
     gast.Raise: _raise,
@@ -292,6 +231,4 @@ _RULES: dict[type, Callable[[Any, SourceTree], CompileError | None]] = {
     gast.ClassDef: _class,
     gast.AsyncFunctionDef: _async_def,
     gast.FunctionDef: _function,
-    gast.Global: _global,
-    gast.Nonlocal: _nonlocal,
 }

@@ -135,6 +135,7 @@ class LocalObjectVariable(ObjectVariable):
             return
         if hasattr(type(static), "__set__") and type(static).__name__ != "member_descriptor":
             raise _no_write(obj, name, f"it is a {type(static).__name__} of {cls.__name__}")
+        ctx.effects.refuse_collected(obj)
         if obj.locked:
             raise _no_write(obj, name, f"the object {obj.locked.rstrip(',')}")
         ctx.effects.change(obj)

@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import UnboundVariableError, shown_as
+from ...errors import CompileError, UnboundVariableError, shown_as
 from ...ir.primitive import trace
 from ...source import Loc
+from ..guards.objects import UNBOUND
 from ..syntax.scope import Prepared
 from ..syntax.source_tree import Bindings, SourceTree
 from .changing import serial_now
-from .structure import Form, form
-from .values import is_unbound, usable
+from .structure import Form, form, form_of
+from .values import VariableVar, is_unbound, usable
 
 
 @shown_as("function")
@@ -77,9 +78,22 @@ class Frame:
     #: the unrolled loop whose body is compiled now, and the number of the trip (see `turn`)
     turn: tuple[Loc, int] | None = None
 
+    def __post_init__(self) -> None:
+        for name in self.prepared.shared:
+            self.env[name] = VariableVar(name, self.env.get(name, UNBOUND))
+
     @property
     def tree(self) -> SourceTree:
         return self.prepared.tree
+
+    def now(self, name: str, otherwise: Any = None) -> Any:
+        """What a local name stands for."""
+        value = self.env.get(name, otherwise)
+        return value.held if type(value) is VariableVar else value
+
+    def names(self) -> dict[str, Any]:
+        """All local names with what they stand for."""
+        return {name: self.now(name) for name in self.env}
 
     def comprehension(self, targets: frozenset[str], arms: int) -> Frame:
         """The scope of a comprehension in this frame, in which its targets live."""
@@ -90,15 +104,26 @@ class Frame:
         """The frame whose local name this is; None for names of the world outside."""
         frame: Frame | None = self
         while frame is not None:
+            if name in frame.prepared.global_names:
+                return None
             if name in frame.env or name in frame.prepared.local_names:
                 return frame
             frame = frame.outer
         return None
 
+    def is_global(self, name: str) -> bool:
+        """Whether a `global` statement, here or in a function around, says that a name is one of the module's."""
+        frame: Frame | None = self
+        while frame is not None and name not in frame.prepared.global_names:
+            frame = frame.outer
+        return frame is not None
+
     def local(self, name: str, loc: Loc) -> Any:
         """The value of a local name of this frame."""
-        value = usable(self.env.get(name, self))
-        if value is self:
+        value = self.now(name, self)
+        if isinstance(value, CompileError):
+            raise value.again(loc, "read here")
+        if usable(value) is self or value is UNBOUND:
             raise UnboundVariableError(
                 f"'{name}' has no value here", loc=loc, hint=f"give '{name}' a value before this line"
             )
@@ -109,6 +134,21 @@ class Frame:
             hint = f"give '{name}' a value before the paths part"
             raise UnboundVariableError(value.why, loc=loc, spans=spans, hint=hint)
         return value
+
+
+@form(VariableVar)
+class _VariableForm(Form):
+    def holds(self, x: VariableVar) -> Sequence[Any]:
+        return (x.held,)
+
+    def elements(self, x: Any) -> Any:
+        return None
+
+    def sort(self, x: VariableVar) -> Any:
+        return form_of(x.held).sort(x.held)
+
+    def identity(self, x: VariableVar) -> Any:
+        return form_of(x.held).identity(x.held)
 
 
 @form(Frame)

@@ -42,7 +42,8 @@ def _super(ctx: ValueContext, *given: Any) -> Any:
 
 
 @intrinsic(isinstance)
-def _isinstance(ctx: ValueContext, x: Any, classes: Any) -> Any:
+def is_instance(ctx: ValueContext, x: Any, classes: Any) -> Any:
+    """``isinstance(x, classes)``."""
     return _one_of(ctx, (_is_instance(ctx, x, kind) for kind in _flat(classes)))
 
 
@@ -84,14 +85,14 @@ def _is_instance(ctx: ValueContext, x: Any, kind: Any) -> Any:
     def ask() -> bool:
         return issubclass(cls, kind) or (not is_dynamic(x) and isinstance(x, kind))
 
-    return _answer(ctx, cls, kind, (id(x) if outside else 0, x if outside else None), ask)
+    return _answer(ctx, cls, kind, id(x) if outside else 0, ask)
 
 
 def _is_subclass(ctx: ValueContext, cls: Any, kind: Any) -> Any:
     checked = _user_check(ctx, "__subclasscheck__", kind, cls)
     if checked is not NotImplemented:
         return checked
-    return _answer(ctx, cls, kind, (0, None), lambda: issubclass(cls, kind))
+    return _answer(ctx, cls, kind, 0, lambda: issubclass(cls, kind))
 
 
 def _user_check(ctx: ValueContext, name: str, kind: Any, x: Any) -> Any:
@@ -105,7 +106,7 @@ def _user_check(ctx: ValueContext, name: str, kind: Any, x: Any) -> Any:
     return as_bool(truth(ctx, ctx.call_python(hook, [kind, x], {}, (definer(meta, name), kind))))
 
 
-def _answer(ctx: ValueContext, cls: Any, kind: Any, about: tuple[int, Any], ask: Any) -> bool:
+def _answer(ctx: ValueContext, cls: Any, kind: Any, about: int, ask: Any) -> bool:
     found = bool(ask())
     if isinstance(cls, type):
         ctx.outside.lookups.bases(cls)
@@ -117,7 +118,8 @@ def _answer(ctx: ValueContext, cls: Any, kind: Any, about: tuple[int, Any], ask:
 
 # ---------------------------------------------------------------------------------------------------- attributes
 @intrinsic(hasattr)
-def _hasattr(ctx: ValueContext, x: Any, name: str) -> bool:
+def has_attribute(ctx: ValueContext, x: Any, name: str) -> bool:
+    """``hasattr(x, name)``."""
     return variable_of(x).hasattr(ctx, requirements.require_static(name, "the name of an attribute"))
 
 
@@ -130,7 +132,7 @@ def _getattr(ctx: ValueContext, x: Any, name: str, default: Any = _NOTHING) -> A
     if default is not _NOTHING:
         if ctx.effects.attributes.held_by(x, name) is None and runs_code(ctx, x, name):
             return found_or(ctx, x, name, default)
-        if not _hasattr(ctx, x, name):
+        if not has_attribute(ctx, x, name):
             return default
     return operators.attribute(ctx, x, name)
 

@@ -41,10 +41,10 @@ def name_of(ctx: ValueContext, obj: Any, *, local: bool = False) -> str | None:
     frame: Frame | None = ctx.frame
     if frame is None:  # before the function's code or after it
         return None
-    names = {k: v for k, v in frame.env.items() if "#" not in k and k != "return"}
+    names = {k: v for k, v in frame.names().items() if "#" not in k and k != "return"}
     outer = frame.outer
     while outer is not None:
-        names |= {k: v for k, v in outer.env.items() if k not in names and "#" not in k}
+        names |= {k: v for k, v in outer.names().items() if k not in names and "#" not in k}
         outer = outer.outer
     for name, value in names.items():
         if value is obj:

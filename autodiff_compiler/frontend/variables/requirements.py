@@ -177,6 +177,7 @@ def refuse_locked(ctx: ValueContext, owner: Any) -> None:
     """Refuses to change a container of compiled code that somebody else may hold."""
     if ctx.effects.in_backward and ctx.effects.containers.of_outside(owner) is not None:
         raise _changed_backward(owner)
+    ctx.effects.refuse_collected(owner)
     if owner.locked:
         raise SideEffectError(
             f"a {describe(owner)} that {owner.locked} cannot be changed in compiled code",

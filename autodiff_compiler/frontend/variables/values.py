@@ -27,6 +27,7 @@ from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
 from ...source import Loc
 from ..guards.objects import UNBOUND, module_name
+from ..guards.outer_names import called
 from .changing import Aliased, Changing, serial_now
 
 #: Reasons for locking a Tensor.
@@ -154,7 +155,7 @@ class AttributeVar(Changing):
 
     @property
     def label(self) -> str:  # type: ignore[override]  # a constant of the others
-        return f"attribute '{self.name}' of {type(self.owner).__name__}"
+        return called(self.owner, self.name)
 
     def content(self) -> Any:
         known = is_box(self.entry) and not isinstance(self.held, CompileError)
@@ -165,6 +166,26 @@ class AttributeVar(Changing):
 
     def set_content(self, saved: Any) -> None:
         self.held, self.kept = saved if type(saved) is Held else (saved, saved is self.entry)
+
+
+class VariableVar(Changing):
+    """A variable of a compiled function that functions inside it assign (`nonlocal`): what it holds now."""
+
+    __slots__ = ("held", "name", "serial")
+
+    def __init__(self, name: str, held: Any) -> None:
+        self.name, self.held = name, held
+        self.serial = serial_now()
+
+    @property
+    def label(self) -> str:  # type: ignore[override]  # a constant of the others
+        return f"'{self.name}'"
+
+    def content(self) -> Any:
+        return self.held
+
+    def set_content(self, saved: Any) -> None:
+        self.held = saved
 
 
 class _Container(Aliased):
@@ -215,7 +236,8 @@ class LocalList(_Container, list):
         if grown and len(saved) > 1:
             raise InternalCompilerError("the elements of a list that grows are among others")
         list.__setitem__(self, slice(None), saved)
-        self.__class__ = GrownList if grown else LocalList
+        collecting = len(saved) > 0 and saved[0] is EARLIER
+        self.__class__ = GrownList if grown else CollectingList if collecting else LocalList
 
     def _new(self, held: Any) -> Any:
         made = LocalList((), self.marked)
@@ -243,6 +265,30 @@ class GrownList(LocalList):
 
     def check_length(self, message: str, hint: str) -> None:
         raise LoopError(message, code="AC1504", hint=hint)
+
+
+class CollectingList(LocalList):
+    """A list as a trip of a kept loop sees it that appends to it: `EARLIER`, then the elements that the trip knows."""
+
+    __slots__ = ()
+
+    def describe(self) -> str:
+        return "list that a loop appends to"
+
+    def check_length(self, message: str, hint: str) -> None:
+        raise LoopError("a list is looked at in a loop that appends to it", code="AC1504", hint=hint)
+
+
+class Earlier(Abstract):
+    """The elements of a `CollectingList` that a trip of the loop does not know."""
+
+    def describe(self) -> str:
+        return "list that a loop appends to"
+
+
+EARLIER = Earlier()
+#: Why the elements of a Tensor cannot be assigned that such a loop has appended: the list holds copies of their values.
+COLLECTED = "was appended to a list in a loop"
 
 
 @shown_as("list")

@@ -36,6 +36,7 @@ from ...compiler.argument_paths import Field
 from ...dtypes import from_numpy
 from ...errors import UnsupportedCallError
 from ...frontend.effects.results import ByRank, Chosen, Copied, Shared, Unstacked
+from ...frontend.guards.outer_names import called, is_outer
 from ...frontend.lower import Arg, Out, State
 from ...frontend.variables.structure import elements
 from ...ir.core import Function, Module, Op, Value
@@ -323,7 +324,8 @@ class _Text:
         """What the program changes besides returning something, as its last statements."""
         if self.ends.attributes:
             owner, name, _ = self.ends.attributes[0]
-            what = f"the attribute {name!r} of a {type(owner).__name__} object"
+            of_object = f"the attribute {name!r} of a {type(owner).__name__} object"
+            what = called(owner, name) if is_outer(owner) else of_object
             raise UnsupportedCallError(f"{self.name} sets {what}, which NumPy alone cannot do")
         if self.ends.containers:
             kind = type(self.ends.containers[0][0].seen).__name__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import algebra, container, control, shape
+from . import algebra, container, control, rows, shape
 from .registry import RULES, STRUCTURED
 
-__all__ = ["RULES", "STRUCTURED", "algebra", "container", "control", "shape"]
+__all__ = ["RULES", "STRUCTURED", "algebra", "container", "control", "rows", "shape"]

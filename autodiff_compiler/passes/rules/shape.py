@@ -21,18 +21,18 @@ def shape_kept(b, op, x):
     """reshape(x, shape of x) => x, and back to the shape that x was reshaped from"""
     t, root = op.results[0].type, x
     if op.defn.name != "broadcast_to":
-        root = _before_reshaping(x)
+        root = before_reshaping(x)
     if root.type is t: return same(b, root)
 
 
 @rule("reshape")
 def reshape_reshape(b, op, x):
     """reshape(reshape(x)) => reshape(x)"""
-    root = _before_reshaping(x)
+    root = before_reshaping(x)
     if root is not x: return b.emit(op.defn, (root,), op.attrs)
 
 
-def _before_reshaping(x: Value) -> Value:
+def before_reshaping(x: Value) -> Value:
     """What x was before the ops that keep the order of its elements."""
     while x.op is not None and x.op.defn.name in _RESHAPING:
         x = x.op.operands[0]

@@ -10,7 +10,7 @@ def f(x):
     values = []
     for i in range(2000):
 #> for i in range(2000)
-        values.append(x * i)
+        values.insert(0, x * i)
     return values[0]
 
 

@@ -13,7 +13,7 @@ def f(x):
     values = []
     for i in keep(range(5)):
 #> for i in keep(range(5))
-        values.append(x * i)
+        values.insert(0, x * i)
     return values[0]
 
 

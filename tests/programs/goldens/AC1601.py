@@ -5,15 +5,14 @@ from autodiff_compiler import Tensor, jit, nn, ops
 
 x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 
-last = None
+last = ms.Parameter(x, name="last")
 
 
 @jit
 def f(x):
     global last
-#2> global last
     last = x * 2
-#1> last
+#> last = x * 2
     return x
 
 

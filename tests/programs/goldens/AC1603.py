@@ -7,16 +7,16 @@ x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 
 @jit
 def f(x):
-    count = x
+    count = 0
 
-    def bump():
+    def bump(dx):
         nonlocal count
-#2> nonlocal count
-        count = x * 2
-#1> count
+        count = count + 1
+#> count = count + 1
+        return dx
 
-    bump()
-    return count
+    edit = ops.InsertGradientOf(bump)
+    return ms.grad(lambda v: edit(v * 2).sum())(x) * count
 
 
 def fails():

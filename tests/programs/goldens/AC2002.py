@@ -10,7 +10,7 @@ def f(x):
     parts = []
     for i in range(200):
 #>
-        parts.append(x * i)
+        parts.insert(0, x * i)
     return parts[3]
 
 

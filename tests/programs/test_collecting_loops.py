@@ -1,0 +1,185 @@
+"""Loops of known length that fill lists: kept as one loop, with eager mode as the reference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, grad, jit, ops
+from tests.programs.compare import define
+from tests.programs.same_results import same_results, total
+
+X = [0.4, 1.3, 2.1]
+_HEAD = "def f(x):\n    ys, zs, h = [], [], x\n"
+_STEP = "h = ops.tanh(h * 0.9 + x)"
+
+#: Loops that are kept: the body, and what is returned.
+KEPT = {
+    "stack": (f"{_STEP}; ys.append(h)", "ops.stack(ys)"),
+    "stack along another axis": (f"{_STEP}; ys.append(h)", "ops.stack(ys, 1), ops.cat(ys)"),
+    "elements": (f"{_STEP}; ys.append(h)", "ys[0], ys[-1], ops.stack(ys[2:]), ops.stack(ys[::-3]), len(ys)"),
+    "returned": (f"{_STEP}; ys.append(h)", "ys"),
+    "iterated": (f"{_STEP}; ys.append(h)", "sum(ys), [y * i for i, y in enumerate(ys)][3]"),
+    "compared": ("h = h * 0.9; ys.append(h.sum())", "max(ys), min(ys), sum(ys) / len(ys)"),
+    "changed": ("h = h * 0.9; ys.append(h)", "(ys.pop(), ys.insert(0, x), ys.reverse(), ops.stack(ys))[3]"),
+    "structures": ("h = h * 0.9; ys.append((h, {'a': h * i}))", "ops.stack([a for a, d in ys]), ys[3][1]['a']"),
+    "two lists": (f"{_STEP}; ys.append(h); zs.append(h * 2); ys.append(h + 1)", "ops.stack(ys), ops.stack(zs)"),
+    "last element": ("ys.append(x * i); ys.append(ys[-1] + 1)", "ops.stack(ys)"),
+    "first trip apart": ("h = 0 if i is None else h; h = h + x; ys.append(h * h)", "ops.stack(ys)"),
+    "extended": ("ys.extend([x * i, x + i])", "ops.stack(ys)"),
+    "added": ("ys += [x * i, x + i]", "ops.stack(ys)"),
+    "branches": ("ys.append(x * i) if x.sum() > i else ys.append(x)", "ops.stack(ys)"),
+    "run-time numbers": ("h = h * 0.9; ys.append(h.sum().item())", "ys, h * ys[2]"),
+    "constants": ("ys.append('a'); ys.append(None); h = h * 0.9", "h, len(ys), ys[:4]"),
+    "one object": ("h[0] = h[0] * 2 + x[1]; ys.append(h)", "ops.stack(ys), h"),
+}
+#: Loops that fill a list inside another, or read what they have appended.
+PROGRAMS = {
+    "of lists": """
+def f(x):
+    ys = []
+    for i in range(9):
+        r = []
+        for j in range(10):
+            r.append(x * i + j)
+        ys.append(r)
+    return ops.stack([ops.stack(r) for r in ys]), ys[3][2], r
+""",
+    "nested": """
+def f(x):
+    ys = []
+    for i in range(9):
+        for j in range(10):
+            ys.append(x * i + j)
+        ys.append(x)
+    return ops.stack(ys)
+""",
+    "recurrence": """
+def f(x):
+    ys = [x, x * 0.5]
+    for i in range(9):
+        ys.append(ys[-1] * 0.3 + ops.sin(ys[-2]))
+    return ops.stack(ys)
+""",
+    "of a function": """
+def f(x):
+    ys = {"a": []}
+    def add(v):
+        ys["a"].append(v * 2)
+    for i in range(9):
+        add(x * i)
+    return ys
+""",
+}
+#: Loops that are unrolled: something needs the objects that were appended, or a trip looks at the list.
+UNROLLED = {
+    "written later": ("ys.append(h); h = h * 0.9", "h.copy(), ys[1].add_(1), ops.stack(ys)"),
+    "numbers": ("ys.append(i * 2)", "x.reshape(ys[0] + 3), x[ys[1] - 1:], ys"),
+    "length": ("ys.append(x * len(ys))", "ops.stack(ys)"),
+    "sometimes": ("if i % 3: ys.append(x * i)", "ops.stack(ys)"),
+    "kept elsewhere": ("zs.append(ys); ys = [x * i]", "zs[0], zs[3][0]"),
+}
+
+
+def _defined(body, result):
+    lines = "".join(f"        {line}\n" for line in body.split("; "))
+    return define(f"{_HEAD}    for i in range(12):\n{lines}    return {result}\n", ops=ops)
+
+
+def _agrees(f, backends=("native", "numpy")):
+    """Asserts that value, gradient and second order agree with eager mode; returns the loops of the value's program."""
+    x = np.array(X)
+
+    def first(x):
+        return grad(lambda x: total(f(x)))(x)
+
+    def second(x):
+        return grad(lambda x: (first(x) ** 2).sum())(x)
+
+    for backend in backends:
+        for fn in (f, first) if backend == "numpy" else (f, first, second):
+            same_results(jit(fn, backend=backend)(Tensor(x)), fn(Tensor(x)))
+    return [line for line in jit(f).lower(Tensor(x)).explain().splitlines() if ": for: " in line]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_loop_that_appends_is_kept(name):
+    (decided,) = [line for line in _agrees(_defined(*KEPT[name])) if ":3:" in line or ":4:" in line]
+    assert "kept as a loop" in decided
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nested_and_recurrent(name):
+    assert all("kept as a loop" in line for line in _agrees(define(PROGRAMS[name], ops=ops)))
+
+
+@pytest.mark.parametrize("name", UNROLLED)
+def test_other_loops_are_unrolled(name):
+    (decided,) = _agrees(_defined(*UNROLLED[name]), backends=("native",))
+    assert "unrolled, 12 trips: it cannot be kept as a loop: " in decided
+
+
+def test_the_way_out_is_told():
+    (decided,) = _agrees(_defined("ys.append(x * len(ys))", "ys[3]"), backends=("numpy",))
+    assert (
+        "a trip asks for the length of the list `ys`, to which the loop adds (instead: count in a variable" in decided
+    )
+
+
+def test_a_hook_on_an_element_is_one_on_the_tensor_that_was_appended():
+    def f(x):
+        ys, h = [], x
+        for _ in range(12):
+            h = h * 0.9
+            ys.append(h)
+        ys[-1].register_hook(lambda g: g * 3)
+        return h.sum()
+
+    np.testing.assert_allclose(jit(grad(f))(Tensor(X)).asnumpy(), [3 * 0.9**12] * 3, rtol=1e-6)
+
+
+def test_a_parameter_in_a_list_is_that_parameter():
+    class Net(ms.nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = ms.Parameter(Tensor(X), name="w")
+
+        def construct(self, x):
+            ys = []
+            for i in range(12):
+                ys.append(self.w)
+                ops.assign(self.w, self.w * 0.5 + x * i)
+            return ys[0] + ys[-1]
+
+    results = []
+    for compile_it in (False, True):
+        net = Net()
+        net.set_train(False)
+        results.append((jit(net.construct) if compile_it else net.construct)(Tensor(X)).asnumpy())
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-6)
+
+
+def test_the_program_does_not_grow_with_the_trips():
+    def stacked(n):
+        def f(x):
+            ys, h = [], x
+            for _ in range(n):
+                h = ops.tanh(h * 0.9 + x)
+                ys.append(h)
+            return ops.stack(ys).sum()
+
+        return str(jit(grad(f)).lower(Tensor(X)).ir()).count("\n")
+
+    assert stacked(20) == stacked(300) < 60
+
+
+def test_very_long_lists_are_the_rows_of_a_tensor():
+    def f(x):
+        ys, h = [], x
+        for _ in range(5000):
+            h = ops.tanh(h * 0.9 + x)
+            ys.append(h)
+        return ops.stack(ys).sum(0), ys[-1]
+
+    same_results(jit(f)(Tensor(np.array(X))), f(Tensor(np.array(X))))
