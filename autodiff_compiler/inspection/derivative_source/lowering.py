@@ -34,6 +34,7 @@ from ...ir.types import TensorType
 from ...runtime.commits import Commit
 from .expressions import FORMULAS, Written, formula_of, kernel_tree, length, negated, plain_number, splat_tree
 from .hints import Hints
+from .memory import Memory
 
 __all__ = ["SPECIAL", "Lowering"]
 
@@ -43,7 +44,7 @@ Writes: TypeAlias = list[tuple[ast.expr | None, ast.expr | Op]]
 #: The longest expression that is inlined, in characters.
 _LONGEST_PART = 44
 #: Views, which are inlined at every use: they cost nothing.
-_EVERYWHERE = {"transpose", "expand_dims", "broadcast_to", "stop_gradient", "tuple_make", "tuple_get"}
+_EVERYWHERE = {"transpose", "expand_dims", "broadcast_to", "stop_gradient", "to_seq", "tuple_make", "tuple_get"}
 
 
 class Lowering(Writer):
@@ -64,6 +65,8 @@ class Lowering(Writer):
         self._places: dict[Value, int] = {}
         #: fresh arrays that updates may write to in place
         self._updated: dict[Value, Var] = {}
+        #: the versions of arrays that loops update in place, with the variable of all of them
+        self.rewritten: dict[Value, Var] = {}
         #: the names that several values have
         self._often: set[str | None] | None = None
         #: the names that constant arrays have in the text
@@ -121,8 +124,7 @@ class Lowering(Writer):
         """A new array with the content of `value`, which is about to be updated and then is `becomes`."""
         constant = value.constant
         if constant is None or value in self.trees or not isinstance(value.type, TensorType):
-            tree = self.tree(value)
-            return call(attribute(tree, "copy"))
+            return self._fresh(self.tree(value))
         hint = self.hint(becomes) or self._passed_on(becomes) or self._becomes(becomes)
         return splat_tree(constant, value.type, self._model(hint, value))
 
@@ -137,7 +139,9 @@ class Lowering(Writer):
     def update(self, op: Op, change: Callable[[ast.expr], ast.stmt]) -> None:
         """A new array with the content of the first operand, changed by a statement."""
         old, new = op.operands[0], op.results[0]
-        if old in self._updated and self.places(old) == 1:
+        if old in self.rewritten:
+            name = self.rewritten[old]
+        elif old in self._updated and self.places(old) == 1:
             name = self._updated[old]  # nobody else has seen the array
         else:
             name = self.variable(new, self.start(old, new))
@@ -232,6 +236,9 @@ class Lowering(Writer):
             if is_check(op):
                 self.run(ast.Expr(value=tree))
             return
+        if any(x in self.rewritten for x in op.operands):  # read now, before the array changes
+            self.bind(value, self.variable(value, self._fresh(tree)))
+            return
         everywhere = op.defn.name in _EVERYWHERE
         if (everywhere or (places == 1 and not self._is_named(value))) and self._is_short(
             tree, everywhere and places > 1
@@ -245,6 +252,10 @@ class Lowering(Writer):
         var = self.new_variable(value)
         self.run(assign(store(var), tree))
         return var
+
+    def _fresh(self, tree: ast.expr) -> ast.expr:
+        """The expression as an array of its own."""
+        return call(attribute(tree, "copy")) if Memory([], self.handing_on).of(tree) else tree
 
     def is_part(self, value: Value) -> bool:
         """Whether the value is written where it is used, so that no comment has named its line yet."""
@@ -369,10 +380,10 @@ class Lowering(Writer):
         def stretch(at: int) -> None:
             operands[at] = Written(self.tree(op.operands[at]), op.results[0].shape)
 
-        self.define(op.results[0], formula_of(op, operands, stretch, self._part))
+        self.define(op.results[0], formula_of(op, operands, stretch, self.named))
 
-    def _part(self, tree: ast.expr) -> ast.expr:
-        """A variable for a part of a formula that is used twice."""
+    def named(self, tree: ast.expr) -> ast.expr:
+        """A variable for an expression that is used twice."""
         if isinstance(tree, ast.Name):
             return tree
         var = Var(None)
