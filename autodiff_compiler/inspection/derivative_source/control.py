@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
 from ...backends.loop_plan import LoopPlan
 from ...backends.numpy.control import LoopWriter
@@ -11,6 +12,7 @@ from ...backends.numpy.program import Step
 from ...backends.numpy.syntax import Var, assign, attribute, call, load, number, store, subscript
 from ...ir.core import Block, Op, Value
 from ...ir.loops import Carry
+from .expressions import loop_index
 from .in_place import versions
 from .lowering import SPECIAL, Lowering
 
@@ -38,7 +40,13 @@ class _Loop(LoopWriter):
         return var
 
     def open(self) -> None:
-        for _, result in self.plan.collected:
+        shared: dict[Value, Value] = {}
+        for out, result in self.plan.collected:
+            index = loop_index(out)
+            first = shared.setdefault(out if index is None else index, result)
+            if first is not result:
+                self.low.bind(result, self.lists[first])
+                continue
             var = self.lists[result] = Var(None, self.low.hint(result), fallback="collected")
             self.low.run(assign(store(var), ast.List(elts=[], ctx=ast.Load())))
             self.low.bind(result, var)
@@ -48,7 +56,8 @@ class _Loop(LoopWriter):
     def head(self) -> tuple[Sequence[Var], ast.expr]:
         """``x, y in zip(xs, ys)``, or ``i in range(n)``: over NumPy's integers where the index is computed with."""
         low, plan = self.low, self.plan
-        trees, targets = [], []
+        trees: list[ast.expr] = []
+        targets: list[Var] = []
         if plan.index is not None or not self.walks:
             trips = low.tree(plan.count) if plan.trips is None else number(plan.trips)
             trees.append(call("range" if plan.index is None else "np.arange", trips))
@@ -56,10 +65,15 @@ class _Loop(LoopWriter):
                 return [Var(None, "_")], trees[0]
             self.index = Var(None, low.hint(plan.body.args[0]) or "i")
             targets.append(self.index)
+        shared: dict[Any, Var] = {}
         for x, arg in plan.elements if self.walks else ():
-            trees.append(low.tree(x))
-            targets.append(low.new_variable(arg))
-            low.bind(arg, targets[-1])
+            tree = low.tree(x)
+            key = tree.id if isinstance(tree, ast.Name) else x
+            if key not in shared:
+                shared[key] = low.new_variable(arg)
+                trees.append(tree)
+                targets.append(shared[key])
+            low.bind(arg, shared[key])
         if plan.reverse:
             trees = [call("reversed", t) for t in trees]
         return targets, trees[0] if len(trees) == 1 else call("zip", *trees)
@@ -74,6 +88,8 @@ class _Loop(LoopWriter):
             low.bind(arg, var)
 
     def push(self, out: Value, result: Value) -> None:
+        if result not in self.lists:
+            return
         added = call(attribute(load(self.lists[result]), "append"), self.low.tree(out))
         self.low.body.append(Step(ast.Expr(value=added), None))  # no line of the user's
 
@@ -116,7 +132,12 @@ def _has_length(sequence: Value, count: Value) -> bool:
         return trips is count or (trips.constant is not None and trips.constant == count.constant)
     if made.defn.name == "while":
         return made.results[0] is count
-    return made.defn.name == "to_seq" and count.constant == made.operands[0].shape[0]
+    if made.defn.name != "to_seq":
+        return False
+    size, counted = made.operands[0].shape[0], count.op
+    if counted is not None and counted.defn.name == "size_value":
+        return counted.attr("size") is size
+    return isinstance(size, int) and count.constant == size
 
 
 SPECIAL.update(dict.fromkeys(("while", "scan"), lambda low, op: _Loop(low, op).write()))

@@ -167,12 +167,8 @@ class Lowering(Writer):
         op = value.op
         if op is not None and op.defn.name == "broadcast_to" and value not in self.trees:
             inner = op.operands[0]
-            made = inner.op
-            while made is not None and made.defn.name == "expand_dims" and inner.block is value.block:
-                axes, source = made.attr("axes"), made.operands[0]
-                if {a % inner.ndim for a in axes} != set(range(len(axes))):
-                    break
-                inner, made = source, source.op  # NumPy adds dimensions in front by itself
+            while _adds_in_front(inner) and inner.block is value.block and inner.op is not None:
+                inner = inner.op.operands[0]  # NumPy adds dimensions in front by itself
             return self.written(inner)
         return Written(self.tree(value), value.shape)
 
@@ -238,6 +234,9 @@ class Lowering(Writer):
             return
         if any(x in self.rewritten for x in op.operands):  # read now, before the array changes
             self.bind(value, self.variable(value, self._fresh(tree)))
+            return
+        if _adds_in_front(value) and all(_is_stretch(u, op.parent) for u, _ in self.uses[value]):
+            self.trees[value] = tree  # which `written` does not read
             return
         everywhere = op.defn.name in _EVERYWHERE
         if (everywhere or (places == 1 and not self._is_named(value))) and self._is_short(
@@ -470,6 +469,19 @@ class Lowering(Writer):
             self.lasting = [*self.lasting, *noted]
         else:
             self.writes = [*self.writes, *noted]
+
+
+def _adds_in_front(x: Value) -> bool:
+    """Whether a value is another one with more dimensions before its own."""
+    op = x.op
+    if op is None or op.defn.name != "expand_dims":
+        return False
+    axes = op.attr("axes")
+    return {a % x.ndim for a in axes} == set(range(len(axes)))
+
+
+def _is_stretch(user: Op | Block, block: Block | None) -> bool:
+    return isinstance(user, Op) and user.defn.name == "broadcast_to" and user.parent is block
 
 
 def _logic(test: ast.expr, results: list[Var], arms: Sequence[list[Node]]) -> ast.expr | None:

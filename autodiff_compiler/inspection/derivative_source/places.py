@@ -8,9 +8,8 @@ from typing import Any
 from ...backends.numpy.syntax import assign, call, load, number, store, subscript, tuple_expr
 from ...dtypes import uint64
 from ...ir.core import Op, Value
-from ...ir.loops import known_trips
 from ...ir.types import Seq, TensorType
-from .expressions import as_argument, single_axes, slice_index, splat_tree
+from .expressions import as_argument, loop_index, single_axes, slice_index, splat_tree
 from .lowering import SPECIAL, Lowering
 
 __all__: list[str] = []
@@ -61,8 +60,8 @@ _CHECK_THEMSELVES = {"gather", "scatter_add", "scatter_update"}
 
 
 def _check_index(low: Lowering, op: Op) -> None:
-    if _is_within(op):
-        low.trees[op.results[0]] = low.tree(op.operands[0])
+    if (index := loop_index(op.results[0])) is not None:
+        low.trees[op.results[0]] = low.tree(index)
         return
     users = low.uses.get(op.results[0], ())
     counts = op.attr("negative") and op.operands[0].dtype is not uint64  # NumPy takes 2**64 - 1 for -1
@@ -70,16 +69,6 @@ def _check_index(low: Lowering, op: Op) -> None:
         low.trees[op.results[0]] = low.tree(op.operands[0])
     else:
         low.kernel(op)
-
-
-def _is_within(op: Op) -> bool:
-    """Whether the index is that of a loop with no more trips than there are elements."""
-    block = op.operands[0].block
-    loop = block.parent if block is not None else None
-    if loop is None or loop.defn.name != "scan" or op.operands[0] is not block.args[0]:
-        return False
-    trips, size = known_trips(loop), op.attr("size")
-    return trips is not None and isinstance(size, int) and trips <= size
 
 
 def _at(op: Op, index: list[ast.expr]) -> ast.expr:
