@@ -27,12 +27,9 @@ from .compiled_form import HasCompiledForm
 from .inputs import Inputs, flag, holds_variables, is_one_of_all, no_variable, with_keywords
 from .jit import JitFunction, jit
 from .memo import fast_memo, memoised
+from .parts import OfParts, at_positions, caller, is_tensor, made_again, of_parts
 
 __all__ = ["GradOperation", "Gradient", "get_grad", "grad", "value_and_grad"]
-
-
-def _is_tensor(x: Any) -> bool:
-    return isinstance(x, Tensor)
 
 
 def positions_of(grad_position: Any) -> tuple[int, ...] | None:
@@ -116,12 +113,17 @@ class Gradient(HasCompiledForm):
             raise
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
+        if self.positions and not self.by_all:
+            given = with_keywords(self.fn, args, named := dict(kwargs), self.positions)
+            parts = at_positions(given, self.positions)
+            if parts is not None:
+                return made_again(self._of_parts()(*parts, **named))
         if context.mode == GRAPH_MODE and not jit_disabled():
             return self._as_compiled()(*args, **kwargs)
         args, sens = self._split(args, kwargs)
         args = self._by_position(args, kwargs)
         args = tuple(wrap(np.asarray(a)) if isinstance(a, np.ndarray) else a for a in args)
-        inputs = self._inputs(args, _is_tensor)
+        inputs = self._inputs(args, is_tensor)
 
         def run(*aliases: Tensor) -> Any:
             return self.fn(*inputs.arguments(aliases), **kwargs)
@@ -134,6 +136,17 @@ class Gradient(HasCompiledForm):
             return self._result(recorded.outputs, inputs.by_position(found[0]), found[1], lambda w: w.name)
         outputs, grads, of_weights = differentiate(run, inputs.tensors, weights, self._seeds(sens), main)
         return self._result(outputs, inputs.by_position(grads), of_weights, lambda w: w.name)
+
+    def _on(self, fn: Any) -> Gradient:
+        """The same derivative of another function."""
+        how = {"has_aux": self.has_aux, "with_value": self.with_value, "sens": self.sens, "ids": self.ids}
+        return Gradient(fn, self.positions, self.weights, self.shape, **how, key=self._key)
+
+    def _of_parts(self) -> Gradient:
+        """The derivative by the parts of objects."""
+        fn = of_parts(self.fn)
+        found: Gradient = memoised(fn, self._key, lambda: self._on(fn)) if self._key else self._on(fn)
+        return found
 
     def _as_compiled(self) -> JitFunction:
         if self._jit is None:
@@ -148,6 +161,12 @@ class Gradient(HasCompiledForm):
 
     def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         kwargs = dict(kwargs)
+        if self.positions and not self.by_all:
+            asked = with_keywords(self.fn, args, named := dict(kwargs), self.positions)
+            call = caller(ctx)
+            parts = at_positions(asked, self.positions, call, ctx.is_tensor)
+            if parts is not None:
+                return made_again(self._on(OfParts(self.fn)).__graph_call__(ctx, parts, named), call)
         given, sens = self._split(tuple(args), kwargs)
         given = self._by_position(given, kwargs)
         inputs = self._inputs(given, ctx.is_tensor, ctx.report.called_from if ctx.here is None else ctx.here.of_user())

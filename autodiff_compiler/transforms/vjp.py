@@ -18,8 +18,10 @@ from ..runtime.trees import leaves as tensors_of
 from .grad import cotangents_of, main_of, weights_of
 from .inputs import Inputs, flag, holds_variables
 from .jit import jit
-from .jvp import LinearMap, aux_of, made_eagerly
+from .jvp import aux_of
+from .maps import LinearMap, made_eagerly
 from .memo import memoised
+from .parts import of_objects, of_objects_compiled
 
 
 def mode_form(fn: Any) -> Any:
@@ -46,6 +48,7 @@ def _variables(args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> Inputs:
 
 
 @users_frames
+@of_objects
 def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
     """``fn(*inputs)`` and its pullback: ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)`` with `has_aux`.
 
@@ -88,6 +91,7 @@ class _CompiledPullback(LinearMap):
         return _arranged(self.linear.pull(ctx, tuple(args)), self.inputs, self.count, self.weights)
 
 
+@of_objects_compiled
 def _vjp_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
         asked = with_parameters(weights)
