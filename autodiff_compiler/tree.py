@@ -20,7 +20,7 @@ from .frontend.variables.values import LocalDict, LocalList, usable
 from .runtime import tree_classes
 from .runtime.host import name_of
 from .runtime.records import is_named_tuple_class, record_fields
-from .runtime.tree_classes import makes_containers
+from .runtime.tree_classes import holds_elements
 from .transforms.parts import Call, Node, caller, eagerly, node_of, object_of
 
 __all__ = ["Structure", "flatten", "leaves", "map", "register", "structure", "unflatten"]
@@ -99,7 +99,7 @@ def _made(s: Structure | Node, items: Sequence[Any], call: Call) -> Any:
         return made if call is eagerly else LocalDict(made)
     if is_named_tuple_class(kind):
         return kind._make(items)
-    if makes_containers(kind):
+    if holds_elements(kind):
         return object_of(kind, s.keys, s.more, items, call)
     made = object.__new__(kind)
     for name, item in zip(s.keys, items, strict=True):
@@ -111,7 +111,7 @@ def _like(x: Any, node: Node, items: Sequence[Any], call: Call) -> Any:
     """A container like x with other elements."""
     if x is None:
         return None
-    return _made(node, items, call) if makes_containers(node.kind) else rebuild(x, list(items))
+    return _made(node, items, call) if holds_elements(node.kind) else rebuild(x, list(items))
 
 
 # ------------------------------------------------------------------------------------------------ functions

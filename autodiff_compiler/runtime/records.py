@@ -14,7 +14,8 @@ from dataclasses import fields
 from typing import Any
 
 __all__ = [
-    "HEAP_TYPE", "filled_like", "held_besides", "is_named_tuple", "is_named_tuple_class", "is_ours", "record_fields", "with_fields",
+    "HEAP_TYPE", "filled_like", "held_besides", "is_named_tuple", "is_named_tuple_class", "is_ours", "record_fields",
+    "with_fields",
 ]  # fmt: skip
 
 _PACKAGE = __name__.partition(".")[0]

@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 from .records import HEAP_TYPE, is_ours
 
-__all__ = ["Registered", "fields_first", "is_data_class", "is_registered", "makes_containers", "register", "registered"]
+__all__ = [
+    "Registered", "can_be_made", "fields_first", "holds_elements", "is_data_class", "is_registered", "register",
+    "registered",
+]  # fmt: skip
 
 
 class Registered(NamedTuple):
@@ -72,6 +75,11 @@ def fields_first(cls: Any, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*declared, *held]))
 
 
-def makes_containers(cls: type) -> bool:
-    """Whether compiled code may make objects of a class because these are containers."""
-    return is_data_class(cls) or (registered(cls) is not None and cls.__flags__ & HEAP_TYPE != 0)
+def holds_elements(cls: type) -> bool:
+    """Whether objects of a class are containers by what this module knows."""
+    return is_data_class(cls) or registered(cls) is not None
+
+
+def can_be_made(cls: type) -> bool:
+    """Whether compiled code may make objects of such a class, whose methods are then written in Python."""
+    return cls.__flags__ & HEAP_TYPE != 0 and holds_elements(cls)

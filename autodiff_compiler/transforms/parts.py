@@ -11,18 +11,18 @@ from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import shown_as
+from ..errors import GradientError, shown_as
 from ..frontend.variables.structure import elements, rebuild
 from ..frontend.variables.values import LocalObject, class_of, usable
-from ..runtime.records import held_besides
+from ..runtime.records import held_besides, record_fields
 from ..runtime.tensor import Tensor
 from ..runtime.tree_classes import fields_first, is_data_class, registered
 from .maps import LinearMap, belongs_to_run
 from .memo import memoised
 
 __all__ = [
-    "Call", "Node", "OfParts", "at_positions", "caller", "eagerly", "is_tensor", "made_again", "node_of", "object_of",
-    "of_objects", "of_objects_compiled", "of_parts", "taken_apart",
+    "Call", "Node", "OfParts", "at_positions", "caller", "cotangents_like", "eagerly", "is_tensor", "made_again",
+    "node_of", "object_of", "of_objects", "of_objects_compiled", "of_parts", "taken_apart",
 ]  # fmt: skip
 
 #: Calls a function: in compiled code the body of a user's function is compiled there.
@@ -136,6 +136,34 @@ def at_positions(
         if p < len(made) and type(made[p]) is not Tensor:
             made[p] = taken_apart(made[p], call, tensor)
     return None if all(a is b for a, b in zip(args, made, strict=True)) else made
+
+
+def cotangents_like(
+    main: Any, v: Any, call: Call = eagerly, tensor: Callable[[Any], bool] = is_tensor
+) -> list[Any] | None:
+    """The cotangents in an object of the class of a result, in the order of its Tensors; None if it is no object."""
+    objects = type(main) is LocalObject or node_of(main, call) is not None or record_fields(main) is not None
+    return _beside(main, v, call, tensor) if objects and class_of(v) is class_of(main) else None
+
+
+def _beside(main: Any, v: Any, call: Call, tensor: Callable[[Any], bool]) -> list[Any]:
+    if tensor(main):
+        return [v]
+    if type(main) is LocalObject:
+        pairs = [(main.slots[name], call(getattr, v, name)) for name in sorted(main.slots)]
+    else:
+        items, others = _items(main, call), _items(v, call)
+        if items is None:
+            return []
+        if others is None or len(others) != len(items):
+            raise GradientError("the cotangent of a result must be a container of the same structure")
+        pairs = list(zip(items, others, strict=True))
+    return [found for x, of_x in pairs for found in _beside(x, of_x, call, tensor)]
+
+
+def _items(x: Any, call: Call) -> Any:
+    node = node_of(x, call)
+    return elements(usable(x)) if node is None else node.items
 
 
 def made_again(x: Any, call: Call = eagerly) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..errors import users_frames
-from ..frontend.derivatives.batching import vectorised
+from ..frontend.derivatives.batching import is_one_for_all, vectorised
 from ..frontend.variables.structure import arrays_as_tensors, elements, flatten, map_leaves
 from ..frontend.variables.values import class_of, describe
 from ..ir.primitive import F
@@ -176,8 +176,8 @@ def _moved(x: Any, source: int, target: int) -> Any:
 
 def _placed(x: Any, axis: int | None) -> Any:
     """A stack with its examples along `axis`; None takes the result of any one, being the same for all."""
-    if x is None:
-        return None
+    if is_one_for_all(x):
+        return x
     if axis is None:
         first = F.slice(x, axes=(-x.ndim,), starts=(0,), stops=(1,), steps=(1,))
         return F.reshape(first, shape=x.shape[1:])
@@ -206,8 +206,8 @@ def _named_parts(x: Any) -> dict[Any, Any]:
 
 def _stacked(column: Sequence[Any]) -> Any:
     first = column[0]
-    if all(x is None for x in column):
-        return None
+    if is_one_for_all(first) and all(type(x) is type(first) and x == first for x in column):
+        return first
     for x in column:
         if not isinstance(x, Tensor):
             raise TypeError(f"a function under vmap must return Tensors, not a {describe(x)}")

@@ -23,7 +23,7 @@ from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.parameter import Parameter
 from ...runtime.records import is_named_tuple, is_named_tuple_class
 from ...runtime.tensor import NO_LIST_OF_TENSORS, Tensor
-from ...runtime.tree_classes import makes_containers
+from ...runtime.tree_classes import can_be_made
 from ..guards.objects import class_attribute, is_ours, is_watched, type_of
 from . import cells, foreign
 from .arithmetic import kind_of_number
@@ -151,7 +151,7 @@ class ClassVariable(ObjectVariable):
         if issubclass(cls, Tensor):
             return _make_tensor(ctx, cls, args, kwargs)
         frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
-        if (is_jit_class(cls) or makes_containers(cls)) and not frozen:
+        if (is_jit_class(cls) or can_be_made(cls)) and not frozen:
             return made(ctx, cls, args, kwargs)
         if is_watched(cls) and not is_jit_class(cls):
             return cells.made(ctx, cls, args, kwargs)
@@ -268,7 +268,7 @@ def _is_kind_of_class(cls: type) -> bool:
     kinds = (Tensor, enum.Enum, BaseException, functools.partial)
     record = issubclass(cls, tuple) and hasattr(cls, "_fields")
     frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
-    by_rule = is_jit_class(cls) or makes_containers(cls) or is_watched(cls) or hasattr(cls, "__graph_call__")
+    by_rule = is_jit_class(cls) or can_be_made(cls) or is_watched(cls) or hasattr(cls, "__graph_call__")
     return issubclass(cls, kinds) or record or frozen or by_rule or cls.__module__ == "contextlib"
 
 
