@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .errors import UnsupportedCallError
-from .frontend.variables.structure import elements, outline, rebuild
+from .frontend.variables.structure import elements, outline
 from .frontend.variables.values import LocalDict, LocalList, usable
 from .runtime import tree_classes
 from .runtime.host import name_of
 from .runtime.records import is_named_tuple_class, record_fields
 from .runtime.tree_classes import holds_elements
-from .transforms.parts import Call, Node, caller, eagerly, node_of, object_of
+from .transforms.parts import Call, Node, caller, container_like, contents, eagerly, node_of, object_of
 
 __all__ = ["Structure", "flatten", "leaves", "map", "register", "structure", "unflatten"]
 
@@ -78,7 +78,7 @@ def _node(x: Any, call: Call) -> Node | None:
     found = node_of(x, call)
     if found is not None:
         return found
-    items = elements(usable(x))
+    items = contents(x, call)
     if items is None:
         return None
     kind, keys, _ = outline(x)
@@ -111,7 +111,7 @@ def _like(x: Any, node: Node, items: Sequence[Any], call: Call) -> Any:
     """A container like x with other elements."""
     if x is None:
         return None
-    return _made(node, items, call) if holds_elements(node.kind) else rebuild(x, list(items))
+    return _made(node, items, call) if holds_elements(node.kind) else container_like(x, items, call)
 
 
 # ------------------------------------------------------------------------------------------------ functions

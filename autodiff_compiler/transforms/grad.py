@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..errors import leave_user_frames
 from ..frontend.derivatives.cell_calls import go_back
 from ..frontend.derivatives.grad import differentiate as differentiate_in_graph
 from ..frontend.variables.structure import arrays_as_tensors, with_parameters
+from ..frontend.variables.values import LocalDict
 from ..runtime.parameter import Parameter
 from ..runtime.rules import cotangent_from
 from ..runtime.tensor import Tensor, wrap
@@ -50,10 +51,11 @@ def positions_of(grad_position: Any) -> tuple[int, ...] | None:
 
 
 def weights_of(weights: Any) -> tuple[Parameter, ...] | None:
-    """Checked `weights`: None, or the Parameters in a tuple."""
+    """Checked `weights`: None, or the Parameters in a tuple; those of a dict are its values."""
     if weights is None:
         return None
-    items = (weights,) if isinstance(weights, Parameter) else tuple(weights)
+    several = weights.values() if isinstance(weights, Mapping) else weights
+    items = (weights,) if isinstance(weights, Parameter) else tuple(several)
     for w in items:
         if not isinstance(w, Parameter):
             raise TypeError(f"weights must be Parameters, not {type(w).__name__}")
@@ -61,6 +63,23 @@ def weights_of(weights: Any) -> tuple[Parameter, ...] | None:
         twice = next(w for i, w in enumerate(items) if any(w is other for other in items[:i]))
         raise ValueError(f"weights has the Parameter {twice.name!r} twice: a duplicate; name it once")
     return items
+
+
+def in_form_of(weights: Any, gradients: Sequence[Any]) -> Any:
+    """Gradients as the weights were given: bare for a single Parameter, by the names of a dict, else in a tuple."""
+    if isinstance(weights, Parameter):
+        return gradients[0]
+    if isinstance(weights, Mapping):
+        found = dict(zip(weights, gradients, strict=True))
+        return LocalDict(found) if isinstance(weights, LocalDict) else found
+    return tuple(gradients)
+
+
+def _form_of_weights(weights: Any) -> Any:
+    """What `in_form_of` asks of weights, to be compared."""
+    if isinstance(weights, Mapping):
+        return tuple(weights)
+    return None if weights is None or isinstance(weights, Parameter) else tuple
 
 
 class Gradient(HasCompiledForm):
@@ -280,14 +299,11 @@ def _structure(grad_position: Any, weights: Any) -> Callable[[list[Any], list[An
         # MindSpore 2.10: `grad(f, (0,))` gives the gradient bare, like `grad(f, 0)`.
         return grads[0] if len(grads) == 1 else tuple(grads)
 
-    def of_weights(grads: list[Any]) -> Any:
-        return grads[0] if isinstance(weights, Parameter) else tuple(grads)
-
     if weights is None:
         return lambda inputs, w: of_inputs(inputs)
     if grad_position is None:
-        return lambda inputs, w: of_weights(w)
-    return lambda inputs, w: (of_inputs(inputs), of_weights(w))
+        return lambda inputs, w: in_form_of(weights, w)
+    return lambda inputs, w: (of_inputs(inputs), in_form_of(weights, w))
 
 
 def _gradient(
@@ -341,7 +357,7 @@ def _new_gradient(
 
     same_weights = None if chosen is None else tuple(map(Identity, chosen))
     how = {"has_aux": has_aux, "with_value": with_value, "sens": sens_param, "ids": return_ids}
-    key = ("grad", grad_position, same_weights, isinstance(weights, Parameter), *how.values())
+    key = ("grad", grad_position, same_weights, _form_of_weights(weights), *how.values())
 
     def make() -> Gradient:
         shape = _structure(grad_position, weights)
@@ -363,11 +379,11 @@ def grad(
     """The derivative of `fn` by its arguments at `grad_position` and by the Parameters in `weights`.
 
     The result takes the arguments of `fn`, by position or by keyword.  It returns a Tensor for an int position, a tuple
-    for several; with `weights` a pair of both (only the weights' for ``grad_position=None``).  Several outputs are
-    summed; with `has_aux` only the first is differentiated and the others are returned beside the gradient.  With
-    `return_ids` every gradient is a pair with its position or with the name of its Parameter, for `get_grad`.  With
-    `sens_param` the last argument of the call, or the keyword `sens`, is the cotangent of the output (a tuple for
-    several outputs).
+    for several; with `weights` a pair of both (only the weights' for ``grad_position=None``); weights in a dict, as
+    `parameters_dict` gives them, have gradients in a dict.  Several outputs are summed; with `has_aux` only the first
+    is differentiated and the others are returned beside the gradient.  With `return_ids` every gradient is a pair with
+    its position or with the name of its Parameter, for `get_grad`.  With `sens_param` the last argument of the call, or
+    the keyword `sens`, is the cotangent of the output (a tuple for several outputs).
 
     Integer Tensors are variables, too: their gradients are integers, by the same rules; what an integer cannot hold of
     a float is cut off.
@@ -496,8 +512,7 @@ class GradOperation:
         if context.mode != GRAPH_MODE or not callable(fn):
             return self._of(fn, weights)
         same_weights = tuple(map(Identity, weights_of(weights) or ()))
-        form = type(weights) if weights is None or isinstance(weights, Parameter) else tuple
-        how = (type(self), self.get_all, self.get_by_list, self.sens_param, form)
+        how = (type(self), self.get_all, self.get_by_list, self.sens_param, _form_of_weights(weights))
         return memoised(fn, (*how, same_weights), lambda: self._of(fn, weights))
 
     def _of(self, fn: Any, weights: Any = None) -> Gradient:
@@ -512,7 +527,7 @@ class GradOperation:
             of_inputs = tuple(inputs) if self.get_all else (inputs[0] if inputs else ())
             if not self.get_by_list:
                 return of_inputs
-            of_weights = weight_grads[0] if isinstance(weights, Parameter) else tuple(weight_grads)
+            of_weights = in_form_of(weights, weight_grads)
             return (of_inputs, of_weights) if self.get_all else of_weights
 
         value, sens = self._with_value, self.sens_param

@@ -7,13 +7,14 @@ stands, for each object, a NamedTuple of what it holds, whose class says what th
 from __future__ import annotations
 
 import functools
+import operator
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import GradientError, shown_as
 from ..frontend.variables.structure import elements, rebuild
-from ..frontend.variables.values import LocalObject, class_of, usable
+from ..frontend.variables.values import LocalDict, LocalList, LocalObject, class_of, usable
 from ..runtime.records import held_besides, record_fields
 from ..runtime.tensor import Tensor
 from ..runtime.tree_classes import fields_first, is_data_class, registered
@@ -21,8 +22,8 @@ from .maps import LinearMap, belongs_to_run
 from .memo import memoised
 
 __all__ = [
-    "Call", "Node", "OfParts", "at_positions", "caller", "cotangents_like", "eagerly", "is_tensor", "made_again",
-    "node_of", "object_of", "of_objects", "of_objects_compiled", "of_parts", "taken_apart",
+    "Call", "Node", "OfParts", "at_positions", "caller", "container_like", "contents", "cotangents_like", "eagerly",
+    "is_tensor", "made_again", "node_of", "object_of", "of_objects", "of_objects_compiled", "of_parts", "taken_apart",
 ]  # fmt: skip
 
 #: Calls a function: in compiled code the body of a user's function is compiled there.
@@ -64,6 +65,25 @@ def node_of(x: Any, call: Call) -> Node | None:
     held = x.slots if type(x) is LocalObject else [name for name, _ in held_besides(x)]
     names = fields_first(cls, held)
     return Node(cls, names, [call(getattr, x, name) for name in names])
+
+
+def contents(x: Any, call: Call) -> Any:
+    """The elements of a container that is no object, None of a leaf; compiled code reads those of one from outside."""
+    items = elements(usable(x))
+    if items is None or call is eagerly or isinstance(x, LocalList | LocalDict | LocalObject):
+        return items
+    if isinstance(x, dict):
+        return [call(operator.getitem, x, key) for key in call(list, x)]
+    if isinstance(x, tuple | list):
+        return list(call(list, x))
+    return [call(getattr, x, name) for name in record_fields(x) or ()]
+
+
+def container_like(x: Any, items: Sequence[Any], call: Call) -> Any:
+    """A container like x, which is no object, with other elements."""
+    if call is eagerly or type(x) not in (list, dict):
+        return rebuild(x, list(items))
+    return LocalList(items) if type(x) is list else LocalDict(zip(x, items, strict=True))
 
 
 def object_of(kind: Any, keys: Sequence[Any], more: Any, items: Sequence[Any], call: Call) -> Any:
@@ -112,19 +132,19 @@ def taken_apart(x: Any, call: Call = eagerly, tensor: Callable[[Any], bool] = is
 
 def _apart(x: Any, call: Call, tensor: Callable[[Any], bool], inside: tuple[int, ...]) -> tuple[Any, bool]:
     """The same, and whether there are Tensors in it; an object that holds itself is a leaf."""
-    if tensor(x):
+    if tensor(x) or hasattr(type(x), "__parts_of__"):
         return x, True
     if id(x) in inside:
         return x, False
     node = node_of(x, call)
-    items = elements(usable(x)) if node is None else node.items
+    items = contents(x, call) if node is None else node.items
     if items is None:
         return x, False
     found = [_apart(item, call, tensor, (*inside, id(x))) for item in items]
     holds, parts = any(holds for _, holds in found), [part for part, _ in found]
     if node is not None:
         return (_parts(node, parts), True) if holds else (x, False)
-    return _with(x, items, parts), holds
+    return _with(x, elements(x), parts, call), holds
 
 
 def at_positions(
@@ -141,9 +161,15 @@ def at_positions(
 def cotangents_like(
     main: Any, v: Any, call: Call = eagerly, tensor: Callable[[Any], bool] = is_tensor
 ) -> list[Any] | None:
-    """The cotangents in an object of the class of a result, in the order of its Tensors; None if it is no object."""
-    objects = type(main) is LocalObject or node_of(main, call) is not None or record_fields(main) is not None
-    return _beside(main, v, call, tensor) if objects and class_of(v) is class_of(main) else None
+    """The cotangents in a container like a result, in the order of its Tensors; None if that holds no object."""
+    same = class_of(v) is class_of(main)
+    return _beside(main, v, call, tensor) if same and _holds_objects(main, call) else None
+
+
+def _holds_objects(x: Any, call: Call) -> bool:
+    if type(x) is LocalObject or node_of(x, call) is not None or record_fields(x) is not None:
+        return True
+    return any(_holds_objects(item, call) for item in contents(x, call) or ())
 
 
 def _beside(main: Any, v: Any, call: Call, tensor: Callable[[Any], bool]) -> list[Any]:
@@ -163,7 +189,7 @@ def _beside(main: Any, v: Any, call: Call, tensor: Callable[[Any], bool]) -> lis
 
 def _items(x: Any, call: Call) -> Any:
     node = node_of(x, call)
-    return elements(usable(x)) if node is None else node.items
+    return contents(x, call) if node is None else node.items
 
 
 def made_again(x: Any, call: Call = eagerly) -> Any:
@@ -173,11 +199,11 @@ def made_again(x: Any, call: Call = eagerly) -> Any:
         return x
     made = [made_again(item, call) for item in items]
     parts_of = getattr(type(x), "__parts_of__", None)
-    return _with(x, items, made) if parts_of is None else object_of(*parts_of, made, call)
+    return _with(x, items, made, call) if parts_of is None else object_of(*parts_of, made, call)
 
 
-def _with(x: Any, items: Sequence[Any], others: list[Any]) -> Any:
-    return x if all(a is b for a, b in zip(items, others, strict=True)) else rebuild(x, others)
+def _with(x: Any, items: Sequence[Any], others: list[Any], call: Call) -> Any:
+    return x if all(a is b for a, b in zip(items, others, strict=True)) else container_like(x, others, call)
 
 
 class OfParts:

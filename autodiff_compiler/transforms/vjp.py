@@ -12,10 +12,9 @@ from ..eager.grad import vjp as eager_vjp
 from ..errors import GradientError, shown_as, users_frames
 from ..frontend.derivatives.grad import linearise
 from ..frontend.variables.structure import arrays_as_tensors, with_parameters
-from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
-from .grad import cotangents_of, main_of, weights_of
+from .grad import cotangents_of, in_form_of, main_of, weights_of
 from .inputs import Inputs, flag, holds_variables
 from .jit import jit
 from .jvp import aux_of
@@ -38,8 +37,7 @@ def _arranged(found: Sequence[Any], inputs: Inputs, count: int, weights: Any) ->
     of_inputs = tuple([by_position.get(i, ()) for i in range(count)])
     if weights is None:
         return of_inputs
-    of_weights = found[n:]
-    return of_inputs, (of_weights[0] if isinstance(weights, Parameter) else tuple(of_weights))
+    return of_inputs, in_form_of(weights, found[n:])
 
 
 def _variables(args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> Inputs:

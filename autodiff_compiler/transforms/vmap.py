@@ -18,7 +18,7 @@ from ..runtime.trees import attributes_of, mapped, parts, with_parts
 from .compiled_form import HasCompiledForm
 from .maps import belongs_to_run
 from .memo import memoised
-from .parts import OfParts, at_positions, caller, made_again, of_parts, taken_apart
+from .parts import Call, OfParts, at_positions, caller, eagerly, made_again, of_parts, taken_apart
 
 
 class Vectorised(HasCompiledForm):
@@ -27,7 +27,7 @@ class Vectorised(HasCompiledForm):
     def __init__(self, fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> None:
         if not callable(fn):
             raise TypeError(f"the function to vectorise must be callable, not a {type(fn).__name__}")
-        self.fn, self.in_axes, self.out_axes = fn, _apart(in_axes), _apart(out_axes)
+        self.fn, self.in_axes, self.out_axes = fn, in_axes, out_axes
         _check_axes(self.in_axes, "in_axes")
         _check_axes(self.out_axes, "out_axes")
         self.__name__ = f"vmap_{getattr(fn, '__name__', type(fn).__name__)}".replace("<lambda>", "lambda")
@@ -89,9 +89,9 @@ def _is_axis(x: Any) -> bool:
     return x is None or isinstance(x, int)
 
 
-def _apart(axes: Any) -> Any:
+def _apart(axes: Any, call: Call = eagerly) -> Any:
     """Axes with the parts of objects in their place, as these are in the place of arguments."""
-    return taken_apart(axes, tensor=_is_axis)
+    return taken_apart(axes, call, _is_axis)
 
 
 def _check_axes(axes: Any, name: str) -> None:
@@ -227,6 +227,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Vectori
     >>> vmap(lambda x, y: x * y, (0, None))(Tensor([1.0, 2.0]), Tensor([1.0, 10.0])).tolist()
     [[1.0, 10.0], [2.0, 20.0]]
     """
+    in_axes, out_axes = _apart(in_axes), _apart(out_axes)
     made = Vectorised(fn, in_axes, out_axes)
     if context.mode != GRAPH_MODE:  # eager code has nothing to find again
         return made
@@ -242,7 +243,10 @@ def _hashable(axes: Any) -> Any:
 
 
 def _vmap_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Vectorised:
-    return Vectorised(*args, **kwargs)
+    def bound(fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> Vectorised:
+        return Vectorised(fn, _apart(in_axes, caller(ctx)), _apart(out_axes, caller(ctx)))
+
+    return bound(*args, **kwargs)
 
 
 vmap.__graph_call__ = _vmap_in_compiled_code  # type: ignore[attr-defined]
