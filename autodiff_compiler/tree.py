@@ -1,4 +1,4 @@
-"""`tree`: nested tuples, lists, dicts, NamedTuples and frozen dataclasses with Tensors in them, as one value.
+"""`tree`: nested tuples, lists, dicts, NamedTuples and dataclasses with Tensors in them, as one value.
 
 The same functions work in eager and in compiled code.  None holds nothing; all else that is no container is a leaf.
 
@@ -11,27 +11,19 @@ The same functions work in eager and in compiled code.  None holds nothing; all 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .errors import UnsupportedCallError
-from .frontend.variables.structure import elements, outline, rebuild
-from .frontend.variables.values import LocalDict, LocalList, LocalObject, usable
+from .frontend.variables.structure import elements, outline
+from .frontend.variables.values import LocalDict, LocalList, usable
+from .runtime import tree_classes
 from .runtime.host import name_of
 from .runtime.records import is_named_tuple_class, record_fields
+from .runtime.tree_classes import holds_elements
+from .transforms.parts import Call, Node, caller, container_like, contents, eagerly, node_of, object_of
 
 __all__ = ["Structure", "flatten", "leaves", "map", "register", "structure", "unflatten"]
-
-
-class _Class(NamedTuple):
-    """How objects of a registered class are taken apart and made again."""
-
-    flatten: Callable[[Any], Any]
-    unflatten: Callable[[Any, Any], Any]
-
-
-_registered: dict[type, _Class] = {}
 
 
 class Structure:
@@ -79,82 +71,47 @@ class Structure:
 
 
 # ------------------------------------------------------------------------------------------------ containers
-class _Node(NamedTuple):
-    """A container: its class, the names of its elements, these, and what a registered class has beside them."""
-
-    kind: Any
-    keys: Sequence[Any]
-    items: Sequence[Any]
-    more: Any = None
-
-
-#: Calls a function of the user's: in compiled code its body is compiled there.
-_Call = Callable[..., Any]
-
-
-def _node(x: Any, call: _Call) -> _Node | None:
+def _node(x: Any, call: Call) -> Node | None:
     """A container; None for a leaf."""
     if x is None:
-        return _Node(type(None), (), ())
-    cls = x.cls if type(x) is LocalObject else type(x)
-    found = _registered.get(cls)
+        return Node(type(None), (), ())
+    found = node_of(x, call)
     if found is not None:
-        items, more = call(found.flatten, x)
-        return _Node(cls, range(len(items)), list(items), more)
-    items = elements(usable(x))
+        return found
+    items = contents(x, call)
     if items is None:
-        return None if call is not _eagerly else _of_optree(x)
+        return None
     kind, keys, _ = outline(x)
     if is_named_tuple_class(kind):
-        return _Node(kind, kind._fields, items)
-    return _Node(kind, keys, items) if kind in (list, tuple, dict) or record_fields(x) is not None else None
+        return Node(kind, kind._fields, items)
+    return Node(kind, keys, items) if kind in (list, tuple, dict) or record_fields(x) is not None else None
 
 
-def _of_optree(x: Any) -> _Node | None:
-    """An object of a class that is registered with `optree`, where that is in use."""
-    optree = sys.modules.get("optree")
-    if optree is None or optree.tree_is_leaf(x):
-        return None
-    items, more, entries, unflatten = optree.tree_flatten_one_level(x)
-    return _Node(type(x), entries, list(items), _OfOptree(more, unflatten))
-
-
-class _OfOptree(NamedTuple):
-    more: Any
-    unflatten: Callable[[Any, Any], Any]
-
-
-def _made(s: Structure | _Node, items: Sequence[Any], call: _Call) -> Any:
+def _made(s: Structure | Node, items: Sequence[Any], call: Call) -> Any:
     """A container of the class of a node or structure, with these elements."""
-    found, kind = _registered.get(s.kind), s.kind
-    if found is not None:
-        return call(found.unflatten, s.more, tuple(items))
-    if type(s.more) is _OfOptree:
-        return s.more.unflatten(s.more.more, tuple(items))
+    kind = s.kind
     if kind is tuple:
         return tuple(items)
     if kind is list:
-        return list(items) if call is _eagerly else LocalList(items)
+        return list(items) if call is eagerly else LocalList(items)
     if kind is dict:
         made = dict(zip(s.keys, items, strict=True))
-        return made if call is _eagerly else LocalDict(made)
+        return made if call is eagerly else LocalDict(made)
     if is_named_tuple_class(kind):
         return kind._make(items)
+    if holds_elements(kind):
+        return object_of(kind, s.keys, s.more, items, call)
     made = object.__new__(kind)
     for name, item in zip(s.keys, items, strict=True):
         object.__setattr__(made, name, item)
     return made
 
 
-def _like(x: Any, node: _Node, items: Sequence[Any], call: _Call) -> Any:
+def _like(x: Any, node: Node, items: Sequence[Any], call: Call) -> Any:
     """A container like x with other elements."""
-    if x is None or node.kind in _registered or node.more is not None:
-        return None if x is None else _made(node, items, call)
-    return rebuild(x, list(items))
-
-
-def _eagerly(fn: Any, *args: Any) -> Any:
-    return fn(*args)
+    if x is None:
+        return None
+    return _made(node, items, call) if holds_elements(node.kind) else container_like(x, items, call)
 
 
 # ------------------------------------------------------------------------------------------------ functions
@@ -167,10 +124,10 @@ def map(fn: Callable[..., Any], tree: Any, *others: Any) -> Any:  # the name tha
     >>> map(lambda x, y: x * y, {"a": 2, "b": [3, None]}, {"b": [5, None], "a": 4})
     {'a': 8, 'b': [15, None]}
     """
-    return _mapped(_eagerly, fn, tree, others, "")
+    return _mapped(eagerly, fn, tree, others, "")
 
 
-def _mapped(call: _Call, fn: Any, x: Any, others: Sequence[Any], path: str) -> Any:
+def _mapped(call: Call, fn: Any, x: Any, others: Sequence[Any], path: str) -> Any:
     node = _node(x, call)
     if node is None:
         return call(fn, x, *others)
@@ -182,7 +139,7 @@ def _mapped(call: _Call, fn: Any, x: Any, others: Sequence[Any], path: str) -> A
     return _like(x, node, items, call)
 
 
-def _elements_like(node: _Node, x: Any, call: _Call, path: str) -> Sequence[Any]:
+def _elements_like(node: Node, x: Any, call: Call, path: str) -> Sequence[Any]:
     """The elements of a container that must be like another one, in its order."""
     other = _node(x, call)
     if other is not None and other.kind is node.kind and other.more == node.more:
@@ -195,7 +152,7 @@ def _elements_like(node: _Node, x: Any, call: _Call, path: str) -> Sequence[Any]
     raise ValueError(f"the trees differ: {where} is {_told(node)}, another {_told(other)}")
 
 
-def _told(node: _Node | None) -> str:
+def _told(node: Node | None) -> str:
     if node is None:
         return "a leaf"
     if node.kind is type(None):
@@ -210,10 +167,10 @@ def leaves(tree: Any) -> list[Any]:
     >>> leaves({"w": 1.0, "b": (2.0, None)})
     [1.0, 2.0]
     """
-    return list(_leaves(_eagerly, tree))
+    return list(_leaves(eagerly, tree))
 
 
-def _leaves(call: _Call, x: Any) -> Iterator[Any]:
+def _leaves(call: Call, x: Any) -> Iterator[Any]:
     node = _node(x, call)
     if node is None:
         yield x
@@ -228,10 +185,10 @@ def structure(tree: Any) -> Structure:
     >>> structure([1.0, (2.0, 3.0)]) == structure([4.0, (5.0, 6.0)])
     True
     """
-    return _structure(_eagerly, tree)
+    return _structure(eagerly, tree)
 
 
-def _structure(call: _Call, x: Any) -> Structure:
+def _structure(call: Call, x: Any) -> Structure:
     node = _node(x, call)
     if node is None:
         return Structure(None)
@@ -258,10 +215,10 @@ def unflatten(form: Any, leaves: Sequence[Any]) -> Any:
     """
     if not isinstance(form, Structure) and type(form).__name__ == "PyTreeSpec":
         return form.unflatten(leaves)
-    return _unflattened(_eagerly, form, list(leaves))
+    return _unflattened(eagerly, form, list(leaves))
 
 
-def _unflattened(call: _Call, form: Any, leaves: list[Any]) -> Any:
+def _unflattened(call: Call, form: Any, leaves: list[Any]) -> Any:
     if not isinstance(form, Structure):
         raise TypeError(f"a tree is made of a Structure, not of a {type(form).__name__}")
     if len(leaves) != form.count:
@@ -269,7 +226,7 @@ def _unflattened(call: _Call, form: Any, leaves: list[Any]) -> Any:
     return _filled(call, form, iter(leaves))
 
 
-def _filled(call: _Call, form: Structure, leaves: Iterator[Any]) -> Any:
+def _filled(call: Call, form: Structure, leaves: Iterator[Any]) -> Any:
     if form.kind is None:
         return next(leaves)
     items = [_filled(call, child, leaves) for child in form.children]
@@ -280,8 +237,8 @@ def register(cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any,
     """Makes objects of a class containers: ``flatten(x)`` gives a pair of the elements and of anything hashable, of
     which, and of other elements, ``unflatten(more, elements)`` makes another object.
 
-    The functions of this module take them apart then, in compiled code by compiling both functions; derivatives are
-    taken by tuples, lists, dicts, NamedTuples and frozen dataclasses.  ValueError: the class is a container already.
+    The functions of this module take them apart then, and all derivatives and `vmap` are taken by them; compiled code
+    compiles both functions.  Dataclasses need no registration.  ValueError: the class is a container already.
 
     >>> class Box:
     ...     def __init__(self, held):
@@ -292,36 +249,36 @@ def register(cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any,
     """
     if not isinstance(cls, type):
         raise TypeError(f"a class is registered, not a {type(cls).__name__}")
-    if cls in _registered or issubclass(cls, tuple | list | dict):
+    if issubclass(cls, tuple | list | dict) or tree_classes.is_registered(cls):
         raise ValueError(f"{name_of(cls)} is a container already")
-    _registered[cls] = _Class(flatten, unflatten)
+    tree_classes.register(cls, flatten, unflatten)
 
 
 # ------------------------------------------------------------------------------------------------ compiled code
 def _in_compiled_code(function: Callable[..., Any], compiled: Callable[..., Any]) -> None:
     def graph_call(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return compiled(lambda fn, *given: ctx.call(fn, list(given), {}), *args, **kwargs)
+        return compiled(caller(ctx), *args, **kwargs)
 
     function.__graph_call__ = graph_call  # type: ignore[attr-defined]
 
 
-def _map_compiled(call: _Call, fn: Any, tree: Any, *others: Any) -> Any:
+def _map_compiled(call: Call, fn: Any, tree: Any, *others: Any) -> Any:
     return _mapped(call, fn, tree, others, "")
 
 
-def _leaves_compiled(call: _Call, tree: Any) -> Any:
+def _leaves_compiled(call: Call, tree: Any) -> Any:
     return LocalList(_leaves(call, tree))
 
 
-def _flatten_compiled(call: _Call, tree: Any) -> Any:
+def _flatten_compiled(call: Call, tree: Any) -> Any:
     return LocalList(_leaves(call, tree)), _structure(call, tree)
 
 
-def _unflatten_compiled(call: _Call, form: Any, leaves: Any) -> Any:
+def _unflatten_compiled(call: Call, form: Any, leaves: Any) -> Any:
     return _unflattened(call, form, list(elements(usable(leaves))))
 
 
-def _register_compiled(call: _Call, *args: Any) -> Any:
+def _register_compiled(call: Call, *args: Any) -> Any:
     raise UnsupportedCallError("a class is registered in compiled code", hint="register it outside, once")
 
 

@@ -22,7 +22,10 @@ __all__ = ["DEFAULT_NAME", "NAME_APART", "Parameter", "ParameterTuple", "version
 #: The name of a Parameter to which neither the user nor a Cell gave one.
 DEFAULT_NAME = "Parameter"
 #: What to do about two Parameters of one name, as those of two networks have it.
-NAME_APART = "give each a name of its own, as `net.update_parameters_name('net.')` does for a whole network"
+NAME_APART = (
+    "put the networks into one, as `nn.CellList([a, b])`, whose Parameters have names of their own, or rename those of "
+    "one network with `net.update_parameters_name('net.')`"
+)
 #: For the names of Parameters that have none, in tuples.
 _numbers = itertools.count(1)
 

@@ -13,12 +13,16 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-__all__ = ["filled_like", "held_besides", "is_named_tuple", "is_named_tuple_class", "record_fields", "with_fields"]
+__all__ = [
+    "HEAP_TYPE", "filled_like", "held_besides", "is_named_tuple", "is_named_tuple_class", "is_ours", "record_fields",
+    "with_fields",
+]  # fmt: skip
 
 _PACKAGE = __name__.partition(".")[0]
 
 
-def _is_ours(cls: type) -> bool:
+def is_ours(cls: type) -> bool:
+    """Whether a class is of this package."""
     return cls.__module__.partition(".")[0] == _PACKAGE
 
 
@@ -36,7 +40,7 @@ def record_fields(x: Any) -> tuple[str, ...] | None:
     """The names of the fields of an instance of a user's frozen dataclass; None for everything else."""
     cls = type(x)
     params = getattr(cls, "__dataclass_params__", None)
-    if params is None or not params.frozen or _is_ours(cls):
+    if params is None or not params.frozen or is_ours(cls):
         return None
     return tuple(f.name for f in fields(x))
 
@@ -54,7 +58,7 @@ def filled_like(x: Any, items: Sequence[Any]) -> Any:
     cls: Any = type(x)  # mypy takes no class for hashable
     base, slots, has_dict = _layout(cls)
     if isinstance(x, tuple):
-        if base is not tuple or (_is_ours(cls) and not is_named_tuple_class(cls)):
+        if base is not tuple or (is_ours(cls) and not is_named_tuple_class(cls)):
             return tuple(items)  # the class's invariants about its elements may not hold
         made = tuple.__new__(cls, items)
     else:
@@ -93,13 +97,13 @@ def held_besides(x: Any, named: Sequence[str] = ()) -> list[tuple[str, Any]]:
 #: Containers that can be made empty, and filled.
 _BASES: tuple[Any, ...] = (list, dict, OrderedDict, defaultdict)
 #: Py_TPFLAGS_HEAPTYPE: classes written in Python have it.
-_HEAP = 1 << 9
+HEAP_TYPE = 1 << 9
 
 
 @functools.lru_cache(256)
 def _layout(cls: type) -> tuple[Any, tuple[tuple[str, Any], ...], bool]:
     """The C class that a class derives from; its slots; and whether its objects have a `__dict__`."""
-    base = next(c for c in cls.__mro__ if not c.__flags__ & _HEAP)
+    base = next(c for c in cls.__mro__ if not c.__flags__ & HEAP_TYPE)
     classes = [c for c in cls.__mro__ if c is not functools.partial]  # whose slots are its elements
     slots = [item for c in classes for item in vars(c).items() if type(item[1]) is types.MemberDescriptorType]
     return base, tuple(slots), cls.__dictoffset__ != 0

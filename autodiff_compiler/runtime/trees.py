@@ -1,4 +1,4 @@
-"""Trees: nested tuples, lists, dicts, frozen dataclasses and `jit_class` objects with Tensors as leaves.
+"""Trees: nested tuples, lists, dicts, objects of dataclasses, registered and `jit_class` classes; Tensors are leaves.
 
 Eager code uses them for arguments and results, `frontend.variables.values` does the same for compiled code.  Objects of
 other classes are opaque.
@@ -12,15 +12,21 @@ from typing import Any
 
 from .mutable import Mutable
 from .parameter import Parameter, ParameterTuple
-from .records import record_fields, with_fields
+from .records import held_besides, record_fields, with_fields
 from .tensor import Tensor
+from .tree_classes import fields_first, is_data_class, registered
 
 __all__ = ["attributes_of", "containers", "exchanged", "leaves", "mapped", "parts", "replaced", "with_parts"]
 
 
 def attributes_of(x: Any) -> dict[str, Any] | None:
-    """The attributes of an object of a `jit_class` class in the order of their assignment; None for all else."""
+    """The attributes of an object: of a `jit_class` class in the order of their assignment, of a dataclass that is not
+    frozen with the fields first; None for all else.
+    """
     cls = type(x)
+    if is_data_class(cls):
+        held = dict(held_besides(x))
+        return {name: held[name] for name in fields_first(cls, held)}
     if not getattr(cls, "__jit_class__", False):
         return None
     slots = [name for c in reversed(cls.__mro__) for name in _slots(c) if hasattr(x, name)]
@@ -38,6 +44,8 @@ def parts(x: Any) -> Sequence[Any] | None:
         return x
     if isinstance(x, dict):
         return list(x.values())
+    if (found := registered(type(x))) is not None:
+        return list(found.flatten(x)[0])
     names = record_fields(x)
     if names is not None:
         return [getattr(x, n) for n in names]
@@ -73,6 +81,8 @@ def with_parts(x: Any, items: Sequence[Any]) -> Any:
         if cls is ParameterTuple and not all(isinstance(item, Parameter) for item in items):
             return tuple(items)
         return cls._make(items) if hasattr(cls, "_make") else cls(items)
+    if (found := registered(type(x))) is not None:
+        return found.unflatten(found.flatten(x)[1], tuple(items))
     held = attributes_of(x)
     if held is None:
         return with_fields(x, items)

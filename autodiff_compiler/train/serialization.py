@@ -90,11 +90,14 @@ def _named(save_obj: Any, choose: _Choice | None) -> list[tuple[str, Any]]:
     elif isinstance(save_obj, list):
         pairs = [_item(entry, described=isinstance(save_obj[0], dict)) for entry in save_obj]
     else:
-        raise TypeError(f"`save_obj` is a Cell, a list or a dict, not {kind_of(save_obj)}")
+        several = save_obj if isinstance(save_obj, tuple) else ()
+        raise TypeError(f"`save_obj` is a Cell, a list or a dict, not {kind_of(save_obj)}{_way_out(*several)}")
     for name, value in pairs:
         fits = isinstance(value, Tensor | np.ndarray | str) if isinstance(save_obj, dict) else isinstance(value, Tensor)
         if not isinstance(name, str) or not fits:
-            raise TypeError(f"a checkpoint holds Parameters by name, not {kind_of(value)} called {name!r}")
+            raise TypeError(
+                f"a checkpoint holds Parameters by name, not {kind_of(value)} called {name!r}{_way_out(value)}"
+            )
     return [(name, value) for name, value in pairs if choose is None or choose(name)]
 
 
@@ -104,7 +107,13 @@ def _item(entry: Any, described: bool) -> tuple[Any, Any]:
     if not described and isinstance(entry, Parameter):
         return entry.name, entry
     wanted = "dicts with 'name' and 'data'" if described else "Parameters"
-    raise TypeError(f"a list to save holds {wanted}, this one {kind_of(entry)}")
+    raise TypeError(f"a list to save holds {wanted}, this one {kind_of(entry)}{_way_out(entry)}")
+
+
+def _way_out(*found: Any) -> str:
+    """What to do where a network stands in the place of Parameters, as the end of a message."""
+    several = "; save each network into a file of its own, or several as one: `nn.CellList([a, b])`"
+    return several if any(isinstance(x, Cell) for x in found) else ""
 
 
 def _appended(append_dict: Any) -> list[tuple[str, Any]]:
@@ -116,6 +125,7 @@ def _appended(append_dict: Any) -> list[tuple[str, Any]]:
         if not isinstance(name, str) or not isinstance(value, int | float | str | Tensor):
             raise TypeError(
                 f"`append_dict` holds numbers, texts and Tensors by name, not {kind_of(value)} called {name!r}"
+                f"{_way_out(value)}"
             )
     return [(name, value if isinstance(value, str) else Tensor(value)) for name, value in append_dict.items()]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..errors import leave_user_frames
 from ..frontend.derivatives.cell_calls import go_back
 from ..frontend.derivatives.grad import differentiate as differentiate_in_graph
 from ..frontend.variables.structure import arrays_as_tensors, with_parameters
+from ..frontend.variables.values import LocalDict
 from ..runtime.parameter import Parameter
 from ..runtime.rules import cotangent_from
 from ..runtime.tensor import Tensor, wrap
@@ -27,12 +28,9 @@ from .compiled_form import HasCompiledForm
 from .inputs import Inputs, flag, holds_variables, is_one_of_all, no_variable, with_keywords
 from .jit import JitFunction, jit
 from .memo import fast_memo, memoised
+from .parts import OfParts, at_positions, caller, is_tensor, made_again, of_parts
 
 __all__ = ["GradOperation", "Gradient", "get_grad", "grad", "value_and_grad"]
-
-
-def _is_tensor(x: Any) -> bool:
-    return isinstance(x, Tensor)
 
 
 def positions_of(grad_position: Any) -> tuple[int, ...] | None:
@@ -53,10 +51,11 @@ def positions_of(grad_position: Any) -> tuple[int, ...] | None:
 
 
 def weights_of(weights: Any) -> tuple[Parameter, ...] | None:
-    """Checked `weights`: None, or the Parameters in a tuple."""
+    """Checked `weights`: None, or the Parameters in a tuple; those of a dict are its values."""
     if weights is None:
         return None
-    items = (weights,) if isinstance(weights, Parameter) else tuple(weights)
+    several = weights.values() if isinstance(weights, Mapping) else weights
+    items = (weights,) if isinstance(weights, Parameter) else tuple(several)
     for w in items:
         if not isinstance(w, Parameter):
             raise TypeError(f"weights must be Parameters, not {type(w).__name__}")
@@ -64,6 +63,23 @@ def weights_of(weights: Any) -> tuple[Parameter, ...] | None:
         twice = next(w for i, w in enumerate(items) if any(w is other for other in items[:i]))
         raise ValueError(f"weights has the Parameter {twice.name!r} twice: a duplicate; name it once")
     return items
+
+
+def in_form_of(weights: Any, gradients: Sequence[Any]) -> Any:
+    """Gradients as the weights were given: bare for a single Parameter, by the names of a dict, else in a tuple."""
+    if isinstance(weights, Parameter):
+        return gradients[0]
+    if isinstance(weights, Mapping):
+        found = dict(zip(weights, gradients, strict=True))
+        return LocalDict(found) if isinstance(weights, LocalDict) else found
+    return tuple(gradients)
+
+
+def _form_of_weights(weights: Any) -> Any:
+    """What `in_form_of` asks of weights, to be compared."""
+    if isinstance(weights, Mapping):
+        return tuple(weights)
+    return None if weights is None or isinstance(weights, Parameter) else tuple
 
 
 class Gradient(HasCompiledForm):
@@ -116,12 +132,17 @@ class Gradient(HasCompiledForm):
             raise
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
+        if self.positions and not self.by_all:
+            given = with_keywords(self.fn, args, named := dict(kwargs), self.positions)
+            parts = at_positions(given, self.positions)
+            if parts is not None:
+                return made_again(self._of_parts()(*parts, **named))
         if context.mode == GRAPH_MODE and not jit_disabled():
             return self._as_compiled()(*args, **kwargs)
         args, sens = self._split(args, kwargs)
         args = self._by_position(args, kwargs)
         args = tuple(wrap(np.asarray(a)) if isinstance(a, np.ndarray) else a for a in args)
-        inputs = self._inputs(args, _is_tensor)
+        inputs = self._inputs(args, is_tensor)
 
         def run(*aliases: Tensor) -> Any:
             return self.fn(*inputs.arguments(aliases), **kwargs)
@@ -134,6 +155,17 @@ class Gradient(HasCompiledForm):
             return self._result(recorded.outputs, inputs.by_position(found[0]), found[1], lambda w: w.name)
         outputs, grads, of_weights = differentiate(run, inputs.tensors, weights, self._seeds(sens), main)
         return self._result(outputs, inputs.by_position(grads), of_weights, lambda w: w.name)
+
+    def _on(self, fn: Any) -> Gradient:
+        """The same derivative of another function."""
+        how = {"has_aux": self.has_aux, "with_value": self.with_value, "sens": self.sens, "ids": self.ids}
+        return Gradient(fn, self.positions, self.weights, self.shape, **how, key=self._key)
+
+    def _of_parts(self) -> Gradient:
+        """The derivative by the parts of objects."""
+        fn = of_parts(self.fn)
+        found: Gradient = memoised(fn, self._key, lambda: self._on(fn)) if self._key else self._on(fn)
+        return found
 
     def _as_compiled(self) -> JitFunction:
         if self._jit is None:
@@ -148,6 +180,12 @@ class Gradient(HasCompiledForm):
 
     def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         kwargs = dict(kwargs)
+        if self.positions and not self.by_all:
+            asked = with_keywords(self.fn, args, named := dict(kwargs), self.positions)
+            call = caller(ctx)
+            parts = at_positions(asked, self.positions, call, ctx.is_tensor)
+            if parts is not None:
+                return made_again(self._on(OfParts(self.fn)).__graph_call__(ctx, parts, named), call)
         given, sens = self._split(tuple(args), kwargs)
         given = self._by_position(given, kwargs)
         inputs = self._inputs(given, ctx.is_tensor, ctx.report.called_from if ctx.here is None else ctx.here.of_user())
@@ -261,14 +299,11 @@ def _structure(grad_position: Any, weights: Any) -> Callable[[list[Any], list[An
         # MindSpore 2.10: `grad(f, (0,))` gives the gradient bare, like `grad(f, 0)`.
         return grads[0] if len(grads) == 1 else tuple(grads)
 
-    def of_weights(grads: list[Any]) -> Any:
-        return grads[0] if isinstance(weights, Parameter) else tuple(grads)
-
     if weights is None:
         return lambda inputs, w: of_inputs(inputs)
     if grad_position is None:
-        return lambda inputs, w: of_weights(w)
-    return lambda inputs, w: (of_inputs(inputs), of_weights(w))
+        return lambda inputs, w: in_form_of(weights, w)
+    return lambda inputs, w: (of_inputs(inputs), in_form_of(weights, w))
 
 
 def _gradient(
@@ -322,7 +357,7 @@ def _new_gradient(
 
     same_weights = None if chosen is None else tuple(map(Identity, chosen))
     how = {"has_aux": has_aux, "with_value": with_value, "sens": sens_param, "ids": return_ids}
-    key = ("grad", grad_position, same_weights, isinstance(weights, Parameter), *how.values())
+    key = ("grad", grad_position, same_weights, _form_of_weights(weights), *how.values())
 
     def make() -> Gradient:
         shape = _structure(grad_position, weights)
@@ -344,11 +379,11 @@ def grad(
     """The derivative of `fn` by its arguments at `grad_position` and by the Parameters in `weights`.
 
     The result takes the arguments of `fn`, by position or by keyword.  It returns a Tensor for an int position, a tuple
-    for several; with `weights` a pair of both (only the weights' for ``grad_position=None``).  Several outputs are
-    summed; with `has_aux` only the first is differentiated and the others are returned beside the gradient.  With
-    `return_ids` every gradient is a pair with its position or with the name of its Parameter, for `get_grad`.  With
-    `sens_param` the last argument of the call, or the keyword `sens`, is the cotangent of the output (a tuple for
-    several outputs).
+    for several; with `weights` a pair of both (only the weights' for ``grad_position=None``); weights in a dict, as
+    `parameters_dict` gives them, have gradients in a dict.  Several outputs are summed; with `has_aux` only the first
+    is differentiated and the others are returned beside the gradient.  With `return_ids` every gradient is a pair with
+    its position or with the name of its Parameter, for `get_grad`.  With `sens_param` the last argument of the call, or
+    the keyword `sens`, is the cotangent of the output (a tuple for several outputs).
 
     Integer Tensors are variables, too: their gradients are integers, by the same rules; what an integer cannot hold of
     a float is cut off.
@@ -477,8 +512,7 @@ class GradOperation:
         if context.mode != GRAPH_MODE or not callable(fn):
             return self._of(fn, weights)
         same_weights = tuple(map(Identity, weights_of(weights) or ()))
-        form = type(weights) if weights is None or isinstance(weights, Parameter) else tuple
-        how = (type(self), self.get_all, self.get_by_list, self.sens_param, form)
+        how = (type(self), self.get_all, self.get_by_list, self.sens_param, _form_of_weights(weights))
         return memoised(fn, (*how, same_weights), lambda: self._of(fn, weights))
 
     def _of(self, fn: Any, weights: Any = None) -> Gradient:
@@ -493,7 +527,7 @@ class GradOperation:
             of_inputs = tuple(inputs) if self.get_all else (inputs[0] if inputs else ())
             if not self.get_by_list:
                 return of_inputs
-            of_weights = weight_grads[0] if isinstance(weights, Parameter) else tuple(weight_grads)
+            of_weights = in_form_of(weights, weight_grads)
             return (of_inputs, of_weights) if self.get_all else of_weights
 
         value, sens = self._with_value, self.sens_param

@@ -21,8 +21,10 @@ from ..runtime.trees import replaced
 from .compiled_form import HasCompiledForm
 from .grad import grad, main_of, positions_of
 from .inputs import Inputs, as_tuple, directions, flag, holds_variables, is_several, tangents_given, with_keywords
-from .jvp import LinearMap, aux_of, check_tangents, jvp, linearised, made_eagerly
+from .jvp import aux_of, check_tangents, jvp, linearised
+from .maps import LinearMap, made_eagerly
 from .memo import memoised
+from .parts import OfParts, at_positions, caller, made_again, of_objects, of_objects_compiled, of_parts
 from .vjp import mode_form
 
 
@@ -39,9 +41,14 @@ class Jacobian(HasCompiledForm):
         self.has_aux = flag("has_aux", has_aux)
         name = f"{'jacfwd' if forward else 'jacrev'}_{getattr(fn, '__name__', type(fn).__name__)}"
         self.__name__ = name.replace("<lambda>", "lambda")
+        self._how = positions, self.has_aux, forward
 
     @users_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        named = dict(kwargs)
+        parts = at_positions(with_keywords(self.fn, args, named, self.positions), self.positions)
+        if parts is not None:
+            return made_again(_jacobian(of_parts(self.fn), *self._how)(*parts, **named))
         if context.mode == GRAPH_MODE and not jit_disabled():
             return self._as_compiled()(*args, **kwargs)
         args = tuple(with_keywords(self.fn, args, kwargs, self.positions))
@@ -58,7 +65,11 @@ class Jacobian(HasCompiledForm):
 
     def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         kwargs = dict(kwargs)
-        inputs = self._inputs(with_keywords(self.fn, args, kwargs, self.positions), ctx.is_tensor)
+        given = with_keywords(self.fn, args, kwargs, self.positions)
+        parts = at_positions(given, self.positions, call := caller(ctx), ctx.is_tensor)
+        if parts is not None:
+            return made_again(Jacobian(OfParts(self.fn), *self._how).__graph_call__(ctx, parts, kwargs), call)
+        inputs = self._inputs(given, ctx.is_tensor)
         whole = forward_jacobian if self.forward else reverse_jacobian
         select = main_of if self.has_aux else None
         fn, operands, positions = inputs.taken_apart(self.fn)
@@ -193,6 +204,7 @@ def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0) ->
 
 
 @users_frames
+@of_objects
 def hvp(fn: Callable[..., Any], inputs: Any, v: Any) -> Any:
     """The product of the Hessian of `fn` at `inputs` with `v`, without the Hessian; in the form of `inputs`.
 
@@ -211,6 +223,7 @@ def _in_form_of(inputs: Any, product: Any) -> Any:
 
 
 @users_frames
+@of_objects
 def linearize(fn: Callable[..., Any], inputs: Any) -> Any:
     """``fn(*inputs)`` and the linear map of tangents there: ``(output, f)``, ``f(v)`` as the tangent of `jvp`.
 
@@ -246,6 +259,7 @@ class _CompiledTangent(LinearMap):
         return self.linear.push(ctx, along)
 
 
+@of_objects_compiled
 def _linearize_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, inputs: Any) -> Any:
         given = as_tuple(inputs)
@@ -279,6 +293,7 @@ def _hessian_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any])
     return bound(*args, **kwargs)
 
 
+@of_objects_compiled
 def _hvp_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, inputs: Any, v: Any) -> Any:
         given = as_tuple(inputs)

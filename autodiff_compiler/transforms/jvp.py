@@ -19,6 +19,7 @@ from .grad import main_of
 from .inputs import Inputs, as_tuple, directions, flag, tangents_given
 from .jit import JitFunction, jit
 from .memo import memoised
+from .parts import of_objects, of_objects_compiled
 
 __all__ = ["jvp"]
 
@@ -91,42 +92,12 @@ def _or_zeros(tangent: Tensor | None, t: Tensor) -> Tensor:
     return wrap(np.zeros_like(t._data)) if tangent is None else tangent
 
 
-class LinearMap:
-    """A pullback or a tangent map that compiled code made: what runs is `__graph_call__`."""
-
-    def __call__(self, *_: Any) -> Any:
-        raise GradientError(
-            "a pullback or linear map that compiled code made exists only there",
-            code="AC1710",
-            hint="return what it gives",
-        )
-
-
-def made_eagerly(function: Callable[..., Any], maker: str) -> Callable[..., Any]:
-    """The function, with what compiled code says when it meets it: it holds a run, which has no source to compile."""
-
-    def refuse(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        raise GradientError(
-            f"what `{maker}` returned outside of compiled code cannot be called in it: it holds the values of one run",
-            code="AC1710",
-            hint=f"call `{maker}` in the compiled function too, or what it returned outside",
-        )
-
-    function.__graph_call__ = refuse  # type: ignore[attr-defined]
-    function.__run__ = maker  # type: ignore[attr-defined]
-    return function
-
-
-def belongs_to_run(function: Any) -> bool:
-    """Whether a function is such a map: it runs eagerly in GRAPH_MODE, too."""
-    return hasattr(function, "__run__")
-
-
 def _compiled_form(fn: Any, has_aux: bool) -> JitFunction:
     return memoised(fn, ("jvp", flag("has_aux", has_aux)), lambda: jit(PushForward(fn, has_aux)))
 
 
 @users_frames
+@of_objects
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> Any:
     """``fn(*inputs)`` and its derivative along `v`: a pair, or ``(output, tangent, aux)`` with `has_aux`.
 
@@ -149,6 +120,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     return PushForward(fn, has_aux)(given, along)
 
 
+@of_objects_compiled
 def _jvp_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, inputs: Any, v: Any, has_aux: bool = False) -> Any:
         return PushForward(fn, has_aux).__graph_call__(ctx, [as_tuple(inputs), tangents_given(inputs, v)], {})

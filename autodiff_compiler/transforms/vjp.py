@@ -12,14 +12,15 @@ from ..eager.grad import vjp as eager_vjp
 from ..errors import GradientError, shown_as, users_frames
 from ..frontend.derivatives.grad import linearise
 from ..frontend.variables.structure import arrays_as_tensors, with_parameters
-from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
-from .grad import cotangents_of, main_of, weights_of
+from .grad import cotangents_of, in_form_of, main_of, weights_of
 from .inputs import Inputs, flag, holds_variables
 from .jit import jit
-from .jvp import LinearMap, aux_of, made_eagerly
+from .jvp import aux_of
+from .maps import LinearMap, made_eagerly
 from .memo import memoised
+from .parts import caller, cotangents_like, of_objects, of_objects_compiled
 
 
 def mode_form(fn: Any) -> Any:
@@ -36,8 +37,7 @@ def _arranged(found: Sequence[Any], inputs: Inputs, count: int, weights: Any) ->
     of_inputs = tuple([by_position.get(i, ()) for i in range(count)])
     if weights is None:
         return of_inputs
-    of_weights = found[n:]
-    return of_inputs, (of_weights[0] if isinstance(weights, Parameter) else tuple(of_weights))
+    return of_inputs, in_form_of(weights, found[n:])
 
 
 def _variables(args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> Inputs:
@@ -46,6 +46,7 @@ def _variables(args: Sequence[Any], is_tensor: Callable[[Any], bool]) -> Inputs:
 
 
 @users_frames
+@of_objects
 def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
     """``fn(*inputs)`` and its pullback: ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)`` with `has_aux`.
 
@@ -68,7 +69,8 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     rest = [None] * (len(list(tensors_of(outputs))) - count)
 
     def vjp_fn(*v: Any) -> Any:
-        seeds = list(cotangents_of(v))
+        in_object = cotangents_like(main, v[0]) if len(v) == 1 else None
+        seeds = list(cotangents_of(v if in_object is None else tuple(in_object)))
         if len(seeds) != count:
             raise GradientError(f"{len(seeds)} sensitivities were given for {count} outputs")
         return _arranged(pullback([*seeds, *rest]), variables, len(given), weights)
@@ -81,13 +83,16 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
 class _CompiledPullback(LinearMap):
     """The pullback inside compiled code: each call runs the backward pass of the one run of the function."""
 
-    def __init__(self, linear: Any, inputs: Inputs, count: int, weights: Any) -> None:
-        self.linear, self.inputs, self.count, self.weights = linear, inputs, count, weights
+    def __init__(self, linear: Any, main: Any, inputs: Inputs, count: int, weights: Any) -> None:
+        self.linear, self.main, self.inputs, self.count, self.weights = linear, main, inputs, count, weights
 
     def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return _arranged(self.linear.pull(ctx, tuple(args)), self.inputs, self.count, self.weights)
+        in_object = cotangents_like(self.main, args[0], caller(ctx), ctx.is_tensor) if len(args) == 1 else None
+        given = args if in_object is None else in_object
+        return _arranged(self.linear.pull(ctx, tuple(given)), self.inputs, self.count, self.weights)
 
 
+@of_objects_compiled
 def _vjp_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     def bound(fn: Any, *inputs: Any, weights: Any = None, has_aux: bool = False) -> Any:
         asked = with_parameters(weights)
@@ -97,8 +102,9 @@ def _vjp_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> 
         linear = linearise(
             ctx, called, arrays_as_tensors(operands), {}, positions, weights_of(asked) or (), select, hooks=True
         )
-        pullback = _CompiledPullback(linear, variables, len(inputs), asked)
         outputs = linear.result
+        main = main_of(outputs) if has_aux else outputs
+        pullback = _CompiledPullback(linear, main, variables, len(inputs), asked)
         return (outputs[0], pullback, aux_of(outputs)) if has_aux else (outputs, pullback)
 
     return bound(*args, **kwargs)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..config import GRAPH_MODE, context, jit_disabled
 from ..errors import users_frames
-from ..frontend.derivatives.batching import vectorised
+from ..frontend.derivatives.batching import is_one_for_all, vectorised
 from ..frontend.variables.structure import arrays_as_tensors, elements, flatten, map_leaves
-from ..frontend.variables.values import describe
+from ..frontend.variables.values import class_of, describe
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import attributes_of, mapped, parts, with_parts
 from .compiled_form import HasCompiledForm
-from .jvp import belongs_to_run
+from .maps import belongs_to_run
 from .memo import memoised
+from .parts import Call, OfParts, at_positions, caller, eagerly, made_again, of_parts, taken_apart
 
 
 class Vectorised(HasCompiledForm):
@@ -26,13 +27,16 @@ class Vectorised(HasCompiledForm):
     def __init__(self, fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> None:
         if not callable(fn):
             raise TypeError(f"the function to vectorise must be callable, not a {type(fn).__name__}")
-        _check_axes(in_axes, "in_axes")
-        _check_axes(out_axes, "out_axes")
         self.fn, self.in_axes, self.out_axes = fn, in_axes, out_axes
+        _check_axes(self.in_axes, "in_axes")
+        _check_axes(self.out_axes, "out_axes")
         self.__name__ = f"vmap_{getattr(fn, '__name__', type(fn).__name__)}".replace("<lambda>", "lambda")
 
     @users_frames
     def __call__(self, *args: Any) -> Any:
+        apart = at_positions(args, self._mapped(args))
+        if apart is not None:
+            return made_again(vmap(of_parts(self.fn), self.in_axes, self.out_axes)(*apart))
         if context.mode == GRAPH_MODE and not jit_disabled() and not belongs_to_run(self.fn):
             return self._as_compiled()(*args)
         given = tuple([wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in args])
@@ -43,9 +47,13 @@ class Vectorised(HasCompiledForm):
         return _with_axes(mapped, _placed, stacked, _spread(self.out_axes, stacked, "out_axes", parts))
 
     def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        given = tuple(arrays_as_tensors(args))
         if kwargs:
             raise TypeError("a function under vmap takes positional arguments only")
+        apart = at_positions(args, self._mapped(args), call := caller(ctx), ctx.is_tensor)
+        if apart is not None:
+            by_parts = Vectorised(OfParts(self.fn), self.in_axes, self.out_axes)
+            return made_again(by_parts.__graph_call__(ctx, apart, {}), call)
+        given = tuple(arrays_as_tensors(args))
         axes = self._axes(given, ctx.is_tensor)
         _size(given, axes, lambda x: x.type.shape)
 
@@ -57,39 +65,76 @@ class Vectorised(HasCompiledForm):
         out_axes = _spread(self.out_axes, stacked, "out_axes", elements)
         return _with_axes(map_leaves, lambda x, axis: ctx.native(_placed, [x, axis]), stacked, out_axes)
 
+    def _mapped(self, args: Sequence[Any]) -> Iterable[int]:
+        """The positions of the arguments that have an axis."""
+        axes = self.in_axes
+        several = isinstance(axes, tuple | list) and len(axes) == len(args)
+        return [i for i in range(len(args)) if not several or axes[i] is not None]
+
     def _axes(self, args: tuple[Any, ...], is_tensor: Callable[[Any], bool]) -> list[int | None]:
         """For every leaf of the arguments the number of its axis, or None if it is the same for all examples."""
         axes = self.in_axes
         if isinstance(axes, tuple | list) and len(axes) != len(args):
             raise ValueError(f"in_axes has {len(axes)} entries, but there are {len(args)} arguments")
-        found = _spread(axes, args, "in_axes", elements)
+        several = axes if isinstance(axes, tuple | list) else [axes] * len(args)
+        rows = [_spread(a, x, "in_axes", elements, is_tensor) for a, x in zip(several, args, strict=True)]
+        found = [axis for row in rows for axis in row]
         for x, axis in zip(flatten(args), found, strict=True):
             if axis is not None and not is_tensor(x):
                 raise TypeError(f"in_axes gives the axis {axis} to an argument that is no Tensor: give it None")
         return found
 
 
+def _is_axis(x: Any) -> bool:
+    return x is None or isinstance(x, int)
+
+
+def _apart(axes: Any, call: Call = eagerly) -> Any:
+    """Axes with the parts of objects in their place, as these are in the place of arguments."""
+    return taken_apart(axes, call, _is_axis)
+
+
 def _check_axes(axes: Any, name: str) -> None:
-    if isinstance(axes, tuple | list):
-        for a in axes:
-            _check_axes(a, name)
-    elif axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
-        raise TypeError(f"{name} holds ints, None and tuples of those, not {type(axes).__name__}")
+    items = elements(axes)
+    for a in items or ():
+        _check_axes(a, name)
+    if items is None and (isinstance(axes, bool) or not _is_axis(axes)):
+        raise TypeError(f"{name} holds ints, None and containers of those, not {type(axes).__name__}")
 
 
-def _spread(axes: Any, tree: Any, name: str, parts_of: Callable[[Any], Any]) -> list[int | None]:
-    """Axes given for whole parts of a tree, given for every leaf."""
+def _spread(
+    axes: Any, tree: Any, name: str, parts_of: Callable[[Any], Any], has_axes: Callable[[Any], bool] = lambda x: True
+) -> list[int | None]:
+    """Axes given for whole parts of a tree, given for every leaf; what has no axes beside Tensors that do has None."""
     items = parts_of(tree)
-    several = isinstance(axes, tuple | list)
     if items is None:
-        if several:
-            raise ValueError(f"{name} has a tuple where there is a single value")
+        if elements(axes) is not None:
+            raise ValueError(f"{name} has a {_kind(axes)} where there is a single value")
         return [axes]
-    if not (several and isinstance(tree, tuple | list)):
-        axes = [axes] * len(items)
-    if len(axes) != len(items):
-        raise ValueError(f"{name} has {len(axes)} entries where there are {len(items)} values")
-    return [axis for a, x in zip(axes, items, strict=True) for axis in _spread(a, x, name, parts_of)]
+    rows = _rows(axes, tree, len(items), name)
+    if elements(axes) is None:
+        rows = [axis if parts_of(x) is not None or has_axes(x) else None for axis, x in zip(rows, items, strict=True)]
+    return [axis for a, x in zip(rows, items, strict=True) for axis in _spread(a, x, name, parts_of, has_axes)]
+
+
+def _rows(axes: Any, tree: Any, count: int, name: str) -> Sequence[Any]:
+    """The axes of each element of a container, given for all of them or in a container like it."""
+    if isinstance(axes, dict):
+        if not isinstance(tree, dict):
+            raise ValueError(f"{name} has a dict where there is a {_kind(tree)}")
+        if axes.keys() != tree.keys():
+            raise ValueError(f"{name} has the keys {list(axes)} where there are {list(tree)}")
+        return [axes[key] for key in tree]
+    items = elements(axes)
+    if items is None or not (isinstance(tree, tuple | list) or type(axes) is type(tree)):
+        return [axes] * count
+    if len(items) != count:
+        raise ValueError(f"{name} has {len(items)} entries where there are {count} values")
+    return list(items)
+
+
+def _kind(x: Any) -> str:
+    return class_of(x).__name__
 
 
 def _with_axes(map_over: Any, fn: Callable[[Any, int | None], Any], tree: Any, axes: Sequence[int | None]) -> Any:
@@ -131,8 +176,8 @@ def _moved(x: Any, source: int, target: int) -> Any:
 
 def _placed(x: Any, axis: int | None) -> Any:
     """A stack with its examples along `axis`; None takes the result of any one, being the same for all."""
-    if x is None:
-        return None
+    if is_one_for_all(x):
+        return x
     if axis is None:
         first = F.slice(x, axes=(-x.ndim,), starts=(0,), stops=(1,), steps=(1,))
         return F.reshape(first, shape=x.shape[1:])
@@ -161,8 +206,8 @@ def _named_parts(x: Any) -> dict[Any, Any]:
 
 def _stacked(column: Sequence[Any]) -> Any:
     first = column[0]
-    if all(x is None for x in column):
-        return None
+    if is_one_for_all(first) and all(type(x) is type(first) and x == first for x in column):
+        return first
     for x in column:
         if not isinstance(x, Tensor):
             raise TypeError(f"a function under vmap must return Tensors, not a {describe(x)}")
@@ -173,14 +218,16 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Vectori
     """`fn`, written for one example, for all examples along an axis of its arguments.
 
     `in_axes` says which axis of an argument counts the examples, or None if it is the same for all of them: a number
-    for all arguments, or a tuple with one entry per argument (itself a tuple for a tuple of Tensors).  `out_axes` says
-    where that axis stands in the results.  Compiled code runs the ops on all examples at once where it can, else in a
+    for all arguments, or a tuple with one entry per argument, which is a container where the argument is one and its
+    elements differ: ``({"w": None, "x": 0}, 1)``.  `out_axes` says where that axis stands in the results.  Compiled
+    code runs the ops on all examples at once where it can, else in a
     loop; eager mode loops.  ValueError, TypeError: axes that do not fit.
 
     >>> from autodiff_compiler import Tensor
     >>> vmap(lambda x, y: x * y, (0, None))(Tensor([1.0, 2.0]), Tensor([1.0, 10.0])).tolist()
     [[1.0, 10.0], [2.0, 20.0]]
     """
+    in_axes, out_axes = _apart(in_axes), _apart(out_axes)
     made = Vectorised(fn, in_axes, out_axes)
     if context.mode != GRAPH_MODE:  # eager code has nothing to find again
         return made
@@ -189,11 +236,17 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Vectori
 
 
 def _hashable(axes: Any) -> Any:
-    return tuple(map(_hashable, axes)) if isinstance(axes, tuple | list) else axes
+    items = elements(axes)
+    if items is None:
+        return axes
+    return type(axes), tuple(axes) if isinstance(axes, dict) else (), tuple(map(_hashable, items))
 
 
 def _vmap_in_compiled_code(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Vectorised:
-    return Vectorised(*args, **kwargs)
+    def bound(fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> Vectorised:
+        return Vectorised(fn, _apart(in_axes, caller(ctx)), _apart(out_axes, caller(ctx)))
+
+    return bound(*args, **kwargs)
 
 
 vmap.__graph_call__ = _vmap_in_compiled_code  # type: ignore[attr-defined]

@@ -54,7 +54,12 @@ def vectorised(ctx: DerivativeContext, fn: Any, args: tuple[Any, ...], flags: Se
         outs = [ctx.unwrap(_tensor(x)) for x in _leaves(result)]
         _refuse_own_sizes(outs, builder)
     values = iter(_vectorised_block(builder.ret(*outs), operands, size))
-    return map_leaves(lambda x: x if x is None else TensorVar(next(values)), result)
+    return map_leaves(lambda x: x if is_one_for_all(x) else TensorVar(next(values)), result)
+
+
+def is_one_for_all(x: Any) -> bool:
+    """Whether a leaf of the results is no array, and the same for all examples: None, and a str as a name is."""
+    return x is None or type(x) is str
 
 
 def _refuse_own_sizes(outs: Sequence[Value], builder: Builder) -> None:
@@ -69,7 +74,7 @@ def _refuse_own_sizes(outs: Sequence[Value], builder: Builder) -> None:
 
 def _leaves(result: Any) -> list[Any]:
     found: list[Any] = []
-    map_leaves(lambda x: None if x is None else found.append(x), result)
+    map_leaves(lambda x: None if is_one_for_all(x) else found.append(x), result)
     return found
 
 

@@ -23,6 +23,7 @@ from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.parameter import Parameter
 from ...runtime.records import is_named_tuple, is_named_tuple_class
 from ...runtime.tensor import NO_LIST_OF_TENSORS, Tensor
+from ...runtime.tree_classes import can_be_made
 from ..guards.objects import class_attribute, is_ours, is_watched, type_of
 from . import cells, foreign
 from .arithmetic import kind_of_number
@@ -149,7 +150,8 @@ class ClassVariable(ObjectVariable):
         cls: Any = self.value
         if issubclass(cls, Tensor):
             return _make_tensor(ctx, cls, args, kwargs)
-        if is_jit_class(cls) and not getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
+        frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
+        if (is_jit_class(cls) or can_be_made(cls)) and not frozen:
             return made(ctx, cls, args, kwargs)
         if is_watched(cls) and not is_jit_class(cls):
             return cells.made(ctx, cls, args, kwargs)
@@ -257,7 +259,7 @@ def plain_class(name: str) -> UnsupportedCallError:
     return UnsupportedCallError(
         f"an instance of the class {name} is created in compiled code",
         code="AC1804",
-        hint="mark the class with `jit_class`, use a NamedTuple or a frozen dataclass, or create it outside",
+        hint="mark the class with `jit_class`, use a NamedTuple or a dataclass, or create it outside",
     )
 
 
@@ -266,7 +268,7 @@ def _is_kind_of_class(cls: type) -> bool:
     kinds = (Tensor, enum.Enum, BaseException, functools.partial)
     record = issubclass(cls, tuple) and hasattr(cls, "_fields")
     frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
-    by_rule = is_jit_class(cls) or is_watched(cls) or hasattr(cls, "__graph_call__")
+    by_rule = is_jit_class(cls) or can_be_made(cls) or is_watched(cls) or hasattr(cls, "__graph_call__")
     return issubclass(cls, kinds) or record or frozen or by_rule or cls.__module__ == "contextlib"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
 from ...backends.loop_plan import LoopPlan
 from ...backends.numpy.control import LoopWriter
@@ -11,6 +12,8 @@ from ...backends.numpy.program import Step
 from ...backends.numpy.syntax import Var, assign, attribute, call, load, number, store, subscript
 from ...ir.core import Block, Op, Value
 from ...ir.loops import Carry
+from .expressions import loop_index
+from .in_place import versions
 from .lowering import SPECIAL, Lowering
 
 __all__: list[str] = []
@@ -24,45 +27,69 @@ class _Loop(LoopWriter):
         self.index = Var(None, fallback="n")
         self.walks = _walks_elements(self.plan)
         self.lists: dict[Value, Var] = {}
+        #: the sequences whose elements are taken by the index
+        self.sequences: dict[Value, ast.expr] = {}
 
     def start(self, carry: Carry) -> Var:
         low = self.low
         var = Var(None, low.hint(carry.arg) or low.hint(carry.result), fallback="c")
-        low.run(assign(store(var), low.tree(carry.init)))
+        rewritten = versions(self.plan, carry, low.uses)
+        low.rewritten.update(dict.fromkeys(rewritten, var))
+        init = low.start(carry.init, carry.result) if rewritten else low.tree(carry.init)
+        low.run(assign(store(var), init))
         return var
 
     def open(self) -> None:
-        for _, result in self.plan.collected:
+        shared: dict[Value, Value] = {}
+        for out, result in self.plan.collected:
+            index = loop_index(out)
+            first = shared.setdefault(out if index is None else index, result)
+            if first is not result:
+                self.low.bind(result, self.lists[first])
+                continue
             var = self.lists[result] = Var(None, self.low.hint(result), fallback="collected")
             self.low.run(assign(store(var), ast.List(elts=[], ctx=ast.Load())))
             self.low.bind(result, var)
+        for x, _ in () if self.walks else self.plan.elements:
+            self.sequences[x] = self.low.named(self.low.tree(x))
 
     def head(self) -> tuple[Sequence[Var], ast.expr]:
         """``x, y in zip(xs, ys)``, or ``i in range(n)``: over NumPy's integers where the index is computed with."""
         low, plan = self.low, self.plan
-        if self.walks:
-            trees = [low.tree(x) for x, _ in plan.elements]
-            if plan.reverse:
-                trees = [call("reversed", t) for t in trees]
-            targets = [low.new_variable(arg) for _, arg in plan.elements]
-            for (_, arg), var in zip(plan.elements, targets, strict=True):
-                low.bind(arg, var)
-            return targets, trees[0] if len(trees) == 1 else call("zip", *trees)
-        trips = low.tree(plan.count) if plan.trips is None else number(plan.trips)
-        head = call("range" if plan.index is None else "np.arange", trips)
-        if plan.index is None and not plan.elements:
-            return [Var(None, "_")], head
-        self.index = Var(None, low.hint(plan.body.args[0]) or "i")
-        return [self.index], call("reversed", head) if plan.reverse else head
+        trees: list[ast.expr] = []
+        targets: list[Var] = []
+        if plan.index is not None or not self.walks:
+            trips = low.tree(plan.count) if plan.trips is None else number(plan.trips)
+            trees.append(call("range" if plan.index is None else "np.arange", trips))
+            if plan.index is None and not plan.elements:
+                return [Var(None, "_")], trees[0]
+            self.index = Var(None, low.hint(plan.body.args[0]) or "i")
+            targets.append(self.index)
+        shared: dict[Any, Var] = {}
+        for x, arg in plan.elements if self.walks else ():
+            tree = low.tree(x)
+            key = tree.id if isinstance(tree, ast.Name) else x
+            if key not in shared:
+                shared[key] = low.new_variable(arg)
+                trees.append(tree)
+                targets.append(shared[key])
+            low.bind(arg, shared[key])
+        if plan.reverse:
+            trees = [call("reversed", t) for t in trees]
+        return targets, trees[0] if len(trees) == 1 else call("zip", *trees)
 
     def begin(self) -> None:
         low, plan = self.low, self.plan
         if plan.index is not None:
             low.bind(plan.index, self.index)
         for x, arg in () if self.walks else plan.elements:
-            low.trees[arg] = subscript(low.tree(x), load(self.index))
+            var = low.new_variable(arg)
+            low.run(assign(store(var), subscript(self.sequences[x], load(self.index))))
+            low.bind(arg, var)
 
     def push(self, out: Value, result: Value) -> None:
+        if result not in self.lists:
+            return
         added = call(attribute(load(self.lists[result]), "append"), self.low.tree(out))
         self.low.body.append(Step(ast.Expr(value=added), None))  # no line of the user's
 
@@ -80,7 +107,7 @@ class _Loop(LoopWriter):
         """Whether the trip count is read, other than as the length of a loop over the collected elements."""
         low = self.low
         users = low.uses.get(self.plan.count, ())
-        return any(not (_is_trip_count(u, at) and _walks_elements(LoopPlan(u, low.uses))) for u, at in users)  # type: ignore[arg-type]
+        return any(not (_is_trip_count(u, at) and _needs_no_count(LoopPlan(u, low.uses))) for u, at in users)  # type: ignore[arg-type]
 
 
 def _is_trip_count(user: Op | Block, at: int) -> bool:
@@ -88,8 +115,12 @@ def _is_trip_count(user: Op | Block, at: int) -> bool:
 
 
 def _walks_elements(plan: LoopPlan) -> bool:
-    """Whether a scan needs no index: it goes through sequences that have one element per trip."""
-    return bool(plan.elements) and plan.index is None and all(_has_length(x, plan.count) for x, _ in plan.elements)
+    """Whether a scan goes through sequences that have one element per trip."""
+    return bool(plan.elements) and all(_has_length(x, plan.count) for x, _ in plan.elements)
+
+
+def _needs_no_count(plan: LoopPlan) -> bool:
+    return plan.index is None and _walks_elements(plan)
 
 
 def _has_length(sequence: Value, count: Value) -> bool:
@@ -101,7 +132,12 @@ def _has_length(sequence: Value, count: Value) -> bool:
         return trips is count or (trips.constant is not None and trips.constant == count.constant)
     if made.defn.name == "while":
         return made.results[0] is count
-    return made.defn.name == "to_seq" and count.constant == made.operands[0].shape[0]
+    if made.defn.name != "to_seq":
+        return False
+    size, counted = made.operands[0].shape[0], count.op
+    if counted is not None and counted.defn.name == "size_value":
+        return counted.attr("size") is size
+    return isinstance(size, int) and count.constant == size
 
 
 SPECIAL.update(dict.fromkeys(("while", "scan"), lambda low, op: _Loop(low, op).write()))

@@ -18,13 +18,14 @@ from ...backends.numpy.formula import Applied, Leaf, Splat, argument_trees, oper
 from ...backends.numpy.kernels import Support, attributes, index_of, kernel_expression, slice_parts, whole
 from ...backends.numpy.syntax import attribute, call, dtype_expr, literal, number, subscript, tuple_expr
 from ...dtypes import DType
-from ...ir.core import Op
+from ...ir.core import Op, Value
+from ...ir.loops import trips_of
 from ...ir.types import TensorType
 from . import readable
 
 __all__ = [
-    "FORMULAS", "Written", "as_argument", "formula_of", "kernel_tree", "length", "negated", "plain_number",
-    "single_axes", "slice_index", "splat_tree",
+    "FORMULAS", "Written", "as_argument", "formula_of", "kernel_tree", "length", "loop_index", "negated",
+    "plain_number", "single_axes", "slice_index", "splat_tree",
 ]  # fmt: skip
 
 #: Formulas of ops whose kernels are made for speed.
@@ -236,7 +237,7 @@ def _reshape(op: Op, x: ast.expr) -> ast.expr:
         return call(attribute(x, "reshape"), ast.UnaryOp(op=ast.USub(), operand=number(1)))
     if not shape:
         return call(attribute(x, "reshape"), tuple_expr([]))
-    return call(attribute(x, "reshape"), *(number(n) for n in shape))
+    return call(attribute(x, "reshape"), *map(literal, shape))  # type: ignore[arg-type]
 
 
 def _cast(op: Op, x: ast.expr) -> ast.expr:
@@ -273,7 +274,7 @@ def slice_index(op: Op, *, elements: bool = False) -> ast.expr:
     parts = slice_parts(op.operands[0].shape, **ranges, short=True)
     for axis, start in zip(ranges["axes"], ranges["starts"], strict=True):
         if elements and axis in single_axes(op):
-            parts[axis] = number(start)
+            parts[axis] = literal(start)  # type: ignore[assignment]
     return index_of(parts)
 
 
@@ -282,3 +283,19 @@ def as_argument(index: ast.expr) -> ast.expr:
     if isinstance(index, ast.Tuple):
         return tuple_expr([as_argument(part) for part in index.elts])
     return call("slice", ast.Constant(value=None)) if whole(index) else index
+
+
+def loop_index(x: Value) -> Value | None:
+    """The index of a loop that a checked position always is, as there are no more trips than elements."""
+    op = x.op
+    if op is None or op.defn.name != "check_index":
+        return None
+    index = op.operands[0]
+    block = index.block
+    loop = block.parent if block is not None else None
+    if block is None or loop is None or loop.defn.name != "scan" or index is not block.args[0]:
+        return None
+    trips, size = trips_of(loop), op.attr("size")
+    if isinstance(trips, int) and isinstance(size, int):
+        return index if trips <= size else None
+    return index if trips is not None and trips is size else None

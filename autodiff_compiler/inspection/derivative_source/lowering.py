@@ -34,6 +34,7 @@ from ...ir.types import TensorType
 from ...runtime.commits import Commit
 from .expressions import FORMULAS, Written, formula_of, kernel_tree, length, negated, plain_number, splat_tree
 from .hints import Hints
+from .memory import Memory
 
 __all__ = ["SPECIAL", "Lowering"]
 
@@ -43,7 +44,7 @@ Writes: TypeAlias = list[tuple[ast.expr | None, ast.expr | Op]]
 #: The longest expression that is inlined, in characters.
 _LONGEST_PART = 44
 #: Views, which are inlined at every use: they cost nothing.
-_EVERYWHERE = {"transpose", "expand_dims", "broadcast_to", "stop_gradient", "tuple_make", "tuple_get"}
+_EVERYWHERE = {"transpose", "expand_dims", "broadcast_to", "stop_gradient", "to_seq", "tuple_make", "tuple_get"}
 
 
 class Lowering(Writer):
@@ -64,6 +65,8 @@ class Lowering(Writer):
         self._places: dict[Value, int] = {}
         #: fresh arrays that updates may write to in place
         self._updated: dict[Value, Var] = {}
+        #: the versions of arrays that loops update in place, with the variable of all of them
+        self.rewritten: dict[Value, Var] = {}
         #: the names that several values have
         self._often: set[str | None] | None = None
         #: the names that constant arrays have in the text
@@ -121,8 +124,7 @@ class Lowering(Writer):
         """A new array with the content of `value`, which is about to be updated and then is `becomes`."""
         constant = value.constant
         if constant is None or value in self.trees or not isinstance(value.type, TensorType):
-            tree = self.tree(value)
-            return call(attribute(tree, "copy"))
+            return self._fresh(self.tree(value))
         hint = self.hint(becomes) or self._passed_on(becomes) or self._becomes(becomes)
         return splat_tree(constant, value.type, self._model(hint, value))
 
@@ -137,7 +139,9 @@ class Lowering(Writer):
     def update(self, op: Op, change: Callable[[ast.expr], ast.stmt]) -> None:
         """A new array with the content of the first operand, changed by a statement."""
         old, new = op.operands[0], op.results[0]
-        if old in self._updated and self.places(old) == 1:
+        if old in self.rewritten:
+            name = self.rewritten[old]
+        elif old in self._updated and self.places(old) == 1:
             name = self._updated[old]  # nobody else has seen the array
         else:
             name = self.variable(new, self.start(old, new))
@@ -163,12 +167,8 @@ class Lowering(Writer):
         op = value.op
         if op is not None and op.defn.name == "broadcast_to" and value not in self.trees:
             inner = op.operands[0]
-            made = inner.op
-            while made is not None and made.defn.name == "expand_dims" and inner.block is value.block:
-                axes, source = made.attr("axes"), made.operands[0]
-                if {a % inner.ndim for a in axes} != set(range(len(axes))):
-                    break
-                inner, made = source, source.op  # NumPy adds dimensions in front by itself
+            while _adds_in_front(inner) and inner.block is value.block and inner.op is not None:
+                inner = inner.op.operands[0]  # NumPy adds dimensions in front by itself
             return self.written(inner)
         return Written(self.tree(value), value.shape)
 
@@ -232,6 +232,12 @@ class Lowering(Writer):
             if is_check(op):
                 self.run(ast.Expr(value=tree))
             return
+        if any(x in self.rewritten for x in op.operands):  # read now, before the array changes
+            self.bind(value, self.variable(value, self._fresh(tree)))
+            return
+        if _adds_in_front(value) and all(_is_stretch(u, op.parent) for u, _ in self.uses[value]):
+            self.trees[value] = tree  # which `written` does not read
+            return
         everywhere = op.defn.name in _EVERYWHERE
         if (everywhere or (places == 1 and not self._is_named(value))) and self._is_short(
             tree, everywhere and places > 1
@@ -245,6 +251,10 @@ class Lowering(Writer):
         var = self.new_variable(value)
         self.run(assign(store(var), tree))
         return var
+
+    def _fresh(self, tree: ast.expr) -> ast.expr:
+        """The expression as an array of its own."""
+        return call(attribute(tree, "copy")) if Memory([], self.handing_on).of(tree) else tree
 
     def is_part(self, value: Value) -> bool:
         """Whether the value is written where it is used, so that no comment has named its line yet."""
@@ -369,10 +379,10 @@ class Lowering(Writer):
         def stretch(at: int) -> None:
             operands[at] = Written(self.tree(op.operands[at]), op.results[0].shape)
 
-        self.define(op.results[0], formula_of(op, operands, stretch, self._part))
+        self.define(op.results[0], formula_of(op, operands, stretch, self.named))
 
-    def _part(self, tree: ast.expr) -> ast.expr:
-        """A variable for a part of a formula that is used twice."""
+    def named(self, tree: ast.expr) -> ast.expr:
+        """A variable for an expression that is used twice."""
         if isinstance(tree, ast.Name):
             return tree
         var = Var(None)
@@ -459,6 +469,19 @@ class Lowering(Writer):
             self.lasting = [*self.lasting, *noted]
         else:
             self.writes = [*self.writes, *noted]
+
+
+def _adds_in_front(x: Value) -> bool:
+    """Whether a value is another one with more dimensions before its own."""
+    op = x.op
+    if op is None or op.defn.name != "expand_dims":
+        return False
+    axes = op.attr("axes")
+    return {a % x.ndim for a in axes} == set(range(len(axes)))
+
+
+def _is_stretch(user: Op | Block, block: Block | None) -> bool:
+    return isinstance(user, Op) and user.defn.name == "broadcast_to" and user.parent is block
 
 
 def _logic(test: ast.expr, results: list[Var], arms: Sequence[list[Node]]) -> ast.expr | None:

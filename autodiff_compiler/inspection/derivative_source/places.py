@@ -9,7 +9,7 @@ from ...backends.numpy.syntax import assign, call, load, number, store, subscrip
 from ...dtypes import uint64
 from ...ir.core import Op, Value
 from ...ir.types import Seq, TensorType
-from .expressions import as_argument, single_axes, slice_index, splat_tree
+from .expressions import as_argument, loop_index, single_axes, slice_index, splat_tree
 from .lowering import SPECIAL, Lowering
 
 __all__: list[str] = []
@@ -60,6 +60,9 @@ _CHECK_THEMSELVES = {"gather", "scatter_add", "scatter_update"}
 
 
 def _check_index(low: Lowering, op: Op) -> None:
+    if (index := loop_index(op.results[0])) is not None:
+        low.trees[op.results[0]] = low.tree(index)
+        return
     users = low.uses.get(op.results[0], ())
     counts = op.attr("negative") and op.operands[0].dtype is not uint64  # NumPy takes 2**64 - 1 for -1
     if counts and users and all(isinstance(u, Op) and u.defn.name in _CHECK_THEMSELVES for u, _ in users):
