@@ -9,7 +9,7 @@ from ..compiler.pipeline import coverage, numpy_program
 from ..whole_files import write_text
 from .compiled_call import STAGES, CompiledCall
 from .cost import Cost
-from .decisions import explained
+from .decisions import Explanation, explained
 from .irtext import IRText
 from .memory_use import MemoryUse
 from .origin import Origin, origin
@@ -192,11 +192,11 @@ class Artifact:
 
         write_text(path, page(self._call, timing))
 
-    def explain(self) -> str:
+    def explain(self) -> Explanation:
         """What was decided and why, in sections that are there if they have something to say.
 
         What is static and what dynamic; loops and branches; what the adjoint reads of the forward part, with bytes;
-        kernels; guards; Tensors from outside; states; the passes with their times.
+        kernels; guards; Tensors from outside; states; the passes with their times.  A str, whose `sections` are these.
 
         >>> from autodiff_compiler import Tensor, jit
         >>> explained = jit(lambda x, n: x * n).lower(Tensor([1.0]), 3).explain()

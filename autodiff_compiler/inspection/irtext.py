@@ -25,7 +25,7 @@ from ..ir.walk import callee_of, callees, ops_of
 from ..passes.manager import dump
 from ..runtime.tensor import Tensor
 from ..whole_files import write_with_arrays
-from .highlight import difference_html, ir_html, plain_html
+from .highlight import code_html, difference_html, ir_html
 from .ir_arguments import argument, array, check_open_sizes
 from .results import purposes_in
 from .textdiff import Text, difference
@@ -144,7 +144,7 @@ class IRText(str):
     def _repr_html_(self) -> str:
         if self.stage == "diff":
             return difference_html(self)
-        return plain_html(self) if self.stage in ("source", "code") else ir_html(self)
+        return code_html(self) if self.stage in ("source", "code") else ir_html(self)
 
     def __reduce__(self) -> Any:
         return IRText, (str(self), self.stage, self.of)  # bindings belong to this process

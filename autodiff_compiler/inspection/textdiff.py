@@ -28,6 +28,7 @@ _CODE = re.compile(
 )
 _QUOTED_FILE = re.compile(rf" (?:@|in) ({_STRING}):\d+:\d+")
 _FILE = r"[^\s:,;()]*\.\w+|<[^>\n]+>"
+_LINE_OF_CELL = r"In \[\d+\], line \d+"
 #: Between the lines of a remark that is wrapped in the footer.
 _WRAPPED = re.compile(r"\n// {7}(?=\S)")
 #: Text of the user's, in which nothing is a name.
@@ -150,7 +151,7 @@ def _places_in_remarks(text: str) -> re.Pattern[str]:
     """A pattern for lists of the user's lines in remarks: ``net.py:7, net.py:9 (twice) and 3 more lines``."""
     quoted = {escape.ascii_line(json.loads(name)) for name in _QUOTED_FILE.findall(text)}
     files = "|".join([*map(re.escape, sorted(quoted, key=len, reverse=True)), _FILE])
-    place = rf"(?:{files}):\d+(?: recomputed)?(?: \(twice\)| \(\d+ times\))?"
+    place = rf"(?:(?:{files}):\d+|{_LINE_OF_CELL})(?: recomputed)?(?: \(twice\)| \(\d+ times\))?"
     return re.compile(rf"{_STRING}|{place}(?:, {place})*(?: and \d+ more lines)?")
 
 
