@@ -45,10 +45,10 @@ _LLVM = re.compile(
       | (?P<type>\b(?:void|ptr|float|double|half|bfloat|i\d+)\b)""",
     re.VERBOSE,
 )
+#: A line of the user's as messages name it; a name of a file may hold what does not match.
+PLACE = re.compile(r"\bIn \[\d+\], line \d+|[\w.<>+-]+:\d+\b")
 _EXPLANATION = re.compile(
-    r"""(?P<op>^\S[^\n]*$)
-      | (?P<place>(?:[\w.<>+-]+\.\w+:\d+|\bIn[ ]\[\d+\],[ ]line[ ]\d+)(?:[ ](?:adjoint|recomputed))?)""",
-    re.VERBOSE | re.MULTILINE,
+    rf"(?P<op>^\S[^\n]*$)|(?P<place>(?:{PLACE.pattern})(?: (?:adjoint|recomputed))?)", re.MULTILINE
 )
 _DIFF_LINES = {"-": "minus", "+": "plus", "@": "hunk"}
 

@@ -73,7 +73,7 @@ def test_dumps_reports_and_tables_name_the_cell(f, name, monkeypatch):
     text = artifact.ir("opt")
     assert re.search(r'= tanh %\w+ +@ "In \[2\]":6:8\n', text)
     assert {op.loc.file for op in parse_module(text).entry.body.ops} == {"In [2]"}  # it can be read again
-    assert "tanh (In [2], line 6)" in artifact.explain() or "[2], line 6" in artifact.explain()
+    assert "y = ops.tanh(x @ w)` (In [2], line 6)" in artifact.explain()
     assert "# In [2], line 6: y = ops.tanh(x @ w)" in artifact.source()
     assert artifact.ir("opt").diff(artifact.ir("opt")) == ""
     for line in ("In [2], line 6", "In [2]:6", 6):
@@ -81,7 +81,7 @@ def test_dumps_reports_and_tables_name_the_cell(f, name, monkeypatch):
         assert where.code, "the code is linked to the cell"
         assert str(where).startswith("In [2], line 6  y = ops.tanh(x @ w)\n")
     with pytest.raises(ValueError, match=r"no op comes from In \[2\], line 2; the nearest"):
-        artifact.where(2)
+        artifact.where("In [2]:2")
     with ms.profile(f) as p:
         f(ROW, COLUMN)
     assert "In [2], line 6" in {row.place for row in p.by("line")}
