@@ -367,9 +367,7 @@ def _is_above(row: Row) -> bool:
     return row.of_limit is not None and round(100 * row.of_limit) > 100
 
 
-def table_of(
-    rows: Sequence[Row], kind: str, outside: Sequence[Row] = (), left: int = 0, all_rows: str = ""
-) -> Cells:
+def table_of(rows: Sequence[Row], kind: str, outside: Sequence[Row] = (), left: int = 0, all_rows: str = "") -> Cells:
     """A table of rows by "kernel", "op" or "line", and below them of those about what lies `outside`.
 
     `left`: how many rows are left out; `all_rows`: how the user gets them.

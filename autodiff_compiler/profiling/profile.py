@@ -293,7 +293,6 @@ class Profile(Tables):
             )
         return notes
 
-
     def _said_of_first_calls(self) -> str:
         count, took = self._first.count, duration(self._first.total * 1e-9)
         later = self.calls - count

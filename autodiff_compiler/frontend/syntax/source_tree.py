@@ -235,8 +235,9 @@ class _File:
         if not nodes:
             raise _changed(code)
         if len(nodes) > 1 and len({ast.dump(n) for n in nodes}) > 1:
+            place = full_place(code.co_filename, code.co_firstlineno)
             raise SourceUnavailableError(
-                f"several lambdas stand on {full_place(code.co_filename, code.co_firstlineno)} and cannot be told apart",
+                f"several lambdas stand on {place} and cannot be told apart",
                 hint="put each lambda on a line of its own",
             )
         return nodes[0]

@@ -20,7 +20,7 @@ function showDecisions() {
     [all, count] = [all + lines.length, count + found.length];
     if (!found.length) continue;
     const section = element("section"), items = element("ul");
-    section.append(element("h3", "", title), items);
+    section.append(element("h2", "", title), items);
     for (const line of found) items.append(decision(line));
     made.append(section);
   }

@@ -122,17 +122,18 @@ function linkGraph(box) {
   showShares(box);
 }
 
-/** The time of each line and part, once: at the loop that it runs, or else at the largest of its nodes. */
+/** The time of each line and part, once: at the loop that it runs, or the frame of its ops, or the largest node. */
 function showShares(box) {
   let [hot, most] = [null, 0];
   for (const [place, parts] of times) {
     for (const [part, seconds] of parts) {
       const mine = [...box.querySelectorAll(`[data-line="${nameOf(place).replace(/["\\]/g, "\\$&")}"]`)].filter((x) => partOf(x) === part);
       const size = (x) => (x.dataset.values || "").split(" ").length;
-      const node = mine.find((x) => x.matches(".group.block")) || mine.sort((a, b) => size(b) - size(a))[0];
+      const frame = mine.find((x) => x.matches(".block")) || mine.find((x) => x.matches(".group"));
+      const node = frame || mine.sort((a, b) => size(b) - size(a))[0];
       if (!node) continue;
       if (seconds > most) [hot, most] = [node, seconds];
-      if (node.matches(".lines, .block")) showShare(node, seconds);
+      showShare(node, seconds);
     }
   }
   hot?.classList.add("hot");

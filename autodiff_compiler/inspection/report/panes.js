@@ -242,7 +242,7 @@ class Pane {
     Object.assign(row.dataset, { at, row: number });
     row.append(element("span", "no", at + this.first));
     if (this.id === "source") row.append(this.heat(link));
-    if (fold) row.firstChild.prepend(element("i", "fold", fold.closed ? "\u25b8 " : "\u25be "));
+    if (fold) row.firstChild.classList.add(fold.closed ? "closed" : "open");
     const text = element("span", fold?.closed ? "txt folded" : "txt");
     if (fold?.closed) text.append(fold.says);
     else write(text, shortened(this.lines[at]), this.language);

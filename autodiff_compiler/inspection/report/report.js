@@ -153,7 +153,7 @@ function showLine(target) {
 }
 
 function aboutPlace(place) {
-  const made = element("div"), head = element("h3");
+  const made = element("div"), head = element("h2");
   head.append(link(place));
   made.append(head);
   const parts = new Map(), callers = new Set(), called = new Set();
