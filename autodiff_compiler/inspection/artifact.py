@@ -16,6 +16,7 @@ from .origin import Origin, origin
 from .where import Where, where
 
 if TYPE_CHECKING:
+    from .comparison import Comparison
     from .derivative_source import PythonSource
     from .pictures import Picture
     from .timing import Timing
@@ -204,6 +205,22 @@ class Artifact:
         ['  n: static, int 3']
         """
         return explained(self._call)
+
+    def compare(
+        self, other: Artifact, names: tuple[str, str] | None = None, timings: tuple[Timing, Timing] | None = None
+    ) -> Comparison:
+        """This call beside another one: after a change, or for another backend; see `Comparison`.
+
+        `names` are what tables call the two; `timings` what `timing` measured of both, for else times are estimates.
+
+        >>> from autodiff_compiler import TensorSpec, jit
+        >>> before, after = (jit(f).lower(TensorSpec("f32[8]")) for f in (lambda x: x * 2 * 3, lambda x: x * 6))
+        >>> [(x.what, x.before, x.after) for x in before.compare(after).figures if x.what == "ops of stage front"]
+        [('ops of stage front', 4, 2)]
+        """
+        from .comparison import Comparison  # loaded when asked for, as few ask
+
+        return Comparison(self._call, other._call, names, timings)
 
     def __repr__(self) -> str:
         return f"<compiled {self.of}>"

@@ -76,7 +76,7 @@ def _unwrapped(lines: Sequence[str]) -> list[str]:
 def explained(call: CompiledCall) -> Explanation:
     """The explanation of a compiled call."""
     compiled = call.compiled
-    lowered, opt = compiled.lowered, compiled.program.stages.opt
+    lowered, opt = compiled.lowered, call.opt
     backend = call.work.backend
     native = kernels_of(opt) if backend == "native" else None
     long_way, asked = _calls(compiled) if native is not None else ([], [])

@@ -28,7 +28,7 @@ from ..whole_files import write_with_arrays
 from .highlight import code_html, difference_html, ir_html
 from .ir_arguments import argument, array, check_open_sizes
 from .results import purposes_in
-from .textdiff import Text, difference
+from .textdiff import Text, difference, side_by_side
 
 _PYTHON = re.compile(r'def |class |import |from |@\w|"""|lambda |# ')
 
@@ -125,6 +125,10 @@ class IRText(str):
         before, after = (_compared(text) for text in (self, other))
         changes = difference(before, after, context, color)
         return IRText(changes, "diff", f"{before.title} and {after.title}")
+
+    def beside(self, other: str) -> list[tuple[str, str | None, str | None]]:
+        """The lines of both texts in pairs: " " for those that `diff` takes as equal, else "-" or "+" and one line."""
+        return list(side_by_side(_compared(self), _compared(other)))
 
     def replace(self, old: str, new: str, count: Any = -1) -> IRText:
         """As of every str; the result can still be run."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator
-from importlib import resources
 from itertools import groupby
 from typing import Any
 
@@ -20,6 +17,7 @@ from ..highlight import PLACE
 from ..links import STAGES_OF_OPS, CodeLine, Kernel, Links, OpLine, Part, Place, links_of
 from ..pictures import folded_pictures
 from ..timing import Timing
+from .files import as_data, file_text, filled
 from .memory import KINDS, lives_of
 
 __all__ = ["compact", "page", "report_data"]
@@ -27,8 +25,7 @@ __all__ = ["compact", "page", "report_data"]
 #: Of a longer file, only so many lines around those that ops come from are shown.
 _MOST_LINES, _AROUND = 4000, 40
 #: In the order in which they are run: the last one starts the page.
-_SCRIPTS = ("panes.js", "report.js", "charts.js", "graph.js", "decisions.js", "start.js")
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
+_SCRIPTS = ("texts.js", "panes.js", "report.js", "charts.js", "graph.js", "decisions.js", "start.js")
 
 
 def page(call: CompiledCall, timing: Timing | None = None) -> str:
@@ -36,12 +33,11 @@ def page(call: CompiledCall, timing: Timing | None = None) -> str:
     data = report_data(call, timing)
     parts = {
         "title": escape.markup(call.of),
-        "style": _file("report.css"),
-        "script": "".join(map(_file, _SCRIPTS)),
-        # No tag can begin inside: a source may contain "</script>".
-        "data": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
+        "style": file_text("colours.css") + file_text("report.css"),
+        "script": "".join(map(file_text, _SCRIPTS)),
+        "data": as_data(data),
     }
-    return _SLOT.sub(lambda slot: parts[slot[1]], _file("report.html"))
+    return filled("report.html", parts)
 
 
 def compact(call: CompiledCall) -> str:
@@ -50,10 +46,6 @@ def compact(call: CompiledCall) -> str:
     pages = {stage: call.ir(stage)._repr_html_() for stage in stages}
     texts = [f"<details><summary>{escape.markup(stage)}</summary>{pages[stage]}</details>" for stage in stages]
     return f"<p><b>{escape.markup(call.of)}</b></p>{''.join(texts)}{call.cost()._repr_html_()}"
-
-
-def _file(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def report_data(call: CompiledCall, timing: Timing | None = None) -> dict[str, Any]:

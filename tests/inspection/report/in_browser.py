@@ -17,7 +17,7 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromi
 PATIENCE = 60_000
 
 
-def opened(browser: Any, file: Path, **options: Any) -> Iterator[Any]:
+def opened(browser: Any, file: Path, wait: str = "#ir .row", **options: Any) -> Iterator[Any]:
     """The report in a window that shows all of its lines; it must say nothing to the console and ask for nothing."""
     page = browser.new_page(**{"viewport": {"width": 1500, "height": 1300}} | options)
     complaints: list[str] = []
@@ -26,7 +26,7 @@ def opened(browser: Any, file: Path, **options: Any) -> Iterator[Any]:
     page.on("request", lambda request: None if request.url == file.as_uri() else complaints.append(request.url))
     page.set_default_timeout(PATIENCE)
     page.goto(file.as_uri())
-    page.wait_for_selector("#ir .row")
+    page.wait_for_selector(wait)
     yield page
     assert complaints == []
     page.close()

@@ -192,3 +192,51 @@ def test_keys_and_screen_readers_can_use_all_of_it(browser: Any, file: Path, wid
             wrong |= {(tab, x["id"]): [node["html"] for node in x["nodes"][:3]] for x in found["violations"]}
         assert wrong == {}
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+# ------------------------------------------------------------------------------------------------- two calls
+def shorter(x):
+    return x.tanh().sum()
+
+
+def longer(x):
+    y = x.tanh()
+    return (y * y).sum()
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    x = Tensor(np.ones((8, 8), np.float32))
+    before, after = (ms.grad(fn).lower(x) for fn in (shorter, longer))
+    path = tmp_path_factory.mktemp("report") / "compared.html"
+    before.compare(after, ("shorter", "longer")).to_html(path)
+    return path
+
+
+def test_two_calls_line_beside_line(browser: Any, compared: Path) -> None:
+    for page in opened(browser, compared, viewport={"width": 1280, "height": 800}, wait="#pairs .pair"):
+        assert page.locator("h1").inner_text() == "shorter against longer"
+        assert page.locator("#pairs .come", has_text="= mul ").count() >= 1
+        gaps, equal = page.locator("#pairs .gap"), page.locator("#pairs .pair.same").count()
+        hidden = sum(int(re.search(r"\d+", text)[0]) for text in gaps.all_text_contents())
+        page.locator("#all").check()
+        assert gaps.count() == 0
+        assert page.locator("#pairs .pair.same").count() == equal + hidden
+        page.keyboard.press("Tab")
+        page.keyboard.press("n")
+        assert page.locator("#pairs .pair.at").count() == 1
+        page.locator("#stage").select_option("front")
+        assert re.fullmatch(r"\d+ of \d+ lines differ", page.locator("#changes").inner_text())
+        assert page.locator("#lines td", has_text="return (y * y).sum()").count() == 1
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize(("width", "scheme"), WIDTHS)
+def test_keys_and_screen_readers_can_use_the_comparison(browser: Any, compared: Path, width: int, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    size = {"width": width, "height": 900}
+    for page in opened(browser, compared, viewport=size, color_scheme=scheme, wait="#pairs .pair"):
+        found = axe.Axe().run(page).response
+        assert found["passes"]
+        assert {x["id"]: [node["html"] for node in x["nodes"][:3]] for x in found["violations"]} == {}
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
