@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _SHOWN = 20
 #: The section of an explanation whose lines are times, different each time.
 _PASSES = "Passes"
+#: Where a call was made, which is no decision.
+_CALLED = re.compile(rf"(argument `[^`]*` is an? \w+) \((?:{PLACE.pattern})\)")
 #: How many times as much is no change that could be seen.
 _SAME = times(1.0)
 
@@ -105,7 +108,7 @@ class Comparison(Tables):
     def diff(self, stage: str = "opt", context: int = 3) -> IRText:
         """The changes of a stage as a unified diff; see `IRText.diff`."""
         before, after = self._calls
-        return before.ir(stage).diff(after.ir(stage), context)
+        return before.ir(stage).diff(after.ir(stage), context=context)
 
     def pairs(self, stage: str) -> list[tuple[str, str | None, str | None]]:
         """The lines of a stage in pairs: " " for equal ones; "-" and "+" for those that only one of the calls has."""
@@ -190,13 +193,13 @@ def _names(before: CompiledCall, after: CompiledCall) -> tuple[str, str]:
 
 
 def _decisions(before: CompiledCall, after: CompiledCall, same: Mapping[Place, Place]) -> Iterator[DecisionChange]:
+    """What only one of the explanations says; what only stands on another line is the same."""
     told = [{title: lines for title, lines in explained(call).sections if title != _PASSES} for call in (before, after)]
     moved = {str(old): str(new) for old, new in same.items()}
-    here = {str(place) for place in links_of(after).places}
-    # what only stands on another line is the same, and where the calls were made does not count
-    keys = (lambda m: moved.get(m[0], "?"), lambda m: m[0] if m[0] in here else "?")
     for title in dict.fromkeys([*told[0], *told[1]]):
-        old, new = ([(PLACE.sub(key, x), x) for x in of.get(title, ())] for of, key in zip(told, keys, strict=True))
+        lines, others = (of.get(title, ()) for of in told)
+        old = [(PLACE.sub(lambda m: moved.get(m[0], m[0]), _CALLED.sub(r"\1", x)), x) for x in lines]
+        new = [(_CALLED.sub(r"\1", x), x) for x in others]
         gone, come = (_without(*pair) for pair in ((old, new), (new, old)))
         if gone or come:
             yield DecisionChange(title, gone, come)
