@@ -22,7 +22,7 @@ import numpy as np
 from . import escape
 from .ascend_errors import AscendError, AscendMemoryError
 from .environment import flag
-from .source import Loc, excerpt, line_of
+from .source import Loc, cell_of, excerpt, line_of
 
 __all__ = [
     "NOTHING_RETURNED",
@@ -237,8 +237,23 @@ class CompileError(Exception):
         return lines
 
     def _repr_html_(self) -> str:
-        head, _, body = self.render().partition("\n")
-        return f"<pre><b>{escape.markup(head)}</b>\n{escape.markup(body)}</pre>"
+        head, *body = self.render().split("\n")
+        return f"<pre><b>{escape.markup(head)}</b>\n{chr(10).join(map(_line_html, body))}</pre>"
+
+
+#: Lines of a message by how they begin, and what they look like in a notebook.
+_LOOKS = (
+    (re.compile(r" *-->"), "color:#7a7a7a"),
+    (re.compile(r" *\| +\^"), "color:#d1433a;font-weight:bold"),
+    (re.compile(r" *= instead: "), "font-weight:bold"),
+    (re.compile(r" *= "), "color:#7a7a7a"),
+)
+
+
+def _line_html(line: str) -> str:
+    """A line of a message as HTML: places and facts are pale, carets red, the way out is bold."""
+    look = next((look for begins, look in _LOOKS if begins.match(line)), "")
+    return f'<span style="{look}">{escape.markup(line)}</span>' if look else escape.markup(line)
 
 
 def place_note(loc: Loc, *facts: str) -> str:
@@ -251,7 +266,7 @@ def _place(loc: Loc, folder: str) -> str:
     where = os.path.normpath(os.path.join(folder, loc.file))
     root = os.path.join(folder, "")
     file = where[len(root) :] if folder and where.startswith(root) else loc.file
-    text = f"{file}:{loc.line}:{loc.col + 1}"
+    text = loc.short if cell_of(loc.file) else f"{file}:{loc.line}:{loc.col + 1}"
     if loc.function:
         text += f" in {loc.function}"
     return escape.line(f"{text} ({loc.tag})" if loc.tag else text)

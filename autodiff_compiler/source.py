@@ -20,7 +20,9 @@ __all__ = [
     "Loc",
     "calling_expression",
     "calling_place",
+    "cell_of",
     "excerpt",
+    "full_place",
     "in_library",
     "is_users",
     "line_of",
@@ -28,6 +30,8 @@ __all__ = [
     "look_at",
     "place_looked_at",
     "place_of_frame",
+    "shown_file",
+    "shown_line",
     "warned_place",
 ]
 
@@ -50,6 +54,32 @@ def is_users(file: str) -> bool:
 def in_library(name: str) -> str:
     """A path for a file of a library, none of the user's, of which only the name is known."""
     return PACKAGE + name
+
+
+def shown_file(file: str) -> str:
+    """What a file is called in dumps: its name without the folder, or of a notebook's cell ``In [2]``."""
+    return cell_of(file) or escape.line(os.path.basename(file))
+
+
+def shown_line(file: str, line: int) -> str:
+    """What a line is called in messages: "model.py:14", or "In [2], line 14" in a cell of a notebook."""
+    cell = cell_of(file)
+    return f"{cell}, line {line}" if cell else f"{shown_file(file)}:{line}"
+
+
+def full_place(file: str, line: int) -> str:
+    """What a line is called where a traceback or an editor is to find it: with the path, or as a notebook has it."""
+    return shown_line(file, line) if cell_of(file) else f"{file}:{line}"
+
+
+def cell_of(file: str) -> str:
+    """The name of a cell, ``In [2]``, if a notebook has compiled its text under this file name; else nothing."""
+    notebook = sys.modules.get("IPython")
+    shell = notebook.get_ipython() if notebook is not None and hasattr(notebook, "get_ipython") else None
+    label = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    found = label(file) if label is not None else None
+    # IPython has a cell twice: as "Cell In[2]" at the head of a frame, and as "In [2]" beside the cell
+    return escape.line(found[1]).replace("[", " [", 1) if found is not None and found[0] == "Cell" else ""
 
 
 class Loc(NamedTuple):
@@ -117,14 +147,19 @@ class Loc(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The name of the file, and the line: "model.py:14"."""
-        return f"{escape.line(os.path.basename(self.file))}:{self.line}"
+        """The name of the file, and the line: "model.py:14"; see `shown_line`."""
+        return shown_line(self.file, self.line)
+
+    @property
+    def _in_code(self) -> str:
+        """The place with its column, as comments of generated code have it."""
+        return f"{shown_file(self.file)}:{self.line}:{self.col}"
 
     def __str__(self) -> str:
         """The user's place and, if this one lies in a library, this one: ``net.py:7:9 in dense.py:70:12 adjoint``."""
-        user, text = self.of_user(), f"{self.short}:{self.col}"
+        user, text = self.of_user(), self._in_code
         if user is not self:
-            text = f"{user.short}:{user.col} in {text}"
+            text = f"{user._in_code} in {text}"
         return f"{text} {escape.line(self.tag)}" if self.tag else text
 
 

@@ -30,7 +30,7 @@ FUNCTIONS = {"line_of", "lines_of"}
 #: What an f-string may say before a text that must be escaped.
 OPENERS = re.compile(r"(?:\n\s*|  )(?:#|//) $|  ; $|<.*>$")
 #: Functions whose result is spelt for where it goes.
-SPELLING = {"repr", "ascii", "len", "int", "bool"}
+SPELLING = {"repr", "ascii", "len", "int", "bool", "shown_file", "shown_line"}
 
 
 class _Function(ast.NodeVisitor):

@@ -18,7 +18,7 @@ from ..environment import colours_wanted, flag, wrong_usage
 from ..errors import CompileError, leave_user_frames, nearest
 from ..source import look_at
 from ..version import __version__
-from . import bench, cache, check, colour, diff, dump, env, explain, gradcheck, run, selftest, view
+from . import bench, cache, check, colour, compare, diff, dump, env, explain, gradcheck, profile, run, selftest, view
 from .command import Command, Result, Usage, advice
 
 COMMANDS: tuple[Command, ...] = (
@@ -29,7 +29,9 @@ COMMANDS: tuple[Command, ...] = (
     explain.COMMAND,
     gradcheck.COMMAND,
     bench.COMMAND,
+    profile.COMMAND,
     diff.COMMAND,
+    compare.COMMAND,
     env.COMMAND,
     cache.COMMAND,
     selftest.COMMAND,

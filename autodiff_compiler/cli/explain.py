@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any
 
 from ..catalogue import CATALOGUE, explain
 from .command import Argument, Command, Result, Usage, advice
@@ -16,8 +15,10 @@ def _explained(options: Namespace) -> Result:
     if what and (":" in what or what.endswith(".py")):
         options.target = what
         with asked_backend(options):
-            text = artifact_of(options).explain().rstrip("\n")
-        return Result(text, {"target": what, **_sections(text)})
+            told = artifact_of(options).explain()
+        call, *short = told.head
+        sections = {title: [line.strip() for line in lines] for title, lines in told.sections}
+        return Result(told.rstrip("\n"), {"target": what, "call": call, "summary": short, "sections": sections})
     if options.args or options.make or options.grad or options.backend:
         raise Usage("--args, --make, --grad and --backend are about a function: write file.py:function")
     entries = [{"code": code, **CATALOGUE[code]._asdict()} for code in ([_code(what)] if what else CATALOGUE)]
@@ -25,12 +26,6 @@ def _explained(options: Namespace) -> Result:
     if what:
         return Result(texts[0], entries[0])
     return Result("\n".join(text.partition("\n")[0] for text in texts), entries)
-
-
-def _sections(text: str) -> dict[str, Any]:
-    """The parts of an explanation: its first lines, and by their titles the lines of the others."""
-    (call, *short), *sections = (part.split("\n") for part in text.split("\n\n"))
-    return {"call": call, "summary": short, "sections": {title: [x.strip() for x in rest] for title, *rest in sections}}
 
 
 def _code(text: str) -> str:

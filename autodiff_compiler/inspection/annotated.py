@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Iterator
 from .. import escape
 from ..ir.core import Module
 from ..ir.walk import ops_of
-from ..source import Loc, line_of
+from ..source import Loc, line_of, shown_file
 
 _COMMENT = re.compile(r"^(\s*); (.*)$")
-_PLACE = re.compile(r"([^\s:,]+\.\w+|<[^>]+>):(\d+):\d+")
+_PLACE = re.compile(r"([^\s:,]+\.\w+|<[^>]+>|In \[\d+\]):(\d+):\d+")
 #: What begins a comment in assembly; the text behind it is escaped already, in the LLVM text.
 _HASH = "#"
 _LABEL = re.compile(r"^_?(k\d+|main|program|entry):")
@@ -20,13 +20,13 @@ _HEAD = re.compile(r"^; (k\d+) (.*)$")
 
 
 def _files(module: Module) -> dict[tuple[str, int], dict[str, None]]:
-    """Paths by base name and line; several files may share both.  Includes callers' places."""
+    """Paths by the name in comments and line; several files may share both.  Includes callers' places."""
     found: dict[tuple[str, int], dict[str, None]] = {}
     for function in module:
         for op in ops_of(function.body):
             place: Loc | None = op.loc
             while place is not None:
-                found.setdefault((os.path.basename(place.file), place.line), {})[place.file] = None
+                found.setdefault((shown_file(place.file), place.line), {})[place.file] = None
                 place = place.caller
     return found
 

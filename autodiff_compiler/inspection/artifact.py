@@ -9,13 +9,14 @@ from ..compiler.pipeline import coverage, numpy_program
 from ..whole_files import write_text
 from .compiled_call import STAGES, CompiledCall
 from .cost import Cost
-from .decisions import explained
+from .decisions import Explanation, explained
 from .irtext import IRText
 from .memory_use import MemoryUse
 from .origin import Origin, origin
 from .where import Where, where
 
 if TYPE_CHECKING:
+    from .comparison import Comparison
     from .derivative_source import PythonSource
     from .pictures import Picture
     from .timing import Timing
@@ -192,11 +193,11 @@ class Artifact:
 
         write_text(path, page(self._call, timing))
 
-    def explain(self) -> str:
+    def explain(self) -> Explanation:
         """What was decided and why, in sections that are there if they have something to say.
 
         What is static and what dynamic; loops and branches; what the adjoint reads of the forward part, with bytes;
-        kernels; guards; Tensors from outside; states; the passes with their times.
+        kernels; guards; Tensors from outside; states; the passes with their times.  A str, whose `sections` are these.
 
         >>> from autodiff_compiler import Tensor, jit
         >>> explained = jit(lambda x, n: x * n).lower(Tensor([1.0]), 3).explain()
@@ -204,6 +205,22 @@ class Artifact:
         ['  n: static, int 3']
         """
         return explained(self._call)
+
+    def compare(
+        self, other: Artifact, names: tuple[str, str] | None = None, timings: tuple[Timing, Timing] | None = None
+    ) -> Comparison:
+        """This call beside another one: after a change, or for another backend; see `Comparison`.
+
+        `names` are what tables call the two; `timings` what `timing` measured of both, for else times are estimates.
+
+        >>> from autodiff_compiler import TensorSpec, jit
+        >>> before, after = (jit(f).lower(TensorSpec("f32[8]")) for f in (lambda x: x * 2 * 3, lambda x: x * 6))
+        >>> [(x.what, x.before, x.after) for x in before.compare(after).figures if x.what == "ops of stage front"]
+        [('ops of stage front', 4, 2)]
+        """
+        from .comparison import Comparison  # loaded when asked for, as few ask
+
+        return Comparison(self._call, other._call, names, timings)
 
     def __repr__(self) -> str:
         return f"<compiled {self.of}>"

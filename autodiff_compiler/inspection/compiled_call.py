@@ -12,6 +12,7 @@ from ..backends.base import Work
 from ..backends.numpy.backend import NumpyProgram
 from ..compiler.pipeline import planned, work
 from ..compiler.specialised import Specialised
+from ..config import context
 from ..frontend.guards.objects import is_ours
 from ..ir.core import Module
 from ..ir.known_sizes import with_known_sizes
@@ -51,7 +52,8 @@ class CompiledCall:
         self.types_only = frozenset(i for i, x in enumerate(leaves) if any(x is t for t in types_only))
         #: the symbols of its sizes, each with what it is in this call
         self.sizes = self.symbols_of(values or {})
-        compiled.program.front  # noqa: B018  (a program found on disk has none yet, and names the line that asks for it)
+        #: the backend that was asked for (a program found on disk has no `front` yet, and names the line that wants it)
+        self._backend = compiled.program.front.backend or context.backend
 
     @property
     def of(self) -> str:
@@ -106,13 +108,17 @@ class CompiledCall:
     @remembered
     def work(self) -> Work:
         """The work of one run, with formulas where sizes are symbolic; computing it takes as long as compilation."""
-        program = self.compiled.program
-        return work(program.stages.opt, program.in_place)
+        return work(self.opt, self.compiled.program.in_place)
+
+    @remembered
+    def opt(self) -> Module:
+        """The module after all passes, for the backend it was compiled for, whatever is in use now."""
+        opt = self.compiled.program.stages.opt
+        return opt if opt.backend else replace(opt, backend=self._backend)
 
     def opt_at(self, sizes: Mapping[Symbol, int]) -> Module:
         """The module after all passes with numbers in the place of some symbols, for the backend that runs this one."""
-        opt = self.compiled.program.stages.opt
-        return replace(with_known_sizes(opt, sizes), backend=self.work.backend) if sizes else opt
+        return replace(with_known_sizes(self.opt, sizes), backend=self.work.backend) if sizes else self.opt
 
     def _work_at(self, sizes: Mapping[Symbol, int]) -> Work:
         return work(self.opt_at(sizes), self.compiled.program.in_place) if sizes else self.work

@@ -18,7 +18,8 @@ from ..ir.walk import count_ops, ops_of
 from .compiled_call import CompiledCall
 from .figures import size
 from .guard_summary import guards_by_kind, names_guard, state_summary
-from .kernel_groups import WIDTH, counted, marked, place, shared_kernels, unfused, working, wrapped
+from .highlight import explanation_html
+from .kernel_groups import CONTINUED, WIDTH, counted, marked, place, shared_kernels, unfused, working, wrapped
 from .residuals import residuals_of
 from .tabular import shortened
 
@@ -27,16 +28,55 @@ if TYPE_CHECKING:
     from ..compiler.specialised import Specialised
     from ..frontend.report.reasons import Reasons
 
+#: What a line of a section begins with, and one that goes on with what stands above it.
+_INDENT = "  "
+_BROKEN = _INDENT + CONTINUED
 #: How many lines a list has at most.
 _MOST = 30
 #: The suffix that makes the name of a value unique.
 _NUMBER = re.compile(r"_\d+$")
 
 
-def explained(call: CompiledCall) -> str:
+class Section(NamedTuple):
+    """A section of an explanation: its title, and what it says, a line for each fact."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+class Explanation(str):
+    """What `explain` says: a `str`, which a notebook shows with its titles and places in colours."""
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The call, and what is said of it in short."""
+        return tuple(self.partition("\n\n")[0].split("\n"))
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The parts below the head; what is wrapped in the text is one line."""
+        parts = [part.split("\n") for part in self.rstrip("\n").split("\n\n")[1:]]
+        return tuple([Section(title, tuple(_unwrapped(lines))) for title, *lines in parts])
+
+    def _repr_html_(self) -> str:
+        return explanation_html(self)
+
+
+def _unwrapped(lines: Sequence[str]) -> list[str]:
+    """The lines of a section without its indentation; what `wrapped` has broken is whole again."""
+    found: list[str] = []
+    for line in lines:
+        if line.startswith(_BROKEN) and found:
+            found[-1] += f" {line.strip()}"
+        else:
+            found.append(line.removeprefix(_INDENT))
+    return found
+
+
+def explained(call: CompiledCall) -> Explanation:
     """The explanation of a compiled call."""
     compiled = call.compiled
-    lowered, opt = compiled.lowered, compiled.program.stages.opt
+    lowered, opt = compiled.lowered, call.opt
     backend = call.work.backend
     native = kernels_of(opt) if backend == "native" else None
     long_way, asked = _calls(compiled) if native is not None else ([], [])
@@ -61,8 +101,8 @@ def explained(call: CompiledCall) -> str:
     for title, found in sections:
         lines = list(found)
         if lines:
-            parts.append("\n".join([title, *[f"  {line}" for line in lines]]))
-    return "\n\n".join(parts) + "\n"
+            parts.append("\n".join([title, *[f"{_INDENT}{line}" for line in lines]]))
+    return Explanation("\n\n".join(parts) + "\n")
 
 
 def _in_short(opt: Module, backend: str) -> str:

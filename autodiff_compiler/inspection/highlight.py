@@ -1,7 +1,8 @@
-"""Texts of IR as HTML: keywords, values, types and places in colours, differences line by line."""
+"""Texts as HTML in colours: IR, generated code, explanations, and differences line by line."""
 
 from __future__ import annotations
 
+import keyword
 import re
 
 from .. import escape
@@ -16,6 +17,7 @@ _COLOURS = {
     "type": "#1d8a6b",
     "string": "var(--jp-mirror-editor-string-color, #c2463a)",
     "op": "font-weight:bold",
+    "word": "font-weight:bold",
     "minus": "#d1433a",
     "plus": "#238a3e",
     "hunk": "#8a63d2",
@@ -29,13 +31,46 @@ _TOKEN = re.compile(
       | (?P<op>(?<==[ ])[a-z]\w*|\b(?:func|return|yield|body|cond|then|else|state|constant|callable)\b)""",
     re.VERBOSE,
 )
+_PYTHON = re.compile(
+    rf"""(?P<comment>\#[^\n]*)
+      | (?P<string>\"{{3}}(?:[^\\]|\\.)*?\"{{3}}|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+      | (?P<word>\b(?:{"|".join(keyword.kwlist)})\b)""",
+    re.VERBOSE | re.DOTALL,
+)
+_LLVM = re.compile(
+    r"""(?P<comment>;[^\n]*)
+      | (?P<string>"(?:[^"\\\n]|\\.)*")
+      | (?P<value>%[\w.]+) | (?P<symbol>@[\w.]+)
+      | (?P<word>\b(?:define|declare|internal|call|ret|br|phi|load|store|getelementptr|select|label)\b)
+      | (?P<type>\b(?:void|ptr|float|double|half|bfloat|i\d+)\b)""",
+    re.VERBOSE,
+)
+#: A line of the user's as messages name it; a name of a file may hold what does not match.
+PLACE = re.compile(r"\bIn \[\d+\], line \d+|[\w.<>+-]+:\d+\b")
+_EXPLANATION = re.compile(
+    rf"(?P<op>^\S[^\n]*$)|(?P<place>(?:{PLACE.pattern})(?: (?:adjoint|recomputed))?)", re.MULTILINE
+)
 _DIFF_LINES = {"-": "minus", "+": "plus", "@": "hunk"}
 
 
 def ir_html(text: str) -> str:
     """A text of IR, its tokens in colours."""
+    return _coloured(text, _TOKEN)
+
+
+def code_html(text: str) -> str:
+    """A text of Python or, where functions are defined by LLVM, of that."""
+    return _coloured(text, _LLVM if re.search(r"(?m)^define ", text) else _PYTHON)
+
+
+def explanation_html(text: str) -> str:
+    """An explanation: the titles of its sections, and places."""
+    return _coloured(text, _EXPLANATION)
+
+
+def _coloured(text: str, tokens: re.Pattern[str]) -> str:
     parts, end = [], 0
-    for found in _TOKEN.finditer(text):
+    for found in tokens.finditer(text):
         parts += [escape.markup(text[end : found.start()]), _span(found.lastgroup or "", found[0])]
         end = found.end()
     return _page("".join(parts) + escape.markup(text[end:]))
@@ -44,11 +79,6 @@ def ir_html(text: str) -> str:
 def difference_html(text: str) -> str:
     """A unified diff: lines that are gone, new, or the head of a hunk."""
     return _page("\n".join([_span(_DIFF_LINES.get(line[:1], ""), line) for line in text.split("\n")]))
-
-
-def plain_html(text: str) -> str:
-    """A text without colours."""
-    return _page(escape.markup(text))
 
 
 def _span(kind: str, text: str) -> str:

@@ -25,10 +25,10 @@ from ..ir.walk import callee_of, callees, ops_of
 from ..passes.manager import dump
 from ..runtime.tensor import Tensor
 from ..whole_files import write_with_arrays
-from .highlight import difference_html, ir_html, plain_html
+from .highlight import code_html, difference_html, ir_html
 from .ir_arguments import argument, array, check_open_sizes
 from .results import purposes_in
-from .textdiff import Text, difference
+from .textdiff import Text, difference, side_by_side
 
 _PYTHON = re.compile(r'def |class |import |from |@\w|"""|lambda |# ')
 
@@ -126,6 +126,10 @@ class IRText(str):
         changes = difference(before, after, context, color)
         return IRText(changes, "diff", f"{before.title} and {after.title}")
 
+    def beside(self, other: str) -> list[tuple[str, str | None, str | None]]:
+        """The lines of both texts in pairs: " " for those that `diff` takes as equal, else "-" or "+" and one line."""
+        return list(side_by_side(_compared(self), _compared(other)))
+
     def replace(self, old: str, new: str, count: Any = -1) -> IRText:
         """As of every str; the result can still be run."""
         return IRText(super().replace(old, new, count), self.stage, self.of, self._bound)
@@ -144,7 +148,7 @@ class IRText(str):
     def _repr_html_(self) -> str:
         if self.stage == "diff":
             return difference_html(self)
-        return plain_html(self) if self.stage in ("source", "code") else ir_html(self)
+        return code_html(self) if self.stage in ("source", "code") else ir_html(self)
 
     def __reduce__(self) -> Any:
         return IRText, (str(self), self.stage, self.of)  # bindings belong to this process

@@ -60,9 +60,13 @@ def counted(found: Counter[str]) -> list[str]:
     return [f"{what} x{n}" if n > 1 else what for what, n in found.items()]
 
 
+#: What a wrapped line begins with, except for its first part.
+CONTINUED = "    "
+
+
 def wrapped(line: str) -> list[str]:
     """A line as lines that can be read, those below the first with space in front."""
-    return textwrap.wrap(line, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(line, WIDTH, subsequent_indent=CONTINUED, break_long_words=False, break_on_hyphens=False)
 
 
 def marked(op: Op) -> str:

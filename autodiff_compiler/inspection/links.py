@@ -18,7 +18,7 @@ from ..ir.core import Function, Module, Op
 from ..ir.text import FunctionPrinter, global_name
 from ..ir.walk import ops_of
 from ..locks import remembered
-from ..source import Loc, line_of
+from ..source import Loc, is_users, line_of
 from .compiled_call import CompiledCall
 
 __all__ = [
@@ -140,9 +140,9 @@ class Links:
 
     @property
     def files(self) -> list[str]:
-        """The files of these lines; the one that most ops come from is the first."""
+        """The files of these lines; the one of the user's that most ops come from is the first."""
         counts = Counter(op.places[0].file for op in self.ops["front"] if op.places)
-        return sorted({place.file for place in self.places}, key=lambda file: (-counts[file], file))
+        return sorted({place.file for place in self.places}, key=lambda file: (not is_users(file), -counts[file], file))
 
 
 _known: WeakKeyDictionary[CompiledCall, Links] = WeakKeyDictionary()

@@ -367,19 +367,16 @@ def _is_above(row: Row) -> bool:
     return row.of_limit is not None and round(100 * row.of_limit) > 100
 
 
-def table_of(
-    rows: Sequence[Row], kind: str, outside: Sequence[Row] = (), most: int | None = None, all_rows: str = ""
-) -> Cells:
-    """A table of rows by "kernel", "op" or "line": of the first `most`, and of those about what lies `outside`.
+def table_of(rows: Sequence[Row], kind: str, outside: Sequence[Row] = (), left: int = 0, all_rows: str = "") -> Cells:
+    """A table of rows by "kernel", "op" or "line", and below them of those about what lies `outside`.
 
-    `all_rows`: how the user gets those that are left out.
+    `left`: how many rows are left out; `all_rows`: how the user gets them.
     """
-    shown = rows[:most]
     names = ["line", "source"] if kind == "line" else [kind, "line"]
     head = [*names, "calls", "time", "share", "cumulative", "GFLOP/s", "GB/s", "of limit", "bound"]
     head += ["ops"] if kind == "line" else []
     cells = []
-    for x in (*shown, *outside):
+    for x in (*rows, *outside):
         name = " ".join(filter(None, (listed(x.name.split(", "), 44), x.detail)))
         place = f"{x.place or ELSEWHERE} and {len(x.others)} more" if x.others else x.place
         first = [x.place, shortened(x.text or x.name, 44)] if kind == "line" else [name, place]
@@ -389,6 +386,6 @@ def table_of(
         times = [*own, duration(x.cumulative)]
         row = [*first, str(x.calls) if x.calls else "", *times, *rates, limit, x.bound if limit else ""]
         cells.append([*row, shortened(", ".join(x.ops), 40)] if kind == "line" else row)
-    if left := len(rows) - len(shown):
-        cells.insert(len(shown), [f"({left} more: {all_rows})", *[""] * (len(head) - 1)])
+    if left > 0:
+        cells.insert(len(rows), [f"({left} more: {all_rows})", *[""] * (len(head) - 1)])
     return Cells(head, cells)

@@ -30,10 +30,10 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collect
     """The same as HTML."""
 
     def cells(tag: str, row: Sequence[str]) -> str:
-        sides = ["left" if name in left else "right" for name in head]
+        looks = ["left;font-family:monospace;white-space:pre" if name in left else "right" for name in head]
         found = [
-            f'<{tag} style="text-align:{side}">{escape.markup(cell)}</{tag}>'
-            for side, cell in zip(sides, row, strict=True)
+            f'<{tag} style="text-align:{look}">{escape.markup(cell)}</{tag}>'
+            for look, cell in zip(looks, row, strict=True)
         ]
         return f"<tr>{''.join(found)}</tr>"
 

@@ -28,6 +28,7 @@ _CODE = re.compile(
 )
 _QUOTED_FILE = re.compile(rf" (?:@|in) ({_STRING}):\d+:\d+")
 _FILE = r"[^\s:,;()]*\.\w+|<[^>\n]+>"
+_LINE_OF_CELL = r"In \[\d+\], line \d+"
 #: Between the lines of a remark that is wrapped in the footer.
 _WRAPPED = re.compile(r"\n// {7}(?=\S)")
 #: Text of the user's, in which nothing is a name.
@@ -70,6 +71,24 @@ class Text(NamedTuple):
 
 def difference(before: Text, after: Text, context: int, colour: bool) -> str:
     """The changes as a unified diff; see `IRText.diff`."""
+    a, b, edits, names = _matched(before, after)
+    out = [*_hunks(a, b, edits, names, max(0, context)), *_constants(before.constants, after.constants)]
+    if out:
+        out = [f"--- {before.title}", f"+++ {after.title}", *out]
+    if colour:
+        out = [f"{_ANSI[line[0]]}{line}\x1b[0m" if line[:1] in _ANSI else line for line in out]
+    return "\n".join(out)
+
+
+def side_by_side(before: Text, after: Text) -> Iterator[tuple[str, str | None, str | None]]:
+    """The lines of both texts in pairs: " " for equal ones; "-" and "+" for those that only one of them has."""
+    a, b, edits, _ = _matched(before, after)
+    for kind, i, j in edits:
+        yield kind, None if kind == "+" else a[i].shown, None if kind == "-" else b[j].shown
+
+
+def _matched(before: Text, after: Text) -> tuple[list[_Line], list[_Line], list[tuple[str, int, int]], _Names]:
+    """The lines of both texts, the steps through them, and the renamings of values."""
     notes = before.stage == after.stage
     functions = [_FUNCTION.findall(x.text) for x in (before, after)]
     if len(functions[0]) != len(functions[1]):  # it is not known which is which: they are told apart by their names
@@ -84,13 +103,7 @@ def difference(before: Text, after: Text, context: int, colour: bool) -> str:
             if names.agree(a[i], b[j]):
                 same[i] = j
     same = _again(a, b, same, names)
-    edits = list(_edits(len(a), len(b), same))
-    out = [*_hunks(a, b, edits, names, max(0, context)), *_constants(before.constants, after.constants)]
-    if out:
-        out = [f"--- {before.title}", f"+++ {after.title}", *out]
-    if colour:
-        out = [f"{_ANSI[line[0]]}{line}\x1b[0m" if line[:1] in _ANSI else line for line in out]
-    return "\n".join(out)
+    return a, b, list(_edits(len(a), len(b), same)), names
 
 
 def _again(a: list[_Line], b: list[_Line], same: dict[int, int], names: _Names) -> dict[int, int]:
@@ -150,7 +163,7 @@ def _places_in_remarks(text: str) -> re.Pattern[str]:
     """A pattern for lists of the user's lines in remarks: ``net.py:7, net.py:9 (twice) and 3 more lines``."""
     quoted = {escape.ascii_line(json.loads(name)) for name in _QUOTED_FILE.findall(text)}
     files = "|".join([*map(re.escape, sorted(quoted, key=len, reverse=True)), _FILE])
-    place = rf"(?:{files}):\d+(?: recomputed)?(?: \(twice\)| \(\d+ times\))?"
+    place = rf"(?:(?:{files}):\d+|{_LINE_OF_CELL})(?: recomputed)?(?: \(twice\)| \(\d+ times\))?"
     return re.compile(rf"{_STRING}|{place}(?:, {place})*(?: and \d+ more lines)?")
 
 

@@ -79,7 +79,7 @@ class Timing(Tables):
         if by not in rows:
             raise ValueError(f"a table is by line, kernel or op, not by {by!r}")
         *measured, rest = rows[by]
-        return table_of(measured, by, [rest], _SHOWN, f"`{by}s` has all")
+        return table_of(measured[:_SHOWN], by, [rest], len(measured) - _SHOWN, f"`{by}s` has all")
 
 
 def timing(call: CompiledCall, n: int) -> Timing:

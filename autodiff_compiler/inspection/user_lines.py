@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from ..source import Loc
+from ..source import Loc, shown_line
 
 #: File, number, and which transformation made the ops ("adjoint"; empty for those of the line itself).
 UserLine: TypeAlias = tuple[str, int, str]
@@ -29,4 +29,4 @@ def named(file: str, line: int, part: str) -> str:
     >>> named("/home/me/model.py", 14, "adjoint")
     'model.py:14 adjoint'
     """
-    return f"{file.replace(chr(92), '/').rpartition('/')[2]}:{line} {part}".rstrip() if file else ""
+    return f"{shown_line(file, line)} {part}".rstrip() if file else ""

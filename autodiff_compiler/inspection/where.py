@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from .. import escape
+from ..source import cell_of, shown_file, shown_line
 from .compiled_call import CompiledCall
 from .cost import Cost
 from .figures import duration
@@ -146,22 +146,27 @@ def estimates(cost: Cost, place: Place) -> tuple[Estimate, ...]:
 
 def place_of(links: Links, line: str | int) -> Place:
     """The line that "model.py:14" or "net/model.py:14" names; a number alone is that of a line in any file."""
-    file, _, number = str(line).rpartition(":")
+    file, _, number = str(line).replace(", line ", ":").rpartition(":")
     if not number.strip().isdigit():
         raise ValueError(f'a line is named as "model.py:14", or as 14, not {line!r}')
     wanted = file.strip().replace("\\", "/")
-    files = [f for f in links.files if f"/{f}".replace("\\", "/").endswith(f"/{wanted}")] if wanted else links.files
+    files = [f for f in links.files if _is_called(f, wanted)] if wanted else links.files
     if not files:
-        known = escape.line(", ".join(map(os.path.basename, links.files))) or "no file"
+        known = ", ".join(map(shown_file, links.files)) or "no file"
         raise ValueError(f"nothing was compiled from {file}: there are ops of {known}")
     found = [place for place in (Place(f, int(number)) for f in files) if place in links.places]
     if len({place.file for place in found}) > 1:
         both = " or ".join(f"{escape.line(place.file)}:{place.line}" for place in found)
         raise ValueError(f"{line} may be {both}: give more of the path")
     if not found:
-        named = " or ".join([f"{escape.line(os.path.basename(f))}:{int(number)}" for f in files])
+        named = " or ".join([shown_line(f, int(number)) for f in files])
         raise ValueError(f"no op comes from {named}{_nearest(links, files, int(number))}")
     return found[0]
+
+
+def _is_called(file: str, name: str) -> bool:
+    """Whether a name is that of a cell, or the end of the path of a file."""
+    return cell_of(file) == name or f"/{file}".replace("\\", "/").endswith(f"/{name}")
 
 
 def _nearest(links: Links, files: Iterable[str], line: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 
 from .. import escape
 from ..dtypes import BY_SHORT, DType, from_numpy
-from ..source import Loc
+from ..source import Loc, shown_file
 from .core import Block, Function, Module, Op, Value
 from .naming import Namer, carries_of, definitions
 from .sizes import ERASED_SYMBOL, Dim, Size, Symbol, symbols_of
@@ -225,7 +224,7 @@ def _location_text(loc: Loc) -> str:
 
 
 def _place_text(loc: Loc) -> str:
-    file = escape.line(os.path.basename(loc.file))
+    file = shown_file(loc.file)
     return f"{file if _PLAIN_FILE.fullmatch(file) else json.dumps(file)}:{loc.line}:{loc.col}"
 
 

@@ -223,7 +223,7 @@ class Profile(Tables):
         return bool(self.calls or self._eager_ops)
 
     def table(self, by: str = "line", limit: int = _SHOWN) -> str:
-        """A table as text, of at most `limit` rows and those about time outside of kernels."""
+        """A table as text, of at most `limit` rows and those about time outside of kernels; the slowest come first."""
         return text_table(*self._table(by, limit), LEFT)
 
     def __str__(self) -> str:
@@ -256,8 +256,10 @@ class Profile(Tables):
     def _table(self, by: str, limit: int) -> Cells:
         rows = self.by(by)
         inside = [row for row in rows if row.name not in _OUTSIDE]
-        outside = [row for row in rows if row.name in _OUTSIDE]
-        return table_of(inside, by, outside, limit, f'`table("{by}", {len(inside)})`')
+        outside = [row for row in rows if row.name in _OUTSIDE and row.name != _MEASURING]
+        measuring = [row for row in rows if row.name == _MEASURING]  # which only a profile takes
+        shown = slowest_first([*inside[:limit], *outside])
+        return table_of(shown, by, measuring, len(inside) - limit, f'`table("{by}", {len(inside)})`')
 
     def _headline(self) -> str:
         if not self._ran:
@@ -280,10 +282,7 @@ class Profile(Tables):
         if self.compile_seconds:
             notes.append(f"compiled in {duration(self.compile_seconds)}, which is not counted")
         if self._first.count:
-            notes.append(
-                f"first calls are those of each program up to the last that compiles something, at least one: "
-                f"{self._first.count} of {self.calls}, in {duration(self._first.total * 1e-9)}"
-            )
+            notes.append(self._said_of_first_calls())
         if self._recording is not None and self._recording.nested:
             notes.append("programs that ran inside others are parts of these: of the line that calls Python")
         if len(self._threads) > 1:
@@ -293,6 +292,17 @@ class Profile(Tables):
                 "those of kernels with what they waited in these"
             )
         return notes
+
+    def _said_of_first_calls(self) -> str:
+        count, took = self._first.count, duration(self._first.total * 1e-9)
+        later = self.calls - count
+        were = f"were first calls, which took {took} together" if count > 1 else f"was a first call, which took {took}"
+        rule = "calls of a program are first calls until it has run once and its fast path is compiled"
+        rest = ""
+        if later:
+            mean = duration((self._all.total - self._first.total) * 1e-9 / later)
+            rest = f"; the {f'{later} others' if later > 1 else 'other one'} took {mean}{' each' * (later > 1)}"
+        return f"{count} of {self.calls} call{'s' * (self.calls > 1)} {were}: {rule}{rest}"
 
 
 _OUTSIDE = frozenset({_ENTERING, _WAITING, _FIRST, _AROUND, _BETWEEN, _MEASURING})

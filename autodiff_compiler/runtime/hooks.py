@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import os
 from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any, NamedTuple
 
 from ..errors import HookError
+from ..source import shown_line
 from . import epoch
 from .host import name_of
 from .tensor import Tensor
@@ -57,7 +57,7 @@ def known_as(fn: Any) -> str:
     if code is None and "defined" not in vars(type(fn)):  # functions of compiled code have `defined`
         code = getattr(vars(type(fn)).get("__call__"), "__code__", None)
     file, line = (code.co_filename, code.co_firstlineno) if code is not None else getattr(fn, "defined", ("", 0))
-    return f"{name_of(fn)} ({os.path.basename(file)}:{line})" if file else name_of(fn)
+    return f"{name_of(fn)} ({shown_line(file, line)})" if file else name_of(fn)
 
 
 def backward_what(cell: Any, hooks: Sequence[Registered]) -> str:

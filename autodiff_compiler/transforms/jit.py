@@ -27,6 +27,7 @@ from ..config import GRAPH_MODE, context, jit_disabled, switches, watchers
 from ..errors import ArgumentError, leave_user_frames
 from ..frontend.guards.objects import peek
 from ..frontend.lower import Options
+from ..inspection.cache_info import CacheInfo
 from ..ir.core import Module
 from ..locks import Lock
 from ..passes.manager import dump
@@ -392,13 +393,13 @@ class JitFunction:
         call it was compiled for, its hits, and whether what it read from outside is still the same (`valid`).
         """
         kept = [e for entries in tuple(self._entries.values()) for e in entries]
-        return {
-            "entries": len(kept),
-            "compiles": self._compiles,
-            "hits": self._dropped_hits + sum(e.uses for e in kept),
-            "misses": self._misses,
-            "keys": [{"call": e.call, "hits": e.uses, "valid": e.valid()} for e in kept],
-        }
+        return CacheInfo(
+            entries=len(kept),
+            compiles=self._compiles,
+            hits=self._dropped_hits + sum(e.uses for e in kept),
+            misses=self._misses,
+            keys=[{"call": e.call, "hits": e.uses, "valid": e.valid()} for e in kept],
+        )
 
     def guards(self) -> list[Watched]:
         """What the compiled forms depend on besides their arguments: globals, closures, attributes, functions.

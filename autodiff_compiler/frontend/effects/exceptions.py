@@ -28,7 +28,7 @@ from ...ir.sizes import deciding
 from ...ir.walk import ops_of
 from ...runtime.records import is_named_tuple
 from ...runtime.tensor import wrap
-from ...source import PACKAGE, Loc, line_of
+from ...source import PACKAGE, Loc, full_place, line_of
 from ..variables import requirements
 from ..variables.interpreter import Diverged
 from ..variables.rules import intrinsic
@@ -349,7 +349,7 @@ def _placed(error: BaseException, places: list[Loc]) -> BaseException:
     """The exception with a note that names the user's line, and a traceback that ends there."""
     if not places:
         return error
-    note = f"  raised at {places[0].file}:{places[0].line} in {places[0].function} (compiled code)"
+    note = f"  raised at {full_place(places[0].file, places[0].line)} in {places[0].function} (compiled code)"
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
     traceback = None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import operator
-import os
 import sys
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...source import Loc
+from ...source import Loc, shown_line
 from .contents import Content, content_of, matches, shown
 from .objects import is_changeable, own_attributes
 
@@ -125,7 +124,7 @@ class FunctionGuard:
     @staticmethod
     def _text(code: types.CodeType, defaults: tuple[Any, ...] | None) -> str:
         given = f" with the defaults {shown(defaults)}" if defaults else ""
-        return f"the definition at {os.path.basename(code.co_filename)}:{code.co_firstlineno}{given}"
+        return f"the definition at {shown_line(code.co_filename, code.co_firstlineno)}{given}"
 
 
 class LookupGuard:

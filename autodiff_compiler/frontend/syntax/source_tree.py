@@ -25,7 +25,7 @@ from ...errors import (
     did_you_mean,
 )
 from ...locks import Lock
-from ...source import Loc
+from ...source import Loc, full_place
 from .patterns import remove_patterns
 
 _FUTURE_FLAGS = 0
@@ -197,7 +197,7 @@ def _changed(code: types.CodeType) -> CompileError:
         return _unavailable(code)
     return SourceUnavailableError(
         f"the source of `{code.co_qualname}` changed since it was imported: "
-        f"{code.co_filename}:{code.co_firstlineno} is not what runs",
+        f"{full_place(code.co_filename, code.co_firstlineno)} is not what runs",
         code="AC1002",
         hint="reload the module or restart Python",
     )
@@ -237,8 +237,9 @@ class _File:
         if not nodes:
             raise _changed(code)
         if len(nodes) > 1 and len({ast.dump(n) for n in nodes}) > 1:
+            place = full_place(code.co_filename, code.co_firstlineno)
             raise SourceUnavailableError(
-                f"several lambdas stand on {code.co_filename}:{code.co_firstlineno} and cannot be told apart",
+                f"several lambdas stand on {place} and cannot be told apart",
                 hint="put each lambda on a line of its own",
             )
         return nodes[0]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from ... import escape
 from ...backends.numpy.program import Branch, Exit, Loop, Node, Step, Try
-from ...source import Loc, line_of
+from ...source import Loc, cell_of, line_of
 from .expressions import negated
 
 WIDTH = 100
@@ -78,7 +78,7 @@ class Layout:
         self._said = key
         text = line_of(place.file, place.line).strip()
         said = {"adjoint": "backward of ", "recomputed": "once more: "}.get(loc.tag, "")
-        where = place.short if not place.file.startswith("<") else place.file
+        where = place.short if not place.file.startswith("<") or cell_of(place.file) else place.file
         where = ", ".join(dict.fromkeys([where, *key[3]]))
         comment = " " * (depth * _INDENT) + f"# {escape.line(f'{said}{where}' + (f': {text}' if text else ''))}"
         self.lines.append(comment if len(comment) <= WIDTH else comment[: WIDTH - 4] + " ...")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...whole_files import beside, write_with_arrays
+from ..highlight import code_html
 from ..saved_values import read_values
 
 
@@ -51,6 +52,9 @@ class PythonSource(str):
             for key, array in value.items() if isinstance(value, dict) else [("", value)]:
                 arrays[f"{name}/{key}" if key else name] = array
         write_with_arrays(path, self, arrays)
+
+    def _repr_html_(self) -> str:
+        return code_html(self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PythonSource:

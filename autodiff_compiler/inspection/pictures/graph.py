@@ -7,7 +7,7 @@ Groups are the user's lines, as long as one follows the other, and the blocks of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -265,17 +265,39 @@ def _attributes(op: Op) -> str:
     return text if op.defn.name not in ("broadcast_to", "reshape", "const") and len(text) <= _LONGEST_ATTRIBUTE else ""
 
 
+# ------------------------------------------------------------------------------------------------ states
+def with_one_state(graph: Graph) -> Graph:
+    """The graph with one node for all states that are read, and one for all that are written."""
+    stands: dict[Node, Node] = {}
+    states = [x for x in graph.root.children if isinstance(x, Node) and x.kind == "state"]
+    for label, some in (
+        ("states", [x for x in states if x.values]),  # arguments have names in the text
+        ("states written", [x for x in states if not x.values]),
+    ):
+        if len(some) > 1:
+            one = Node(f"{len(some)} {label}", kind="state", text="\n".join(f"{x.label}: {x.detail}" for x in some))
+            stands.update(dict.fromkeys(some, one))
+    children = dict.fromkeys(stands.get(x, x) if isinstance(x, Node) else x for x in graph.root.children)
+    root = Group(graph.root.label, graph.root.kind, graph.root.part, graph.root.place, [*children])
+    return Graph(graph.title, root, _joined(graph.edges, stands))
+
+
+def _joined(edges: Iterable[Edge], stands: Mapping[Node, Node]) -> list[Edge]:
+    """The edges between what stands for their ends, each of them once."""
+    found: dict[tuple[Node, Node, bool], Edge] = {}
+    for e in edges:
+        source, target = stands.get(e.source, e.source), stands.get(e.target, e.target)
+        if source is not target:
+            found.setdefault((source, target, e.residual), Edge(source, target, e.residual))
+    return list(found.values())
+
+
 # ------------------------------------------------------------------------------------------------ by line
 def by_line(graph: Graph) -> Graph:
     """The graph with one node for each line of the user's instead of its ops."""
     stands: dict[Node, Node] = {}
     root = _with_lines(graph.root, stands)
-    edges: dict[tuple[Node, Node, bool], Edge] = {}
-    for e in graph.edges:
-        source, target = stands.get(e.source, e.source), stands.get(e.target, e.target)
-        if source is not target:
-            edges.setdefault((source, target, e.residual), Edge(source, target, e.residual))
-    return Graph(graph.title, root, list(edges.values()))
+    return Graph(graph.title, root, _joined(graph.edges, stands))
 
 
 def _with_lines(group: Group, stands: dict[Node, Node]) -> Group:

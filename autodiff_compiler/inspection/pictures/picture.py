@@ -9,7 +9,7 @@ from ...whole_files import write_text
 from ..compiled_call import CompiledCall
 from ..links import STAGES_OF_OPS
 from .dot import dot_text
-from .graph import Graph, by_line, graph_of
+from .graph import Graph, by_line, graph_of, with_one_state
 from .mermaid import mermaid_text
 from .svg import svg_text
 
@@ -34,6 +34,15 @@ class Picture(str):
 
     def _repr_svg_(self) -> str | None:
         return str(self) if self.fmt == "svg" else None
+
+
+def folded_pictures(call: CompiledCall) -> dict[str, str]:
+    """The optimised stage as svg with all states in one node, by line and, if there are not too many, by op."""
+    graph = with_one_state(graph_of(call.module("opt"), call.ir("opt"), f"stage opt of {call.of}"))
+    found = {"lines": svg_text(by_line(graph))}
+    if len(graph.nodes) <= _READABLE:
+        found["ops"] = svg_text(graph)
+    return found
 
 
 def picture(call: CompiledCall, stage: str, fmt: str, by: str | None) -> Picture:

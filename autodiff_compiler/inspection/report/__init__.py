@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator
-from importlib import resources
 from itertools import groupby
 from typing import Any
 
 from ... import escape
 from ...ir.sizes import evaluate
 from ...ir.text import FunctionPrinter
-from ...source import line_of
+from ...source import cell_of, line_of, shown_file
 from ..compiled_call import CompiledCall
 from ..cost import Cost
-from ..decisions import explained
+from ..decisions import Explanation, explained
+from ..highlight import PLACE
 from ..links import STAGES_OF_OPS, CodeLine, Kernel, Links, OpLine, Part, Place, links_of
-from ..pictures import picture
+from ..pictures import folded_pictures
 from ..timing import Timing
+from .files import as_data, file_text, filled
 from .memory import KINDS, lives_of
 
 __all__ = ["compact", "page", "report_data"]
 
 #: Of a longer file, only so many lines around those that ops come from are shown.
 _MOST_LINES, _AROUND = 4000, 40
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
+#: In the order in which they are run: the last one starts the page.
+_SCRIPTS = ("texts.js", "panes.js", "report.js", "charts.js", "graph.js", "decisions.js", "start.js")
 
 
 def page(call: CompiledCall, timing: Timing | None = None) -> str:
@@ -33,12 +33,11 @@ def page(call: CompiledCall, timing: Timing | None = None) -> str:
     data = report_data(call, timing)
     parts = {
         "title": escape.markup(call.of),
-        "style": _file("report.css"),
-        "script": _file("report.js") + _file("charts.js"),
-        # No tag can begin inside: a source may contain "</script>".
-        "data": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
+        "style": file_text("colours.css") + file_text("report.css"),
+        "script": "".join(map(file_text, _SCRIPTS)),
+        "data": as_data(data),
     }
-    return _SLOT.sub(lambda slot: parts[slot[1]], _file("report.html"))
+    return filled("report.html", parts)
 
 
 def compact(call: CompiledCall) -> str:
@@ -47,10 +46,6 @@ def compact(call: CompiledCall) -> str:
     pages = {stage: call.ir(stage)._repr_html_() for stage in stages}
     texts = [f"<details><summary>{escape.markup(stage)}</summary>{pages[stage]}</details>" for stage in stages]
     return f"<p><b>{escape.markup(call.of)}</b></p>{''.join(texts)}{call.cost()._repr_html_()}"
-
-
-def _file(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def report_data(call: CompiledCall, timing: Timing | None = None) -> dict[str, Any]:
@@ -72,8 +67,8 @@ def report_data(call: CompiledCall, timing: Timing | None = None) -> dict[str, A
         # in all: with the call itself, which belongs to no line
         "seconds": {"estimated": cost.seconds, "measured": None if timing is None else timing.median},
         "memory": _memory(call, links),
-        "graph": picture(call, "opt", "svg", None),
-        "notes": explained(call),
+        "graph": folded_pictures(call),
+        "decisions": _decisions(explained(call), number),
     }
 
 
@@ -86,7 +81,24 @@ def _source(links: Links, file: str) -> dict[str, Any]:
     lines = [line_of(file, n) for n in range(first, min(last + _AROUND, first + _MOST_LINES) + 1)]
     while len(lines) > last - first + 1 and not lines[-1]:
         lines.pop()
-    return {"path": file, "name": str(Place(file, 1)).rpartition(":")[0], "first": first, "lines": lines}
+    return {"path": file, "name": shown_file(file), "cell": bool(cell_of(file)), "first": first, "lines": lines}
+
+
+def _decisions(told: Explanation, number: dict[Place, int]) -> dict[str, Any]:
+    """The head and the sections of an explanation; of each line its texts, and where it names a place, its number."""
+    known = {str(place): i for place, i in number.items()}
+    sections = [[title, [list(_pieces(line, known)) for line in lines]] for title, lines in told.sections]
+    return {"head": told.head, "sections": sections}
+
+
+def _pieces(line: str, known: dict[str, int]) -> Iterator[str | int]:
+    end = 0
+    for found in PLACE.finditer(line):
+        place = known.get(found[0])
+        if place is not None:
+            yield from (line[end : found.start()], place)
+            end = found.end()
+    yield line[end:]
 
 
 def _stage(links: Links, stage: str, number: dict[Place, int]) -> dict[str, Any]:

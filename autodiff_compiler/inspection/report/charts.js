@@ -1,4 +1,4 @@
-// Below the panes: time by line, bytes over time, and the graph; and the legend of the times.
+// Below the panes: time by line and bytes over time; and the legend of the times.
 
 const SVG = "http://www.w3.org/2000/svg";
 function shape(tag, attributes, text) {
@@ -23,16 +23,18 @@ function showLegend() {
 }
 
 function showCosts() {
-  const table = element("table"), head = element("tr"), kind = data.measured.length ? "measured" : "estimated";
-  for (const [text, name] of [["line"], ["source"], ["part"], [kind, "amount"], ["share", "amount"], [""]]) {
+  const table = element("table"), head = element("tr");
+  for (const [text, name] of [["line"], ["source"], ["part"], [timed, "amount"], ["share", "amount"]]) {
     head.append(element("th", name, text));
   }
+  head.append(element("td"));
   table.append(head);
   const all = [...times].flatMap(([place, parts]) => [...parts].map(([part, seconds]) => ({ place, part, seconds })));
-  const inside = all.reduce((n, x) => n + x.seconds, 0), sum = Math.max(inside, data.seconds[kind] || 0);
+  const inside = all.reduce((n, x) => n + x.seconds, 0), sum = Math.max(inside, data.seconds[timed] || 0);
   for (const { place, part, seconds } of all.sort((a, b) => b.seconds - a.seconds).slice(0, 200)) {
     const row = element("tr", "go"), bar = element("span", `bar ${kindOf(part)}`);
-    cells(row, [nameOf(place), "mono"], [textOf(place).slice(0, 70), "mono"], [part || "forward"]);
+    cells(row, ["", "mono"], [textOf(place).slice(0, 70), "mono"], [part || "forward"]);
+    row.firstChild.append(anchor(nameOf(place), () => pinPlace(place)));
     cells(row, [duration(seconds), "amount"], [`${((100 * seconds) / sum).toFixed(0)} %`, "amount"], [""]);
     bar.style.width = `${(160 * seconds) / all[0].seconds}px`;
     row.lastChild.append(bar);
@@ -151,93 +153,3 @@ function pinOp(i) {
   panes.ir.reveal(at);
   pin(panes.ir.target(at));
 }
-
-// ------------------------------------------------------------------------------------------------- graph
-function openGraph() {
-  const box = $("graph");
-  if (box.dataset.drawn || !data.graph) return;
-  box.dataset.drawn = "yes";
-  box.innerHTML = data.graph; // made by this package, with all texts escaped
-  linkGraph(box);
-  const picture = box.querySelector("svg"), view = { x: 10, y: 10, k: 1 };
-  const put = () => { picture.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.k})`; };
-  const zoom = (by, cx, cy) => {
-    const k = Math.max(0.05, Math.min(8, view.k * by));
-    [view.x, view.y, view.k] = [cx - ((cx - view.x) * k) / view.k, cy - ((cy - view.y) * k) / view.k, k];
-    put();
-  };
-  const buttons = element("div", "zoom");
-  const { width, height } = picture.viewBox.baseVal;
-  const show = (k) => { // the whole width, or at least the middle
-    view.k = k;
-    [view.x, view.y] = [Math.max(8, (box.clientWidth - width * k) / 2), 8];
-    put();
-  };
-  const all = () => show(Math.min(1, box.clientWidth / (width || 1), box.clientHeight / (height || 1)));
-  for (const [text, label, act] of [
-    ["+", "Larger", () => zoom(1.4, box.clientWidth / 2, box.clientHeight / 2)],
-    ["\u2212", "Smaller", () => zoom(1 / 1.4, box.clientWidth / 2, box.clientHeight / 2)], ["all", "Whole graph", all],
-  ]) {
-    const button = element("button", "", text);
-    button.type = "button";
-    button.title = label;
-    button.addEventListener("click", act);
-    buttons.append(button);
-  }
-  box.append(buttons);
-  box.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    const frame = box.getBoundingClientRect();
-    zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, event.clientX - frame.left, event.clientY - frame.top);
-  }, { passive: false });
-  let from = null, moved = false;
-  box.addEventListener("pointerdown", (event) => {
-    if (event.target.closest("button")) return;
-    from = { x: event.clientX - view.x, y: event.clientY - view.y };
-    moved = false;
-  });
-  box.addEventListener("pointermove", (event) => {
-    if (!from) return;
-    const [x, y] = [event.clientX - from.x, event.clientY - from.y];
-    if (!moved && Math.hypot(x - view.x, y - view.y) < 4) return; // a click with an unsteady hand
-    if (!moved) { box.setPointerCapture(event.pointerId); box.classList.add("moving"); }
-    [moved, view.x, view.y] = [true, x, y];
-    put();
-  });
-  box.addEventListener("pointerup", () => { from = null; box.classList.remove("moving"); });
-  box.addEventListener("click", (event) => { if (!moved) clickedGraph(event); });
-  show(Math.max(0.35, Math.min(1, (box.clientWidth - 16) / (width || 1))));
-  markGraph(now());
-}
-
-/** By place: the nodes of the graph that come from it. */
-const nodes = new Map();
-
-function linkGraph(box) {
-  const ops = new Map(data.stages.opt.ops.map((op) => [op[0], op]));
-  for (const node of box.querySelectorAll(".node")) {
-    const op = ops.get(Number(node.dataset.irLine));
-    const places = op && op[3] !== undefined ? [op[3]] : placesNamed(node.dataset.line);
-    if (!places.length) continue;
-    for (const place of places) nodes.set(place, [...(nodes.get(place) || []), node]);
-    node.target = { pane: { id: "graph" }, at: node.dataset.irLine || node.dataset.line, places, columns: op && op[2] };
-    node.addEventListener("pointerenter", () => hover(node.target));
-    node.addEventListener("pointerleave", () => hover(null));
-  }
-}
-
-const placesNamed = (name) => data.places.map((_, place) => place).filter((place) => nameOf(place) === name);
-
-function clickedGraph(event) {
-  const node = event.target.closest(".node");
-  if (!node || !node.target) return;
-  if (node.dataset.irLine) showStage("opt"); // the picture is of this stage
-  pin(node.target);
-}
-
-function markGraph(target) {
-  for (const node of document.querySelectorAll("#graph .node.selected")) node.classList.remove("selected");
-  for (const place of target ? target.places : []) for (const node of nodes.get(place) || []) node.classList.add("selected");
-}
-
-start();
