@@ -6,7 +6,7 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..errors import leave_user_frames
 from ..frontend.derivatives.cell_calls import go_back
 from ..frontend.derivatives.grad import differentiate as differentiate_in_graph
 from ..frontend.variables.structure import arrays_as_tensors, with_parameters
+from ..keywords import answering, refuse_unknown
 from ..runtime.parameter import Parameter
 from ..runtime.rules import cotangent_from
 from ..runtime.tensor import Tensor, wrap
@@ -333,6 +334,7 @@ def _new_gradient(
     return memoised(fn, key, make)
 
 
+@answering
 def grad(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,
@@ -340,6 +342,7 @@ def grad(
     has_aux: bool = False,
     return_ids: bool = False,
     sens_param: bool = False,
+    **unknown: Never,
 ) -> Gradient:
     """The derivative of `fn` by its arguments at `grad_position` and by the Parameters in `weights`.
 
@@ -360,9 +363,12 @@ def grad(
     >>> grad(lambda x: x * x)(Tensor([3.0])).tolist(), grad(lambda x: x * x)(Tensor(3)).item()
     ([6.0], 6)
     """
+    if unknown:
+        refuse_unknown(grad, unknown)
     return _gradient(fn, grad_position, weights, has_aux, return_ids, sens_param, with_value=False)
 
 
+@answering
 def value_and_grad(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,
@@ -370,6 +376,7 @@ def value_and_grad(
     has_aux: bool = False,
     return_ids: bool = False,
     sens_param: bool = False,
+    **unknown: Never,
 ) -> Gradient:
     """Like `grad`, returning ``(fn(...), gradient)``; the function runs once.
 
@@ -380,6 +387,8 @@ def value_and_grad(
     >>> y.tolist(), g.tolist()
     ([9.0], [6.0])
     """
+    if unknown:
+        refuse_unknown(value_and_grad, unknown)
     return _gradient(fn, grad_position, weights, has_aux, return_ids, sens_param, with_value=True)
 
 

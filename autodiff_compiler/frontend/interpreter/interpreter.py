@@ -10,12 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import gast
+
 from ...errors import CompileError, RecursionDepthError, place_note
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, UnknownValueError, Value
 from ...ir.primitive import trace
 from ...ir.types import TensorType, tensor
 from ...no_memory import naming_memory
+from ...peer_names import CALLED
 from ...primitives.requirements import naming_parameter
 from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.parameter import Parameter
@@ -83,6 +86,14 @@ def _too_deep(frame: Frame, function: str, *, at_run_time: bool) -> RecursionDep
     notes = [f"in the last call of {frame.prepared.tree.function}: {', '.join(numbers)}"] if numbers else []
     hint = "write it as a loop, or stop it earlier by a number known at compile time"
     return RecursionDepthError(what, notes=notes, hint=hint)
+
+
+def _advice(node: Any, error: Exception) -> list[str]:
+    """What to write where a property of a Tensor is called, as `x.size(0)` is in other frameworks."""
+    called = isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute) and node.func.attr
+    if called in CALLED and isinstance(error, TypeError) and str(error).endswith("object is not callable"):
+        return [f"instead: {CALLED[called]}"]
+    return []
 
 
 def _localized(prepared: Prepared, env: dict[str, Any]) -> dict[str, Any]:
@@ -184,7 +195,8 @@ class Interpreter:
             if not getattr(error, "__notes__", None):
                 node = getattr(node, "iter", getattr(node, "test", node))  # the part of a statement that it evaluates
                 loc = self.frame.tree.loc(node, self.frame.caller).of_user()
-                error.add_note(place_note(loc, *self.report.reasons.known(self.frame, node), _AS_PYTHON))
+                known = self.report.reasons.known(self.frame, node)
+                error.add_note(place_note(loc, *known, *_advice(node, error), _AS_PYTHON))
                 self.report.certain = loc, trace.builder
             raise
 

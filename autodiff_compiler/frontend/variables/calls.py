@@ -18,6 +18,7 @@ from ...ir.abstract import abstract
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import F
+from ...keywords import advise
 from ...primitives.in_place import IN_PLACE
 from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.parameter import Parameter
@@ -44,7 +45,12 @@ def call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) ->
     """``fn(*args, **kwargs)`` on abstract values."""
     if is_distributed(fn, (*args, *kwargs.values())):
         return distributed(ctx, fn, args, kwargs)
-    return variable_of(fn).call(ctx, args, kwargs)
+    try:
+        return variable_of(fn).call(ctx, args, kwargs)
+    except TypeError as error:
+        if kwargs and is_ours(fn):
+            advise(error, getattr(Tensor, fn.name, None) if isinstance(fn, BoundMethod) else fn)
+        raise
 
 
 @kind(Closure)
