@@ -405,7 +405,10 @@ class _Text:
         for name, value in self.given.items():
             if isinstance(value, dict):
                 lines += ["", f"    {name}:"]
-                lines += [f"        {escape.docstring(quoted(repr(key)))}: {_type_of(a)}" for key, a in value.items()]
+                lines += [
+                    f"        {escape.docstring(quoted(repr(key)) + ': ' + str(_type_of(a)))}"
+                    for key, a in value.items()
+                ]
             else:
                 lines += ["", f"    {name}: {_type_of(value)}"]
         if len(lines) == 1:
