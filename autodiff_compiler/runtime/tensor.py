@@ -12,6 +12,7 @@ from typing import Any, Never, NoReturn, Self, TypeAlias
 
 import numpy as np
 
+from .. import logs
 from ..config import check_device
 from ..dtypes import NO_COMPLEX, DType, bool_, dtype_of, float32, from_numpy, int64, uint64
 from ..errors import AmbiguousTruthError, TooLittleMemoryError
@@ -19,7 +20,7 @@ from ..ir.primitive import trace
 from ..keywords import answering, refuse_unknown
 from ..no_memory import made
 from ..peer_names import TENSOR
-from ..source import calling_expression
+from ..source import calling_expression, calling_place
 from . import epoch
 from .device_array import DeviceArray, is_of_device
 from .open_sizes import OpenSizes, Symbol
@@ -227,7 +228,14 @@ class Tensor(Methods):
         >>> t = Tensor([1.0, 2.0]); t.asnumpy()[0] = 5; t.tolist()
         [5.0, 2.0]
         """
+        if self._node is not None:
+            self._tell_of_leaving("an array")
         return self._of_host()
+
+    def _tell_of_leaving(self, form: str) -> None:
+        """Tells listeners of `logs` that a float on a tape that still records becomes a number or an array."""
+        if self._node.mask & holders.live & ~SHARED and self.dtype.is_float and logs.listener("gradients"):
+            logs.leaves_derivative(calling_place(), form)
 
     numpy = asnumpy
 
@@ -237,6 +245,7 @@ class Tensor(Methods):
             raise no_single(self.shape)
         if self._node is not None:
             holders.lost |= self._node.mask
+            self._tell_of_leaving("a number")
         value: bool | int | float = self._data.item()
         return value
 

@@ -141,6 +141,11 @@ class Interpreter:
 
     # ------------------------------------------------------------------------------------------- evaluation
     @property
+    def differentiated(self) -> bool:
+        """Whether a function that is differentiated is being compiled."""
+        return self.derivatives.differentiated
+
+    @property
     def here(self) -> Loc | None:
         return trace.builder.loc if trace.builder is not None else self.program.builder.loc
 
