@@ -393,7 +393,10 @@ _backends["native"] = _no_native
 
 def __lacking__(name: str) -> str | None:
     """Advice on a name that is not here: why, or what comes near; compiled code asks for it too."""
-    return NO_COMPLEX if name in ("complex64", "complex128") else _PEERS.get(name) or did_you_mean(name, __dir__())
+    if name in ("complex64", "complex128"):
+        return NO_COMPLEX
+    of_ops = f"`ops.{name}`" if name in importlib.import_module(".ops", __name__).__all__ else None
+    return _PEERS.get(name) or of_ops or did_you_mean(name, __dir__())
 
 
 def __getattr__(name: str) -> Any:

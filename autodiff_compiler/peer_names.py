@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-__all__ = ["CALLED", "CELL", "NN", "OPTIMIZER", "PACKAGE", "TENSOR", "Absent", "without"]
+__all__ = ["CALLED", "CELL", "NN", "OPTIMIZER", "PACKAGE", "TENSOR", "advice_of", "without"]
 
 _BY_FUNCTION = "derivatives are taken of functions: `ms.grad(fn)(x)`, or `ms.value_and_grad(fn)(x)`"
 _BY_WEIGHTS = (
@@ -76,14 +76,8 @@ PACKAGE = {
     "compile": "`ms.jit(fn)`",
     "save": "`ms.save_checkpoint(net, file)`",
     "load": "`ms.load_checkpoint(file)`",
-    "randn": "`ops.randn`",
-    "zeros": "`ops.zeros`",
-    "ones": "`ops.ones`",
     "Size": "shapes are tuples: `x.shape`",
-    "arange": "`ops.arange`",
     "as_tensor": "`ms.Tensor(data)` copies, `ms.from_numpy(array)` does not",
-    "bmm": "`ops.bmm`, or `x @ y`",
-    "cat": "`ops.cat`",
     "checkpoint": "`ms.recompute(fn)` saves memory, `ms.save_checkpoint(net, file)` keeps weights",
     "clone": "`x.copy()`",
     "cond": "an `if` in compiled code",
@@ -93,38 +87,20 @@ PACKAGE = {
     "device": _DEVICE,
     "devices": _DEVICE,
     "distributed": "there is one process and one device",
-    "einsum": "`ops.einsum`",
-    "exp": "`ops.exp`",
-    "eye": "`ops.eye`",
     "fori_loop": "a `for` in compiled code",
-    "full": "`ops.full`",
     "hub": "there is no collection of trained networks",
     "is_grad_enabled": _NO_TAPE,
     "jnp": "`autodiff_compiler.numpy`",
-    "linspace": "`ops.linspace`",
     "make_jaxpr": "`print(ms.jit(fn).lower(x).ir())`",
-    "matmul": "`ops.matmul`, or `x @ y`",
-    "max": "`ops.max`",
-    "mean": "`ops.mean`",
-    "min": "`ops.min`",
     "multiprocessing": "`multiprocessing` of Python's own library",
     "optax": "optimizers are in `nn`",
     "pmap": "there is one process and one device; `ms.vmap` maps over an axis",
-    "rand": "`ops.rand`",
-    "randint": "`ops.randint`",
     "random": "`ops.randn(2, 3)` draws numbers, `ms.set_seed(n)` makes them repeat",
-    "relu": "`ops.relu`",
     "remat": "`ms.recompute(fn)`",
     "scan": "a `for` in compiled code, with `ms.keep(range(n))` where it is not to be unrolled",
-    "sigmoid": "`ops.sigmoid`",
-    "softmax": "`ops.softmax`",
     "sparse": "sparse Tensors are not there: use dense ones, `ops.gather` and `ops.scatter_nd`",
-    "stack": "`ops.stack`",
-    "sum": "`ops.sum`",
-    "tanh": "`ops.tanh`",
     "utils": "datasets are in `ms.dataset`",
     "value_and_jacrev": "`ms.jacrev(fn, has_aux=True)`",
-    "where": "`ops.where`",
     "while_loop": "a `while` in compiled code",
     "COOTensor": "sparse Tensors are not there: use dense ones, `ops.gather` and `ops.scatter_nd`",
     "CSRTensor": "sparse Tensors are not there: use dense ones, `ops.gather` and `ops.scatter_nd`",
@@ -141,10 +117,6 @@ NN = {
     "init": "`ms.common.initializer`, or `weight_init=` of a layer",
     "linear": "`ops.dense`",
     "parallel": "there is one process and one device",
-    "relu": "`ops.relu`, or the Cell `nn.ReLU`",
-    "sigmoid": "`ops.sigmoid`, or the Cell `nn.Sigmoid`",
-    "softmax": "`ops.softmax`, or the Cell `nn.Softmax`",
-    "tanh": "`ops.tanh`, or the Cell `nn.Tanh`",
     "utils": "`ops.clip_by_norm`, `ops.clip_by_global_norm`",
 }
 
@@ -167,6 +139,11 @@ class Absent:
     def __get__(self, obj: Any, cls: type) -> NoReturn:
         text = f"{cls.__name__!r} object has no attribute {self._name!r}: {self.advice}"
         raise AttributeError(text, name=self._name, obj=cls if obj is None else obj)
+
+
+def advice_of(found: Any) -> str | None:
+    """What to write instead of a class attribute, if that is one that other frameworks have."""
+    return found.advice if isinstance(found, Absent) else None
 
 
 def without(cls: type, names: Mapping[str, str]) -> None:

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import gast
-
 from ...errors import CompileError, RecursionDepthError, place_note
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, UnknownValueError, Value
@@ -90,10 +88,9 @@ def _too_deep(frame: Frame, function: str, *, at_run_time: bool) -> RecursionDep
 
 def _advice(node: Any, error: Exception) -> list[str]:
     """What to write where a property of a Tensor is called, as `x.size(0)` is in other frameworks."""
-    called = isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute) and node.func.attr
-    if called in CALLED and isinstance(error, TypeError) and str(error).endswith("object is not callable"):
-        return [f"instead: {CALLED[called]}"]
-    return []
+    called = getattr(getattr(node, "func", None), "attr", None)
+    advised = called in CALLED and str(error).endswith("object is not callable")
+    return [f"instead: {CALLED[called]}"] if advised else []
 
 
 def _localized(prepared: Prepared, env: dict[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) ->
         return variable_of(fn).call(ctx, args, kwargs)
     except TypeError as error:
         if kwargs and is_ours(fn):
-            advise(error, getattr(Tensor, fn.name, None) if isinstance(fn, BoundMethod) else fn)
+            advise(error, fn)
         raise
 
 
@@ -76,7 +76,11 @@ class BoundMethodVariable(ObjectVariable):
         return True
 
     def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return variable_of(self.value.owner).call_method(ctx, self.value.name, args, kwargs)
+        try:
+            return variable_of(self.value.owner).call_method(ctx, self.value.name, args, kwargs)
+        except TypeError as error:
+            advise(error, getattr(Tensor, self.value.name, None))
+            raise
 
     def host_function(self) -> Callable[..., Any]:
         method = self.value
