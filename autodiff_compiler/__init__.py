@@ -14,7 +14,7 @@ _end_quietly()  # before the rest is imported, which takes a while
 
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from .environment import check_at_import as _check_at_import
 
@@ -77,6 +77,7 @@ from .errors import (
     UnsupportedSyntaxError,
     did_you_mean,
 )
+from .keywords import answering as _answering
 from .locks import importing as _importing
 from .peer_names import PACKAGE as _PEERS
 from .runtime.parameter import Parameter, ParameterTuple
@@ -327,6 +328,7 @@ __all__ = [
 ]
 
 
+@_answering
 def tensor(
     input_data: Any = None,
     dtype: Any = None,
@@ -334,13 +336,14 @@ def tensor(
     init: Any = None,
     const_arg: bool = False,
     device: str | None = None,
+    **unknown: Never,
 ) -> Tensor:
     """A new Tensor: MindSpore's function of that name, with the arguments and errors of the class `Tensor`.
 
     >>> tensor([1, 2], dtype=float32).tolist()
     [1.0, 2.0]
     """
-    return Tensor(input_data, dtype, shape, init, const_arg, device)
+    return Tensor(input_data, dtype, shape, init, const_arg, device, **unknown)
 
 
 from_numpy = Tensor.from_numpy
@@ -392,7 +395,10 @@ _backends["native"] = _no_native
 
 def __lacking__(name: str) -> str | None:
     """Advice on a name that is not here: why, or what comes near; compiled code asks for it too."""
-    return NO_COMPLEX if name in ("complex64", "complex128") else _PEERS.get(name) or did_you_mean(name, __dir__())
+    if name in ("complex64", "complex128"):
+        return NO_COMPLEX
+    of_ops = f"`ops.{name}`" if name in importlib.import_module(".ops", __name__).__all__ else None
+    return _PEERS.get(name) or of_ops or did_you_mean(name, __dir__())
 
 
 def __getattr__(name: str) -> Any:

@@ -280,6 +280,8 @@ def check_looked_at(device: str) -> None:
 
 def _check_known(name: Any) -> None:
     if name not in _DEVICES:
+        if isinstance(name, str) and name.upper() in _DEVICES[:3]:
+            raise ValueError(f"there is no device {name!r}; write {name.upper()!r}")
         raise ValueError(
             f"there is no device {name!r}; there are {', '.join(_DEVICES[:3])} in MindSpore, 'CPU' and 'Ascend' here"
         )

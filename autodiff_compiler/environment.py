@@ -33,7 +33,7 @@ _CHOICES = {
     "AC_CALLPATH": ("plain",),
 }
 #: Words divided by commas.
-_LISTS = {"AC_LOG": ("recompiles", "fusion", "passes", "progress", "all")}
+_LISTS = {"AC_LOG": ("recompiles", "fusion", "passes", "gradients", "progress", "all")}
 _SIZES = ("AC_CACHE_SIZE", "AC_POOL_SIZE")
 _PATHS = ("AC_CACHE_DIR",)
 #: All variables that there are.

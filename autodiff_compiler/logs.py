@@ -1,7 +1,8 @@
 """What the compiler tells about its work, by Python's `logging`: nothing, unless somebody listens.
 
 The loggers are `autodiff_compiler.recompiles` (what was compiled, and why again), `.fusion` (which operations share a
-loop in machine code) and `.passes` (what each pass changed, and how long it took); their messages have the level INFO.
+loop in machine code), `.passes` (what each pass changed, and how long it took) and `.gradients` (where a Tensor leaves
+a derivative as a number or an array); their messages have the level INFO.
 ``AC_LOG=recompiles,passes`` writes those to standard error from the start.
 """
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
     from .source import Loc
 
-__all__ = ["asked", "listener", "place", "start"]
+__all__ = ["asked", "leaves_derivative", "listener", "place", "start"]
+
+#: The lines that `leaves_derivative` has told.
+_told: set[str] = set()
 
 
 def listener(topic: str) -> logging.Logger | None:
@@ -35,6 +39,15 @@ def place(loc: Loc | None) -> str:
         return ""
     user = loc.of_user()
     return f"{user.short}: "
+
+
+def leaves_derivative(loc: Loc | None, form: str) -> None:
+    """Tells once for each line of the user's that a Tensor becomes a number or an array in what is differentiated."""
+    told = listener("gradients")
+    where = place(loc)
+    if told is not None and where not in _told:
+        _told.add(where)
+        told.info("%sa Tensor leaves the derivative as %s: what is computed from it is a constant", where, form)
 
 
 def asked(topic: str) -> bool:
@@ -57,7 +70,7 @@ def start() -> None:
 
     handler = Handler()
     handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
-    for topic in ("recompiles", "fusion", "passes"):
+    for topic in ("recompiles", "fusion", "passes", "gradients"):
         if asked(topic):
             logger = logging.getLogger(f"autodiff_compiler.{topic}")
             logger.setLevel(logging.INFO)

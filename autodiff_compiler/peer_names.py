@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-__all__ = ["CELL", "NN", "OPTIMIZER", "PACKAGE", "TENSOR", "without"]
+__all__ = ["CALLED", "CELL", "NN", "OPTIMIZER", "PACKAGE", "TENSOR", "advice_of", "without"]
 
 _BY_FUNCTION = "derivatives are taken of functions: `ms.grad(fn)(x)`, or `ms.value_and_grad(fn)(x)`"
 _BY_WEIGHTS = (
@@ -26,14 +26,21 @@ TENSOR = {
     "detach": "`ops.stop_gradient(x)`",
     "grad": _BY_FUNCTION,
     "grad_fn": _BY_FUNCTION,
+    "is_cuda": _DEVICE,
     "is_leaf": _ARGUMENTS,
+    "pin_memory": "there is one memory, that of the host",
     "requires_grad": _ARGUMENTS,
     "requires_grad_": _ARGUMENTS,
     "retain_grad": _BY_FUNCTION,
 }
 CELL = {
     "backward": _BY_WEIGHTS,
+    "bfloat16": "`net.to_float(ms.bfloat16)`",
     "children": "`net.cells()`",
+    "double": "`net.to_float(ms.float64)`",
+    "float": "`net.to_float(ms.float32)`",
+    "half": "`net.to_float(ms.float16)`",
+    "init": "weights are made with the Cell, and `ms.functional_call(net, weights, x)` takes others",
     "cuda": _DEVICE,
     "eval": "`net.set_train(False)`",
     "forward": "`net(x)` runs the method `construct`",
@@ -45,7 +52,11 @@ CELL = {
     "train": "`net.set_train()`",
     "zero_grad": _NOTHING_KEPT,
 }
-OPTIMIZER = {"step": "call it with the gradients: `optimizer(grads)`"}
+OPTIMIZER = {
+    "add_param_group": "groups are given when the optimizer is made: dicts with `params`, `lr`, `weight_decay`",
+    "param_groups": "`optimizer.parameters` are the Parameters, `optimizer.learning_rate` is the rate",
+    "step": "call it with the gradients: `optimizer(grads)`",
+}
 PACKAGE = {
     "Module": "`nn.Cell`, with the method `construct`",
     "device_put": _DEVICE,
@@ -65,9 +76,32 @@ PACKAGE = {
     "compile": "`ms.jit(fn)`",
     "save": "`ms.save_checkpoint(net, file)`",
     "load": "`ms.load_checkpoint(file)`",
-    "randn": "`ops.randn`",
-    "zeros": "`ops.zeros`",
-    "ones": "`ops.ones`",
+    "Size": "shapes are tuples: `x.shape`",
+    "as_tensor": "`ms.Tensor(data)` copies, `ms.from_numpy(array)` does not",
+    "checkpoint": "`ms.recompute(fn)` saves memory, `ms.save_checkpoint(net, file)` keeps weights",
+    "clone": "`x.copy()`",
+    "cond": "an `if` in compiled code",
+    "cuda": _DEVICE,
+    "debug": "`print(x)` in compiled code prints when it runs",
+    "detach": "`ops.stop_gradient(x)`",
+    "device": _DEVICE,
+    "devices": _DEVICE,
+    "distributed": "there is one process and one device",
+    "fori_loop": "a `for` in compiled code",
+    "hub": "there is no collection of trained networks",
+    "is_grad_enabled": _NO_TAPE,
+    "jnp": "`autodiff_compiler.numpy`",
+    "make_jaxpr": "`print(ms.jit(fn).lower(x).ir())`",
+    "multiprocessing": "`multiprocessing` of Python's own library",
+    "optax": "optimizers are in `nn`",
+    "pmap": "there is one process and one device; `ms.vmap` maps over an axis",
+    "random": "`ops.randn(2, 3)` draws numbers, `ms.set_seed(n)` makes them repeat",
+    "remat": "`ms.recompute(fn)`",
+    "scan": "a `for` in compiled code, with `ms.keep(range(n))` where it is not to be unrolled",
+    "sparse": "sparse Tensors are not there: use dense ones, `ops.gather` and `ops.scatter_nd`",
+    "utils": "datasets are in `ms.dataset`",
+    "value_and_jacrev": "`ms.jacrev(fn, has_aux=True)`",
+    "while_loop": "a `while` in compiled code",
     "COOTensor": "sparse Tensors are not there: use dense ones, `ops.gather` and `ops.scatter_nd`",
     "CSRTensor": "sparse Tensors are not there: use dense ones, `ops.gather` and `ops.scatter_nd`",
     "RowTensor": "sparse Tensors are not there: use dense ones, `ops.gather` and `ops.scatter_nd`",
@@ -80,6 +114,19 @@ NN = {
     "ParameterList": "`ms.ParameterTuple`",
     "Sequential": "`nn.SequentialCell`",
     "functional": "`ops`",
+    "init": "`ms.common.initializer`, or `weight_init=` of a layer",
+    "linear": "`ops.dense`",
+    "parallel": "there is one process and one device",
+    "utils": "`ops.clip_by_norm`, `ops.clip_by_global_norm`",
+}
+
+
+#: What to write where a property of a Tensor is called.
+CALLED = {
+    "dtype": "`x.dtype` is no method: `x.astype(dtype)` converts",
+    "ndim": "`x.ndim` is no method",
+    "shape": "`x.shape` is a tuple, `x.shape[0]` one of its sizes",
+    "size": "`x.shape` are all sizes, `x.shape[0]` is the first, `x.size` the number of elements",
 }
 
 
@@ -87,11 +134,16 @@ class Absent:
     """An attribute that other frameworks have: who asks for it gets an AttributeError that says what to write here."""
 
     def __init__(self, name: str, advice: str) -> None:
-        self._name, self._advice = name, advice
+        self._name, self.advice = name, advice
 
     def __get__(self, obj: Any, cls: type) -> NoReturn:
-        text = f"{cls.__name__!r} object has no attribute {self._name!r}: {self._advice}"
+        text = f"{cls.__name__!r} object has no attribute {self._name!r}: {self.advice}"
         raise AttributeError(text, name=self._name, obj=cls if obj is None else obj)
+
+
+def advice_of(found: Any) -> str | None:
+    """What to write instead of a class attribute, if that is one that other frameworks have."""
+    return found.advice if isinstance(found, Absent) else None
 
 
 def without(cls: type, names: Mapping[str, str]) -> None:

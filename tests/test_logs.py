@@ -109,6 +109,27 @@ def test_a_place_in_the_library_is_that_of_the_users_call():
     assert logs.place(None) == ""
 
 
+def leaving(x):
+    y = x * x[0].item()
+    if x[0] > 0 and int(x.sum() > 0):  # what decides is not told, nor what is no float
+        y = y * float(x[1]) + ms.Tensor(x.asnumpy())
+    return y.sum()
+
+
+@pytest.mark.parametrize("how", [lambda f: f, ms.jit], ids=["eager", "compiled"])
+def test_where_tensors_leave_a_derivative(heard, monkeypatch, how):
+    told = heard("gradients")
+    monkeypatch.setattr(logs, "_told", set())
+    line = leaving.__code__.co_firstlineno
+    leaving(x(2))
+    assert not told("gradients")
+    for _ in range(2):
+        assert how(ms.grad(leaving))(x(2)).tolist() == [1, 1]
+    messages = [m.split(":")[1:3] for m in told("gradients")]
+    assert messages[0] == [str(line + 1), " a Tensor leaves the derivative as a number"]
+    assert [int(m[0]) for m in messages] == [line + 1, line + 3]  # a line is told once
+
+
 # ------------------------------------------------------------------------------------------- the environment
 @pytest.mark.parametrize("wrong", ["recompile", "recompiles;fusion", "passes,1"])
 def test_a_mistake_names_the_words(monkeypatch, wrong):

@@ -25,6 +25,8 @@ from autodiff_compiler import Tensor, eager, ops  # noqa: E402
 from autodiff_compiler.ir.primitive import METHODS, REGISTRY, F, Primitive, call  # noqa: E402
 from autodiff_compiler.primitives.in_place import IN_PLACE  # noqa: E402
 from autodiff_compiler.runtime.trees import leaves  # noqa: E402
+from autodiff_compiler.surface import table  # noqa: E402
+from autodiff_compiler.surface.row import names_of  # noqa: E402
 from generated_pages import write_or_check  # noqa: E402
 
 HEAD = """# Operations
@@ -33,14 +35,15 @@ Written by `python tools/ops_table.py` from the package itself; do not edit by h
 
 ## Functions
 
-Everything in `autodiff_compiler.ops`, with the arguments and defaults that users write. *Method*: the Tensor method of
-that name; its arguments follow the Tensor, and are NumPy's where MindSpore's are (`help(Tensor.sum)`). *Made of*: the
-primitives it applies, by the names of the last table (what is written with operators, `x * y`, is left out); the file
-of a primitive, linked there, holds the formula and names its source where it is not a definition. *Derivative* and
-*takes* are measured on small Tensors where a call with Tensors alone makes sense: whether a derivative arrives at the
-operand (0: it is zero there, -: there is none), and which Tensors are taken; a float is a float16, bfloat16, float32 or
-float64. Where nothing was measured, a derivative means that one of the primitives has one. The derivative of every rule
-is again an operation, so one rule serves all orders, forward mode included.
+By subject; on the site a field above the first table finds functions by any word of their row. Everything in
+`autodiff_compiler.ops`, with the arguments and defaults that users write. *Method*: the Tensor method of that name; its
+arguments follow the Tensor, and are NumPy's where MindSpore's are (`help(Tensor.sum)`). *Made of*: the primitives it
+applies, by the names of the last table (what is written with operators, `x * y`, is left out); the file of a primitive,
+linked there, holds the formula and names its source where it is not a definition. *Derivative* and *takes* are measured
+on small Tensors where a call with Tensors alone makes sense: whether a derivative arrives at the operand (0: it is zero
+there, -: there is none), and which Tensors are taken; a float is a float16, bfloat16, float32 or float64. Where nothing
+was measured, a derivative means that one of the primitives has one. The derivative of every rule is again an operation,
+so one rule serves all orders, forward mode included.
 """
 
 PRIMITIVES = """## Primitives
@@ -55,6 +58,26 @@ CLASSES = """## Operators as objects
 
 MindSpore's classes: made once with what is constant, called with Tensors. `ops.ReduceSum(keep_dims=True)(x)`.
 """
+
+#: The headings of the functions' tables, and the modules whose functions stand there.
+SUBJECTS = {
+    "Element by element": "surface.elementwise ops.math primitives.arithmetic primitives.compare primitives.conversion",
+    "Special functions": "surface.special",
+    "Sums, extremes and statistics": "surface.reductions primitives.summaries",
+    "Shapes": "surface.shapes ops.array ops.basic primitives.rearrange primitives.shape primitives.placement",
+    "Positions, sorting and searching": (
+        "surface.indexing ops.indexing ops.segments primitives.index primitives.subscript"
+    ),
+    "Matrices": "surface.matrices ops.linalg",
+    "Spectra": "ops.spectral",
+    "Layers and losses": "surface.neural ops.nn_func primitives.losses primitives.normalization",
+    "Images and boxes": "surface.vision ops.vision",
+    "New Tensors": "surface.creation primitives.create",
+    "Random numbers": "ops.random",
+    "Writing in place, and state": "ops.state ops.in_place primitives.update",
+    "Derivatives and transformations": "transforms",
+    "Python's values, and names for compiled code": "ops.python_values ops.aliases ops.primitive ops.user_functions",
+}
 
 STRUCTURED = {"if", "while", "scan", "call", "grad", "linearize", "pull", "custom_vjp", "grad_map", "vmap"}
 
@@ -173,26 +196,41 @@ def _derivative_of(primitives: list[str]) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ tables
-def functions_table() -> str:
-    rows = ["| function | method | what | derivative | takes | made of |", "|---|---|---|---|---|---|"]
+def functions_tables() -> str:
+    """One table for each subject."""
+    by_subject: dict[str, list[str]] = {subject: [] for subject in SUBJECTS}
     first: dict[int, str] = {}
     for name in sorted(ops.__all__):
         function = getattr(ops, name)
         if isinstance(function, type):
             continue
+        rows = by_subject[_subject(name, function)]
         if id(function) in first:
             rows.append(f"| `{name}` | {_method(name)} | another name of `{first[id(function)]}` | | | |")
-            continue
-        first[id(function)] = name
-        parts = made_of(function)
-        derivative, taken = measured(function)
-        what = first_sentence(function.__doc__)
-        made = ", ".join(f"`{p}`" for p in parts)
-        rows.append(
-            f"| `{name}{signature(function)}` | {_method(name)} | {what} | {derivative or _derivative_of(parts)} "
-            f"| {taken} | {made} |"
-        )
-    return "\n".join(rows) + "\n"
+        else:
+            first[id(function)] = name
+            rows.append(_row(name, function))
+    head = "| function | method | what | derivative | takes | made of |\n|---|---|---|---|---|---|\n"
+    return "\n".join(f"### {subject}\n\n{head}" + "\n".join(rows) + "\n" for subject, rows in by_subject.items())
+
+
+def _row(name: str, function: Callable[..., Any]) -> str:
+    parts = made_of(function)
+    derivative, taken = measured(function)
+    what = first_sentence(function.__doc__)
+    made = ", ".join(f"`{p}`" for p in parts)
+    return (
+        f"| `{name}{signature(function)}` | {_method(name)} | {what} | {derivative or _derivative_of(parts)} "
+        f"| {taken} | {made} |"
+    )
+
+
+def _subject(name: str, function: Callable[..., Any]) -> str:
+    """The heading under which a function stands: that of its rows' module, or of the module that it is written in."""
+    module = next((m.__name__ for m in table.SUBJECTS if any(name in names_of(row) for row in m.ROWS)), None)
+    room = (module or function.__module__).removeprefix("autodiff_compiler.")
+    folder = room.partition(".")[0]
+    return next(subject for subject, rooms in SUBJECTS.items() if {room, folder} & set(rooms.split()))
 
 
 def _method(name: str) -> str:
@@ -235,7 +273,7 @@ def _rule(defn: type[Primitive]) -> str:
 def page() -> str:
     """The text of docs/ops.md."""
     autodiff_compiler.set_seed(0)
-    return "\n".join([HEAD, functions_table(), CLASSES, classes_table(), PRIMITIVES, primitives_table()])
+    return "\n".join([HEAD, functions_tables(), CLASSES, classes_table(), PRIMITIVES, primitives_table()])
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from api_pages import pages
 ROOT = Path(__file__).resolve().parents[1]
 HOME = "index.md"
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)(?P<path>[^)\s#]+)(?P<anchor>#[^)\s]*)?(?=\))")
+PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n"
 
 
@@ -42,7 +43,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages."""
-    files.append(File.generated(config, HOME, content=(ROOT / "README.md").read_text("utf-8")))
+    files.append(File.generated(config, HOME, content=home((ROOT / "README.md").read_text("utf-8"))))
     for path, _, text in pages():
         files.append(File.generated(config, path, content=text))
     linked = {t for file in files.documentation_pages() for t in outside(file.content_string, file.src_uri)}
@@ -52,6 +53,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         )
         files.append(page)
     return files
+
+
+def home(readme: str) -> str:
+    """The README, with its pictures also small below its first paragraph; each leads to its section."""
+    pictures, section = [], ""
+    for line in readme.splitlines():
+        if line.startswith("## "):
+            section = line.removeprefix("## ").lower().replace(" ", "-")
+        elif found := PICTURE.fullmatch(line):
+            pictures.append(f"[{found[0]}{{ width=32% }}](#{section})")
+    title, first, rest = readme.split("\n\n", 2)
+    return "\n\n".join([title, first, "\n".join(pictures), rest])
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -184,7 +184,9 @@ class Reader:
         elif isinstance(owner, types.ModuleType) and scopes.resolve(node) is MISSING:
             text = f"module {owner.__name__!r} has no attribute '{node.attr}'"
         if text:
-            hint = did_you_mean(node.attr, [n for n in dir(known) if not n.startswith("_")])
+            lacking = vars(known).get("__lacking__", lambda name: None) if isinstance(known, types.ModuleType) else None
+            hint = lacking and lacking(node.attr)
+            hint = hint or did_you_mean(node.attr, [n for n in dir(known) if not n.startswith("_")])
             self._refuse(MissingAttributeError(text, hint=hint), node, tree)
 
     def _object(self, node: Any, scopes: Scopes) -> Any:

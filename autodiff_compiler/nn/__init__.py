@@ -102,7 +102,7 @@ __all__ += _CELLS
 
 def __lacking__(name: str) -> str | None:
     """Advice on a name that is not here; compiled code asks for it too."""
-    return _PEERS.get(name)
+    return _PEERS.get(name) or (f"`ops.{name}`" if name in importlib.import_module("..ops", __name__).__all__ else None)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from .. import escape
 from ..compiler.described_sizes import DESCRIBED, by_names
@@ -18,6 +18,7 @@ from ..config import PYNATIVE_MODE, context, jit_disabled
 from ..dtypes import DType, bfloat16, dtype_of, float16, float32
 from ..eager import assign, assignable
 from ..errors import ParameterError, UnsupportedCallError, leave_user_frames
+from ..keywords import refuse_peers
 from ..peer_names import CELL, without
 from ..runtime import epoch
 from ..runtime.parameter import DEFAULT_NAME, Parameter, ParameterTuple
@@ -79,6 +80,11 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
     training: bool
     _phase: str = "train"
     requires_grad: bool = False
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        if kwargs:
+            refuse_peers(cls.__init__, kwargs)
+        return super().__new__(cls)
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, Any] | None = None) -> None:
         self.__dict__.update(_auto_prefix=auto_prefix, _compiled=None, training=False, requires_grad=False)

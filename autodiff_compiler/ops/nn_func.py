@@ -7,10 +7,11 @@ As everything in `ops` they promote as `Tensor` operators do and run in eager mo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Never
 
 from ..errors import UnsupportedCallError
 from ..ir.primitive import call
+from ..keywords import answering, refuse_unknown
 from ..primitives.family import as_tensor
 from ..primitives.requirements import require
 from ..runtime.parameter import Parameter
@@ -37,13 +38,16 @@ _Function = Callable[..., Any]
 # ------------------------------------------------------------------------------------------------ activations
 
 
-def softmax(input: Any, axis: int = -1, *, dtype: Any = None) -> Any:
+@answering
+def softmax(input: Any, axis: int = -1, *, dtype: Any = None, **unknown: Never) -> Any:
     """exp(x) divided by its sum along an axis, without overflow.
 
     >>> from autodiff_compiler import Tensor
     >>> softmax(Tensor([0.0, 0.0])).tolist()
     [0.5, 0.5]
     """
+    if unknown:
+        refuse_unknown(softmax, unknown)
     return call.softmax(input if dtype is None else call.cast(input, dtype), axis)
 
 

@@ -60,8 +60,7 @@ class Adam(Optimizer):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         for name in kwargs:
             if name not in ("use_lazy", "use_offload"):
-                meant = "; did you mean 'learning_rate'?" if name == "lr" else ""
-                raise TypeError(f"Adam has no argument {name!r}{meant}")
+                raise TypeError(f"Adam has no argument {name!r}")
             checked_flag(name, kwargs[name])
         if sum(kwargs.values()) + use_amsgrad > 1:
             raise ValueError("`use_lazy`, `use_offload` and `use_amsgrad` exclude each other")

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import Any, Never, NoReturn, Self, TypeAlias
 
 import numpy as np
 
+from .. import logs
 from ..config import check_device
 from ..dtypes import NO_COMPLEX, DType, bool_, dtype_of, float32, from_numpy, int64, uint64
 from ..errors import AmbiguousTruthError, TooLittleMemoryError
 from ..ir.primitive import trace
+from ..keywords import answering, refuse_unknown
 from ..no_memory import made
 from ..peer_names import TENSOR
-from ..source import calling_expression
+from ..source import calling_expression, calling_place
 from . import epoch
 from .device_array import DeviceArray, is_of_device
 from .open_sizes import OpenSizes, Symbol
@@ -40,6 +42,14 @@ __all__ = [
 ]
 
 Array: TypeAlias = np.ndarray[Any, Any]
+
+#: How an array is got of an object with an attribute: of pandas, of other frameworks, of a range or generator.
+_WAYS = {
+    "to_numpy": "give its `.to_numpy()`",
+    "__dlpack__": "`Tensor.from_dlpack(x)` shares its memory, `numpy.asarray(x)` is its array",
+    "__array__": "give `numpy.asarray(x)`",
+    "__iter__": "give a list of it",
+}
 
 # Messages of errors, in eager and compiled code alike.
 NO_LENGTH = "a tensor without dimensions has no len()"
@@ -90,6 +100,7 @@ class Tensor(Methods):
     __hash__ = object.__hash__
     __array_priority__ = 1000.0
 
+    @answering
     def __init__(
         self,
         input_data: Any = None,
@@ -98,7 +109,10 @@ class Tensor(Methods):
         init: float | Callable[[Array], object] | None = None,
         const_arg: bool = False,
         device: str | None = None,
+        **unknown: Never,
     ) -> None:
+        if unknown:
+            refuse_unknown(Tensor.__init__, unknown)
         wanted = None if dtype is None else dtype_of(dtype)
         if device is not None:
             check_device(device)
@@ -214,7 +228,14 @@ class Tensor(Methods):
         >>> t = Tensor([1.0, 2.0]); t.asnumpy()[0] = 5; t.tolist()
         [5.0, 2.0]
         """
+        if self._node is not None:
+            self._tell_of_leaving("an array")
         return self._of_host()
+
+    def _tell_of_leaving(self, form: str) -> None:
+        """Tells listeners of `logs` that a float on a tape that still records becomes a number or an array."""
+        if self._node.mask & holders.live & ~SHARED and self.dtype.is_float and logs.listener("gradients"):
+            logs.leaves_derivative(calling_place(), form)
 
     numpy = asnumpy
 
@@ -224,6 +245,7 @@ class Tensor(Methods):
             raise no_single(self.shape)
         if self._node is not None:
             holders.lost |= self._node.mask
+            self._tell_of_leaving("a number")
         value: bool | int | float = self._data.item()
         return value
 
@@ -400,12 +422,21 @@ def array_of(data: Any, dtype: DType | None = None) -> Array:
         _refuse_tensors(data)
         array = _numbers(data, dtype)
     else:
-        raise TypeError(f"a Tensor is made from numbers, lists of numbers or arrays, not from {type(data).__name__}")
+        raise TypeError(f"a Tensor is made from numbers, lists of numbers or arrays, not from {_named(data)}")
     if dtype is None:
         weak = isinstance(data, float | list | tuple) and not isinstance(data, np.generic)
         dtype = float32 if weak and array.dtype == np.float64 else from_numpy(array.dtype)
     with np.errstate(all="ignore"):
         return np.array(array, dtype=dtype.numpy)
+
+
+def _named(data: Any) -> str:
+    """The class of what no Tensor is made from, and how to make one of it all the same."""
+    name = type(data).__name__
+    for attribute, way in _WAYS.items():
+        if hasattr(data, attribute):
+            return f"{name}: {way}"
+    return name
 
 
 def _numbers(data: Any, dtype: DType | None) -> Array:

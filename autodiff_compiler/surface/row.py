@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..dtypes import DType, dtype_of, float32, float64, int32, int64
 from ..ir.primitive import METHODS, OPERATORS, call, trace
+from ..keywords import answering, refuse
 from ..primitives.family import all_if_none, as_tensor
 from ..runtime.tensor import Tensor
 from ..source import in_library
@@ -139,6 +140,7 @@ _GLOBALS: dict[str, Any] = {
     "float64": float64,
     "int32": int32,
     "int64": int64,
+    "refuse": refuse,
     "trace": trace,
     "Callable": Callable,
     "DType": DType,
@@ -162,10 +164,22 @@ def function(row: Row, module: str, names: Mapping[str, Any] = {}, needed: str =
     `names` are what its expression may name beside the conversions, `needed` is the import that its examples need.
     """
     space = _spaces.setdefault(module, {**names, **_GLOBALS, "__name__": module})
-    text = f"def {_head(row.signature)}:\n{_fast_path(row, space)}    return {row.expression}\n"
-    result = _defined(row.name, text, space)
+    head, more = _answering(row.signature)
+    text = f"def {head}:\n{more}{_fast_path(row, space)}    return {row.expression}\n"
+    result = answering(_defined(row.name, text, space))
     result.__doc__ = docstring(row.doc, needed) if row.doc else getattr(call, _target(row)).__doc__
     return result
+
+
+def _answering(signature: str) -> tuple[str, str]:
+    """The head of a row's function with a parameter `unknown`, and the statement that refuses what comes there."""
+    head = ast.parse(f"def {_head(signature)}: pass").body[0]
+    assert isinstance(head, ast.FunctionDef)
+    if head.args.kwarg is not None:
+        return _head(signature), ""
+    head.args.kwarg = ast.arg("unknown")
+    refusal = f"    if unknown:\n        refuse({head.name!r}, unknown, {_parameters(signature)})\n"
+    return f"{head.name}({ast.unparse(head.args)})", refusal
 
 
 def _defined(name: str, text: str, space: dict[str, Any]) -> Callable[..., Any]:

@@ -8,12 +8,12 @@ from typing import Any
 from . import creation, elementwise, indexing, matrices, mint, neural, operators, reductions, shapes, special, vision
 from .row import Operator, Row, function, names_of, renamed
 
-__all__ = ["MINT", "OPERATORS", "ROWS", "of_mint", "public"]
+__all__ = ["MINT", "OPERATORS", "ROWS", "SUBJECTS", "of_mint", "public"]
 
-_SUBJECTS = (elementwise, special, reductions, shapes, creation, indexing, matrices, neural, vision)
+SUBJECTS = (elementwise, special, reductions, shapes, creation, indexing, matrices, neural, vision)
 
 #: The rows of `ops` by each of their names.
-ROWS: dict[str, Row] = {name: row for subject in _SUBJECTS for row in subject.ROWS for name in names_of(row)}
+ROWS: dict[str, Row] = {name: row for subject in SUBJECTS for row in subject.ROWS for name in names_of(row)}
 
 
 #: The rows of `mint` by each of their names: those of `ops`, or the same with the parameters of `mint`.

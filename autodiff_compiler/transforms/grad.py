@@ -6,7 +6,7 @@ import inspect
 import operator
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..frontend.derivatives.cell_calls import go_back
 from ..frontend.derivatives.grad import differentiate as differentiate_in_graph
 from ..frontend.variables.structure import arrays_as_tensors, with_parameters
 from ..frontend.variables.values import LocalDict
+from ..keywords import answering, refuse_unknown
 from ..runtime.parameter import Parameter
 from ..runtime.rules import cotangent_from
 from ..runtime.tensor import Tensor, wrap
@@ -368,6 +369,7 @@ def _new_gradient(
     return memoised(fn, key, make)
 
 
+@answering
 def grad(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,
@@ -375,6 +377,7 @@ def grad(
     has_aux: bool = False,
     return_ids: bool = False,
     sens_param: bool = False,
+    **unknown: Never,
 ) -> Gradient:
     """The derivative of `fn` by its arguments at `grad_position` and by the Parameters in `weights`.
 
@@ -395,9 +398,12 @@ def grad(
     >>> grad(lambda x: x * x)(Tensor([3.0])).tolist(), grad(lambda x: x * x)(Tensor(3)).item()
     ([6.0], 6)
     """
+    if unknown:
+        refuse_unknown(grad, unknown)
     return _gradient(fn, grad_position, weights, has_aux, return_ids, sens_param, with_value=False)
 
 
+@answering
 def value_and_grad(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,
@@ -405,6 +411,7 @@ def value_and_grad(
     has_aux: bool = False,
     return_ids: bool = False,
     sens_param: bool = False,
+    **unknown: Never,
 ) -> Gradient:
     """Like `grad`, returning ``(fn(...), gradient)``; the function runs once.
 
@@ -415,6 +422,8 @@ def value_and_grad(
     >>> y.tolist(), g.tolist()
     ([9.0], [6.0])
     """
+    if unknown:
+        refuse_unknown(value_and_grad, unknown)
     return _gradient(fn, grad_position, weights, has_aux, return_ids, sens_param, with_value=True)
 
 

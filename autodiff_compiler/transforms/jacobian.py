@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..frontend.derivatives.batching import forward_jacobian, reverse_jacobian
 from ..frontend.derivatives.grad import linearise, push_forward
 from ..frontend.variables.structure import arrays_as_tensors
 from ..ir.primitive import F
+from ..keywords import answering, refuse_unknown
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves as tensors_of
 from ..runtime.trees import replaced
@@ -162,7 +163,10 @@ def _jacobian(fn: Any, grad_position: Any, has_aux: bool, forward: bool) -> Jaco
     return found
 
 
-def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Jacobian:
+@answering
+def jacrev(
+    fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False, **unknown: Never
+) -> Jacobian:
     """The Jacobian of `fn` by its arguments at `grad_position`, in reverse mode: best for few outputs.
 
     The result takes the arguments of `fn`; for every output Tensor of shape S it returns a Tensor of shape S followed
@@ -175,10 +179,15 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
     >>> jacrev(lambda x: x * x)(Tensor([1.0, 3.0])).tolist()
     [[2.0, 0.0], [0.0, 6.0]]
     """
+    if unknown:
+        refuse_unknown(jacrev, unknown)
     return _jacobian(fn, grad_position, has_aux, False)
 
 
-def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Jacobian:
+@answering
+def jacfwd(
+    fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False, **unknown: Never
+) -> Jacobian:
     """Like `jacrev`, in forward mode: best for few inputs.
 
     `fn`, `grad_position`, `has_aux` and the errors are those of `jacrev`; besides, BpropError: a derivative of one's
@@ -188,10 +197,13 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
     >>> jacfwd(lambda x: x.sum() * x)(Tensor([1.0, 3.0])).tolist()
     [[5.0, 1.0], [3.0, 7.0]]
     """
+    if unknown:
+        refuse_unknown(jacfwd, unknown)
     return _jacobian(fn, grad_position, has_aux, True)
 
 
-def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0) -> Jacobian:
+@answering
+def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, **unknown: Never) -> Jacobian:
     """The second derivatives of a function with one float output: the Jacobian of its gradient, forward over reverse.
 
     For several positions a tuple of tuples.
@@ -200,6 +212,8 @@ def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0) ->
     >>> hessian(lambda x: (x * x * x).sum())(Tensor([1.0, 2.0])).tolist()
     [[6.0, 0.0], [0.0, 12.0]]
     """
+    if unknown:
+        refuse_unknown(hessian, unknown)
     return _jacobian(grad(fn, grad_position), grad_position, False, True)
 
 

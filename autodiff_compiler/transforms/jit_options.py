@@ -8,6 +8,7 @@ from typing import Any
 
 from ..compiler.described_sizes import DESCRIBED, by_names, fitting
 from ..dtypes import DType
+from ..keywords import KEYWORDS, refuse
 from ..runtime.host import TensorSpec
 from ..runtime.open_sizes import OpenSizes
 from ..runtime.tensor import Tensor
@@ -75,7 +76,10 @@ def check_options(options: dict[str, Any], **named: Any) -> None:
     for name in options:
         if name not in _OPTIONS:
             others = ("backend", "check_nonfinite", "optimize", "unroll_limit", "unroll_max")
-            close = difflib.get_close_matches(name, (*_OPTIONS, *named, *others), 1)
+            known = (*_OPTIONS, *named, *others)
+            if name in KEYWORDS:
+                refuse("jit", {name: options[name]}, known)
+            close = difflib.get_close_matches(name, known, 1)
             raise TypeError(f"jit() has no argument {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
     _check_values({**named, **options})
     config = options.get("jit_config")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..frontend.derivatives.batching import is_one_for_all, vectorised
 from ..frontend.variables.structure import arrays_as_tensors, elements, flatten, map_leaves
 from ..frontend.variables.values import class_of, describe
 from ..ir.primitive import F
+from ..keywords import answering, refuse_unknown
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import attributes_of, mapped, parts, with_parts
 from .compiled_form import HasCompiledForm
@@ -214,7 +215,8 @@ def _stacked(column: Sequence[Any]) -> Any:
     return F.stack(*column, axis=-1 - first.ndim)
 
 
-def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Vectorised:
+@answering
+def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, **unknown: Never) -> Vectorised:
     """`fn`, written for one example, for all examples along an axis of its arguments.
 
     `in_axes` says which axis of an argument counts the examples, or None if it is the same for all of them: a number
@@ -227,6 +229,8 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Vectori
     >>> vmap(lambda x, y: x * y, (0, None))(Tensor([1.0, 2.0]), Tensor([1.0, 10.0])).tolist()
     [[1.0, 10.0], [2.0, 20.0]]
     """
+    if unknown:
+        refuse_unknown(vmap, unknown)
     in_axes, out_axes = _apart(in_axes), _apart(out_axes)
     made = Vectorised(fn, in_axes, out_axes)
     if context.mode != GRAPH_MODE:  # eager code has nothing to find again

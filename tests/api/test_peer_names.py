@@ -8,6 +8,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, nn, ops
+from autodiff_compiler.inspection.check import check_file
 from autodiff_compiler.peer_names import CELL, NN, OPTIMIZER, PACKAGE, TENSOR
 
 NET = nn.Dense(2, 2)
@@ -48,6 +49,22 @@ def test_compiled_code_says_the_same():
             ms.jit(lambda x, name=name: getattr(x, name))(Tensor([1.0]))
     with pytest.raises(ms.MissingAttributeError, match=re.escape(f"instead: {NN['Module']}")):
         ms.jit(lambda x: nn.Module)(Tensor([1.0]))
+
+
+@pytest.mark.parametrize("owner", [ms, nn], ids=["package", "nn"])
+def test_functions_of_ops_are_found_there(owner):
+    for call in (lambda x: owner.matmul(x, x), ms.jit(lambda x: owner.matmul(x, x))):
+        with pytest.raises(AttributeError, match=r"`ops\.matmul`"):
+            call(Tensor([1.0]))
+
+
+def test_compiled_code_says_it_of_cells_and_check_of_modules(tmp_path):
+    with pytest.raises(ms.MissingAttributeError, match=re.escape(f"instead: {CELL['parameters']}")):
+        ms.jit(lambda x: NET.parameters())(Tensor([1.0]))
+    program = tmp_path / "user.py"
+    program.write_text("import autodiff_compiler as ms\n\n\n@ms.jit\ndef f(x):\n    return ms.no_grad\n")
+    (error,) = check_file(str(program)).errors
+    assert error.hint == PACKAGE["no_grad"]
 
 
 def test_a_cell_whose_method_has_pytorchs_name():

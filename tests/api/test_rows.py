@@ -60,7 +60,7 @@ def test_a_row_makes_a_function_as_if_it_were_written() -> None:
         "The sum.",
     )
     assert total(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0, True).tolist() == [[4.0, 6.0]]
-    with pytest.raises(TypeError, match=r"^total\(\) got an unexpected keyword argument 'axis'$"):
+    with pytest.raises(TypeError, match=r"^total\(\) got an unexpected keyword argument 'axis': write `dim`$"):
         total(Tensor([1.0]), axis=0)
 
 

@@ -57,4 +57,4 @@ def in_use(backend: str) -> bool:
     name = backend or context.backend
     if context.device_target != "CPU" or name == "numpy" or context.save_graphs or context.verify or context.profile:
         return False
-    return backends["native"]() is None and not any(map(logs.listener, ("passes", "fusion")))
+    return backends["native"]() is None and not any(map(logs.listener, ("passes", "fusion", "gradients")))

@@ -16,6 +16,7 @@ from ...ir.core import Block, Function, Module, UnknownValueError, Value
 from ...ir.primitive import trace
 from ...ir.types import TensorType, tensor
 from ...no_memory import naming_memory
+from ...peer_names import CALLED
 from ...primitives.requirements import naming_parameter
 from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.parameter import Parameter
@@ -85,6 +86,13 @@ def _too_deep(frame: Frame, function: str, *, at_run_time: bool) -> RecursionDep
     return RecursionDepthError(what, notes=notes, hint=hint)
 
 
+def _advice(node: Any, error: Exception) -> list[str]:
+    """What to write where a property of a Tensor is called, as `x.size(0)` is in other frameworks."""
+    called = getattr(getattr(node, "func", None), "attr", None)
+    advised = called in CALLED and str(error).endswith("object is not callable")
+    return [f"instead: {CALLED[called]}"] if advised else []
+
+
 def _localized(prepared: Prepared, env: dict[str, Any]) -> dict[str, Any]:
     """The bound arguments, with the dict of ``**kwargs`` as one that compiled code made."""
     rest = prepared.node.args.kwarg
@@ -129,6 +137,11 @@ class Interpreter:
         return map_leaves(leaf, spec)
 
     # ------------------------------------------------------------------------------------------- evaluation
+    @property
+    def differentiated(self) -> bool:
+        """Whether a function that is differentiated is being compiled."""
+        return self.derivatives.differentiated
+
     @property
     def here(self) -> Loc | None:
         return trace.builder.loc if trace.builder is not None else self.program.builder.loc
@@ -184,7 +197,8 @@ class Interpreter:
             if not getattr(error, "__notes__", None):
                 node = getattr(node, "iter", getattr(node, "test", node))  # the part of a statement that it evaluates
                 loc = self.frame.tree.loc(node, self.frame.caller).of_user()
-                error.add_note(place_note(loc, *self.report.reasons.known(self.frame, node), _AS_PYTHON))
+                known = self.report.reasons.known(self.frame, node)
+                error.add_note(place_note(loc, *known, *_advice(node, error), _AS_PYTHON))
                 self.report.certain = loc, trace.builder
             raise
 

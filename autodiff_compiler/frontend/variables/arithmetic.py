@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ... import logs
 from ...dtypes import uint64
 from ...ir.build import Builder, current
 from ...ir.core import Value
@@ -244,6 +245,8 @@ def to_number(ctx: ValueContext, x: Any, kind: type | None) -> SymScalar:
     kind = kind or own
     if value.shape != ():
         value = F.reshape(value, shape=())
+    if ctx.differentiated and value.dtype.is_float and kind is not bool:
+        logs.leaves_derivative(ctx.here, "a number")
     value = F.stop_gradient(value)
     if kind is bool and not value.dtype.is_bool:
         return SymScalar(F.not_equal(value, 0), bool)

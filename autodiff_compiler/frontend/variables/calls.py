@@ -18,6 +18,7 @@ from ...ir.abstract import abstract
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import F
+from ...keywords import advise
 from ...primitives.in_place import IN_PLACE
 from ...runtime.mutable import NUMBER_DTYPE
 from ...runtime.parameter import Parameter
@@ -45,7 +46,12 @@ def call(ctx: ValueContext, fn: Any, args: list[Any], kwargs: dict[str, Any]) ->
     """``fn(*args, **kwargs)`` on abstract values."""
     if is_distributed(fn, (*args, *kwargs.values())):
         return distributed(ctx, fn, args, kwargs)
-    return variable_of(fn).call(ctx, args, kwargs)
+    try:
+        return variable_of(fn).call(ctx, args, kwargs)
+    except TypeError as error:
+        if kwargs and is_ours(fn):
+            advise(error, fn)
+        raise
 
 
 @kind(Closure)
@@ -71,7 +77,11 @@ class BoundMethodVariable(ObjectVariable):
         return True
 
     def call(self, ctx: ValueContext, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return variable_of(self.value.owner).call_method(ctx, self.value.name, args, kwargs)
+        try:
+            return variable_of(self.value.owner).call_method(ctx, self.value.name, args, kwargs)
+        except TypeError as error:
+            advise(error, getattr(Tensor, self.value.name, None))
+            raise
 
     def host_function(self) -> Callable[..., Any]:
         method = self.value

@@ -39,7 +39,9 @@ def created(name: str) -> CompileError:
 
 def made(ctx: ValueContext, cls: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """``cls(*args, **kwargs)`` of a class of Cells."""
-    if type(cls) is not type or class_attribute(cls, "__new__") is not object.__new__:
+    maker = class_attribute(cls, "__new__")
+    maker = getattr(maker, "__func__", maker)  # the function of a static method
+    if type(cls) is not type or not (maker is object.__new__ or is_ours(maker)):
         raise UnsupportedCallError(
             f"a {cls.__name__} is created in compiled code, whose class says itself how objects are made",
             code="AC1803",

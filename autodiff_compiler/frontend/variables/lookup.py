@@ -16,6 +16,7 @@ from typing import Any
 from ...dtypes import NO_COMPLEX
 from ...errors import MissingAttributeError, SideEffectError, UnsupportedCallError, did_you_mean
 from ...ir.primitive import Effect, trace
+from ...peer_names import advice_of
 from ..guards.guards import Holds, MethodOf
 from ..guards.objects import (
     _HOOKS,
@@ -49,7 +50,10 @@ def missing(owner: Any, name: str) -> Any:
         hint = NO_COMPLEX
     if isinstance(owner, types.ModuleType) and "__lacking__" in owner.__dict__:
         hint = owner.__dict__["__lacking__"](name) or hint
-    if is_watched(type(owner)):
+    advice = advice_of(class_attribute(type(owner), name))
+    if advice is not None:
+        hint = advice
+    elif is_watched(type(owner)):
         hint = f"{hint}, or define '{name}' in `__init__`" if hint else f"define '{name}' in `__init__`"
     raise MissingAttributeError(f"{describe(owner)} has no attribute '{name}'", hint=hint)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import logs
 from ...errors import MissingAttributeError, SideEffectError, StaticValueError, UnsupportedCallError, did_you_mean
 from ...ir.build import Builder
 from ...ir.core import Value
@@ -111,6 +112,8 @@ class TensorVariable(OfElements):
     def to_array(self, ctx: ValueContext, copies: bool = True) -> Any:
         if not copies:
             self.share(ctx)
+            if ctx.differentiated and self.value.type.dtype.is_float:
+                logs.leaves_derivative(ctx.here, "an array")
         return ArrayVar(F.stop_gradient(ctx.unwrap(self.value)), np.ndarray, None if copies else self.value)
 
     def share(self, ctx: ValueContext) -> None:
