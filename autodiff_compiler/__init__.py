@@ -13,6 +13,7 @@ from .command_line import end_quietly as _end_quietly
 _end_quietly()  # before the rest is imported, which takes a while
 
 import importlib
+import importlib.util
 import sys
 from typing import TYPE_CHECKING, Any, Never
 
@@ -404,7 +405,9 @@ def __lacking__(name: str) -> str | None:
 def __getattr__(name: str) -> Any:
     where = _LAZY.get(name)
     if where is None:
-        advice = None if name.startswith("__") else __lacking__(name)
+        # `from . import name` asks here for modules that are not imported yet
+        of_python = name.startswith("__") or importlib.util.find_spec(f"{__name__}.{name}") is not None
+        advice = None if of_python else __lacking__(name)
         text = f"module {__name__!r} has no attribute {name!r}" + (f": {advice}" if advice else "")
         raise AttributeError(text, name=name, obj=sys.modules[__name__])
     found = importlib.import_module(f".{where or name}", __name__)
