@@ -107,6 +107,9 @@ class Work:
     backend: str
     pieces: tuple[Piece, ...]
     storage: Storage
+    #: of machine code: how many functions its kernels are, and how many calls of them it has
+    functions: int = 0
+    calls: int = 0
 
 
 def first_fit(size: int, taken: Iterable[tuple[int, int]], start: int = 0) -> int:

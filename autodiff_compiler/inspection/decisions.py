@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..backends.base import Work
 from ..backends.stacks import Bytes, Stacks
 from ..compiler.history import Watched, watched
 from ..compiler.pipeline import coverage, kernels_of, why_numpy
@@ -94,7 +95,7 @@ def explained(call: CompiledCall) -> Explanation:
         (f"On {context.device_target}", _device(opt)),
         ("Passes", _passes(call)),
     ]  # fmt: skip
-    parts = [f"{call.of}\n{_in_short(opt, backend)}"]
+    parts = [f"{call.of}\n{_in_short(opt, call.work)}"]
     if call.sizes:
         names = ", ".join(map(str, call.sizes))
         parts.append(f"Symbolic sizes: {names}; the guards say what they may be. In this call {call.said_sizes}")
@@ -105,10 +106,12 @@ def explained(call: CompiledCall) -> Explanation:
     return Explanation("\n\n".join(parts) + "\n")
 
 
-def _in_short(opt: Module, backend: str) -> str:
+def _in_short(opt: Module, work: Work) -> str:
     ops = sum(map(count_ops, opt))
     loops = sum(op.defn.name in ("while", "scan") for function in opt for op in ops_of(function.body))
-    ran = f"{_count(ops, 'op')}, {_count(loops, 'loop')}, run by {_RUNNERS.get(backend, backend)}"
+    ran = f"{_count(ops, 'op')}, {_count(loops, 'loop')}, run by {_RUNNERS.get(work.backend, work.backend)}"
+    if work.calls > work.functions:
+        ran += f": {work.calls} calls of {_count(work.functions, 'kernel')}, as equal ones are one function"
     return f"{ran}\nwhat is expensive in it: `cost()` estimates, `timing()` and `profile(fn)` measure it"
 
 

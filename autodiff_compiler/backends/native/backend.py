@@ -229,7 +229,7 @@ class NativeBackend:
         constants = sum(np.asarray(x).nbytes for x in low.constants)
         alive = most_alive(low) if isinstance(low.frame_bytes, int) else low.frame_bytes
         storage = Storage(constants, low.frame_bytes, low.trace.stacks(), alive)
-        return Work("native", low.trace.end(), storage)
+        return Work("native", low.trace.end(), storage, len(low.kernels), low.trace.called)
 
     def _lowered(
         self, module: Module, in_place: Collection[str] = (), *, records: bool = False, timed: bool = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,15 @@ def test_a_profile_counts_calls_of_a_shared_kernel_apart(x):
             f(Tensor(x))
     rows = [row for row in found.by("kernel") if "matmul" in str(row)]
     assert len(rows) == 2
+
+
+def test_explain_counts_kernels_and_calls(x):
+    @ms.jit
+    def f(x):
+        for _ in range(5):
+            x = ops.matmul(ops.tanh(x), x.T)
+        return x
+
+    explained = str(f.lower(Tensor(x)).explain())
+    calls, functions = map(int, re.search(r"(\d+) calls of (\d+) kernels, as equal ones", explained).groups())
+    assert calls == 3 * 5 > functions == 3  # tanh, the transposed copy, the product

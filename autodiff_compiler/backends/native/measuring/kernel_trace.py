@@ -57,6 +57,8 @@ class KernelTrace:
         self._module, self._env, self._ways, self._laps = module, env, ways, timers
         self.records = records
         self.pieces: tuple[Piece, ...] = ()
+        #: how many calls of kernels there are
+        self.called = 0
         #: sequences that loops collect in the call's room, and the bytes of an element
         self._elements: dict[Value, Size] = {}
         self._open: list[_Entry] = []
@@ -95,6 +97,7 @@ class KernelTrace:
 
     def calls(self, kernel: Text) -> None:
         """Records that the piece being written calls a kernel, which others may call, too."""
+        self.called += 1
         if self._open:
             self._open[-1].kernels.append(kernel)
 
