@@ -1,7 +1,7 @@
 """A line that shows how far a long compilation or measurement is.
 
-On a terminal it comes after two seconds and is gone in the end.  In a notebook, and with ``AC_LOG=progress`` elsewhere,
-there are a few lines of plain text instead.
+On a terminal it comes after two seconds and is gone in the end; where the work was kept, a last line says so.  In a
+notebook, and with ``AC_LOG=progress`` elsewhere, there are a few lines of plain text instead.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
 from .logs import asked
 
-__all__ = ["at", "shown"]
+__all__ = ["at", "kept", "shown"]
 
 #: When the line comes, and how often it changes, in seconds.
 AFTER, EVERY = 2.0, 0.2
@@ -32,12 +32,21 @@ class _Work:
     def __init__(self, what: str) -> None:
         self.what, self.step, self.ops = what, "", None
         self.began, self.done = time.monotonic(), threading.Event()
+        #: the seconds that it will take in all, where that can be estimated
+        self.expected = 0.0
+        #: where its result is kept for other processes
+        self.place = ""
 
     ops: Callable[[], int] | int | None
 
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
     def __str__(self) -> str:
-        ops = self.ops() if callable(self.ops) else self.ops
-        parts = [self.step, "" if ops is None else f"{ops:,} operations", f"{time.monotonic() - self.began:.0f} s"]
+        ops, seconds = self.ops() if callable(self.ops) else self.ops, self.seconds
+        time_left = f" of about {self.expected:.0f} s" if self.expected > seconds + 1 else " s"
+        parts = [self.step, "" if ops is None else f"{ops:,} operations", f"{seconds:.0f}{time_left}"]
         return f"{self.what}: {', '.join(filter(None, parts))}"
 
 
@@ -45,11 +54,20 @@ class _Work:
 _current: ContextVar[_Work | None] = ContextVar("work", default=None)
 
 
-def at(step: str, ops: Callable[[], int] | int | None = None) -> None:
-    """Says what the work that is shown here has come to."""
+def at(step: str, ops: Callable[[], int] | int | None = None, *, done: float = 0.0) -> None:
+    """Says what the work that is shown here has come to; `done`: the share of its time that is usually over here."""
     now = _current.get()
     if now is not None:
         now.step, now.ops = step, ops
+        if done:
+            now.expected = now.seconds / done
+
+
+def kept(place: str) -> None:
+    """Says that the result of the work is kept for other processes, and where."""
+    now = _current.get()
+    if now is not None:
+        now.place = place
 
 
 @contextmanager
@@ -69,6 +87,9 @@ def shown(what: str) -> Iterator[None]:
     thread.start()
     try:
         yield
+    except BaseException:
+        work.place = ""
+        raise
     finally:
         _current.reset(token)
         work.done.set()
@@ -108,9 +129,17 @@ def _show(work: _Work, out: Any, live: bool) -> None:
                 return
             pause *= 1 if live else 2
     except (OSError, ValueError):  # nobody reads it any more
-        return
+        work.place = ""
     finally:
+        _end(work, out, width)
+        _lock.release()
+
+
+def _end(work: _Work, out: Any, width: int) -> None:
+    """Removes the line, of this width; instead there is one that stays where the result is kept."""
+    with suppress(OSError, ValueError):
         if width:
             out.write(f"\r{' ' * width}\r")
-            out.flush()
-        _lock.release()
+        if work.place:
+            out.write(f"{work.what} took {work.seconds:.0f} s; other processes find the machine code in {work.place}\n")
+        out.flush()

@@ -100,10 +100,14 @@ def planned(module: Module) -> Module:
     return run(module, PLANNING)[0]
 
 
+#: The share of the time of a compilation that is usually over when the passes are.
+_DONE = 0.4
+
+
 @deep
 def build(module: Module, in_place: Collection[str] = ()) -> Executable:
     """A module that went through the pipeline, as a program; it may overwrite the states `in_place` names."""
-    progress.at("code for the processor", lambda: sum(map(count_ops, module)))
+    progress.at("code for the processor", lambda: sum(map(count_ops, module)), done=_DONE)
     with stage("backend", module):
         if context.device_target != "CPU":
             return _of_device().compile(module)

@@ -170,3 +170,29 @@ def test_the_derivative_of_a_call_is_shown_as_such(slow, monkeypatch):
     np.testing.assert_allclose(got, [1 - np.tanh(0.5) ** 2], rtol=1e-6)
     assert "compiling the derivative of f: pass dce, " in out.getvalue()
     assert screen(out.getvalue()).strip() == ""
+
+
+def test_the_place_of_what_is_kept_stays_on_the_screen(slow, tmp_path, monkeypatch):
+    monkeypatch.setenv("AC_CACHE", "1")
+    monkeypatch.setenv("AC_CACHE_DIR", str(tmp_path))
+    out = Terminal()
+    monkeypatch.setattr("sys.stderr", out)
+    f = ms.jit(define("def f(x):\n    return ms.ops.tanh(x) + 17"), backend="native")
+    np.testing.assert_allclose(f(ms.Tensor([0.0])).asnumpy(), [17.0])
+    assert re.search(r"\rcompiling f took \d+ s; other processes find the machine code in (.*)\n$", out.getvalue())[
+        1
+    ] == str(tmp_path / "objects")
+    assert any((tmp_path / "objects").glob("*.o"))
+
+
+def test_the_time_it_will_take_is_shown_while_that_is_known(monkeypatch):
+    work = progress._Work("compiling f")
+    token = progress._current.set(work)
+    try:
+        work.began -= 4
+        progress.at("code for the processor", 1000, done=0.4)
+        assert str(work) == "compiling f: code for the processor, 1,000 operations, 4 of about 10 s"
+        work.began -= 8
+        assert str(work) == "compiling f: code for the processor, 1,000 operations, 12 s"
+    finally:
+        progress._current.reset(token)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from .... import progress
 from ....data_forms import fits
 from ....environment import amount, flag
 from ....version import __version__
@@ -130,7 +131,8 @@ def _read(file: int, key: str, kind: str) -> bytes | None:
 
 def keep(key: str, code: bytes, names: frozenset[str]) -> None:
     """Writes an object with its undefined symbols (`names`); does nothing where it cannot."""
-    _keep(key, _OBJECT, " ".join(sorted(names)).encode(), code)
+    if _keep(key, _OBJECT, " ".join(sorted(names)).encode(), code):
+        progress.kept(folder())
 
 
 def keep_record(key: str, content: Any) -> None:
@@ -138,14 +140,15 @@ def keep_record(key: str, content: Any) -> None:
     _keep(key, _RECORD, b"", json.dumps(content).encode())
 
 
-def _keep(key: str, kind: str, listed: bytes, code: bytes) -> None:
+def _keep(key: str, kind: str, listed: bytes, code: bytes) -> bool:
+    """Writes a file; whether it is there now."""
     body = listed + code
     header = _HEADER.pack(_MAGIC[kind], bytes.fromhex(key), hashlib.sha256(body).digest(), len(listed), len(code))
     try:
         limit = _limit()
         size = len(header) + len(body)
         if size > limit:
-            return
+            return False
         with _opened(create=True) as here:
             _write(here, f"{key}.{kind}", header + body)
             place = folder()
@@ -153,7 +156,8 @@ def _keep(key: str, kind: str, listed: bytes, code: bytes) -> None:
             there = sum(status.st_size for _, status in _files(here)) if there is None else there + size
             _bytes_there[place] = there if there <= limit else _trim(here, limit)
     except (OSError, _OffError):
-        pass
+        return False
+    return True
 
 
 def _write(here: int, name: str, data: bytes) -> None:
