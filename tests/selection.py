@@ -115,7 +115,7 @@ def _whole(config: pytest.Config) -> bool:
 
 
 class Parts:
-    """Of tests marked `some`, cases that do not run are not made: a third of all, which collecting would take longer."""
+    """Of tests marked `some`, cases that do not run are not made: collecting a third of all would take longer."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
