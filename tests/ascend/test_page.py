@@ -17,7 +17,9 @@ EXPANDED = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_page_is_current():
+    """`make check` looks at it, too."""
     assert forked.run(ROOT / "tools" / "ascend_page.py", "--check").returncode == 0, "run python tools/ascend_page.py"
 
 
