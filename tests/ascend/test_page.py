@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from autodiff_compiler.backends.ascend.lower import CONTROL
 from autodiff_compiler.primitives import REGISTRY
 from tests import forked

@@ -50,7 +50,7 @@ def vectors(request):
 
 @pytest.mark.parametrize("name", WITH_SAMPLES)
 def test_a_primitive_is_what_its_numpy_kernel_is(name: str) -> None:
-    """Without ``--long`` float32 is compiled as users have it, half of the others at LLVM's level 0, which is faster."""
+    """Without ``--long`` float32 is compiled as users have it, half of the others at level 0, which is faster."""
     if is_long():
         is_what_its_numpy_kernel_is(name, DTYPES)
     else:
