@@ -48,6 +48,7 @@ check: dev
 	$(BIN)/python tools/foreign_text.py
 	$(BIN)/python tools/check_docs.py
 	$(BIN)/python tools/checks_page.py --check
+	$(BIN)/python tools/ascend_page.py --check
 	$(BIN)/python tools/native_page.py --check
 	$(BIN)/python tools/ops_table.py --check
 	$(BIN)/python tools/rooms_picture.py --check

@@ -6,7 +6,7 @@ Markers say it where the tests are:
 - `long`: only with ``--long``, before a release.
 - `some(n)`: one case in n of each parametrised test, each value of each parameter as often as the others.
 - `both_backends`: whole on the NumPy backend, too, as its lowering of control flow, effects and states is its own; of
-  other tests one in ten runs there.
+  other tests one in sixteen runs there.
 
 ``--quick`` is the inner loop: first tests of the rooms that changed, then one test in thirty of the others, until
 `QUICK_SECONDS` are over.
@@ -30,7 +30,7 @@ from _pytest.doctest import DoctestModule
 ROOT = Path(__file__).parents[1]
 TESTS = Path(__file__).parent
 #: Of tests that are not for `both_backends`, one in so many runs on the NumPy backend.
-ON_NUMPY = 10
+ON_NUMPY = 16
 #: Of tests of rooms that did not change, ``--quick`` runs one in so many.
 UNCHANGED = 30
 #: When ``--quick`` starts no test any more, counted from the start of the process; collecting takes some of it.
@@ -115,7 +115,7 @@ def _whole(config: pytest.Config) -> bool:
 
 
 class Parts:
-    """Of tests marked `some`, cases that do not run are not made: a third of all, which collecting would take longer."""
+    """Of tests marked `some`, cases that do not run are not made: collecting a third of all would take longer."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:

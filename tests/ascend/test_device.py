@@ -223,6 +223,7 @@ def test_a_forked_process_is_told_that_the_device_is_not_its_own(device: Any) ->
         assert (Tensor([1.0]) + 1).tolist() == [2]
 
 
+@pytest.mark.some(3)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 @pytest.mark.parametrize("mode", MODES)
 def test_a_forked_process_ends_quietly(device: Any, tmp_path: Path, mode: str) -> None:

@@ -50,7 +50,7 @@ def test_a_device_that_is_lost_gives_back_what_it_can(device: Simulator, mode: s
     _goes_on()
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(3)
 @_simulated
 @pytest.mark.parametrize(
     ("function", "left"),

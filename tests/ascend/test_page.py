@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from autodiff_compiler.backends.ascend.lower import CONTROL
 from autodiff_compiler.primitives import REGISTRY
 from tests import forked
@@ -17,7 +19,9 @@ EXPANDED = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_page_is_current():
+    """`make check` looks at it, too."""
     assert forked.run(ROOT / "tools" / "ascend_page.py", "--check").returncode == 0, "run python tools/ascend_page.py"
 
 

@@ -109,7 +109,7 @@ def test_dtypes_and_shapes_are_those_of_mindspore(call: Call) -> None:
 PRINTED = {"array_str"}
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("call", [c for c in CALLS if c.name not in PRINTED], ids=lambda c: c.key)
 def test_compiled_code_gives_what_eager_code_gives(call: Call) -> None:
     function = getattr(mnp, call.name)

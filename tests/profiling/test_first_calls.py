@@ -45,6 +45,7 @@ def test_first_calls_end_with_the_last_that_compiles_of_each_program():
     assert called.all == Calls(9, 1532, 450 + 25 + 30 + 40 + 5 + 6 + 200 + 4 + 5, 9)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("of_one", [True, False])
 def test_what_the_first_call_takes_is_no_part_of_a_later_one(backend, monkeypatch, of_one):
     """The first look for a compiled form takes 0.5 s here, a call without it some microseconds."""

@@ -246,15 +246,6 @@ def iterated(x):
     return s
 
 
-def looped_return(x):
-    s = x.sum()
-    while s < 50:
-        s = s * s + 1
-        if s > 20:
-            return s * x
-    return s
-
-
 def where(x):
     y = x if x.sum() > 0 else x.sum()
     return ops.where(y > 0.5, y, x)

@@ -107,7 +107,7 @@ def outcome(f, c, n, twice):
     return same, values, [x.tolist() for x in objects]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_object_is_the_same(name):
     f = program(PROGRAMS[name])

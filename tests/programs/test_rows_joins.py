@@ -64,7 +64,7 @@ FORMS = {
 }
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("pair", PAIRS)
 def test_pairs(pair, form):

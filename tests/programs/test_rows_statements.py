@@ -462,7 +462,7 @@ return t
 }  # fmt: skip
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("n", [3, 1])
 @pytest.mark.parametrize("name", BOUND_AT_BREAK)
 def test_names_bound_at_a_break(name, n):

@@ -52,7 +52,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "available", lambda column: column not in PACKAGES and available(column))
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(12)
 @pytest.mark.parametrize(("group", "name", "count"), SMALL)
 def test_ours_and_the_reference_agree_where_no_peer_is_installed(
     group: str, name: str, count: int, alone: None, capsys: pytest.CaptureFixture[str]

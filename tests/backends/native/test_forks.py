@@ -109,7 +109,7 @@ print("status", status)
 """
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("backend", "module"),
     [

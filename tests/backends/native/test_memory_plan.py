@@ -482,7 +482,7 @@ def test_no_trip_writes_over_what_is_read_later(program: Program) -> None:
         agree(run(Tensor(X), Tensor(W), Tensor(n)), program.expected(X, W, n))
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(8)
 @pytest.mark.usefixtures("memory")
 @pytest.mark.parametrize("program", [*STRAIGHT, *LOOPS], ids=lambda p: p.function.__name__)
 def test_what_is_kept_for_the_way_back_stays(program: Program) -> None:
