@@ -1,6 +1,7 @@
 """Names outside of compiled functions that they assign (`global`, `nonlocal`), as attributes of objects.
 
-So what is known of attributes that compiled code writes is known of such names, too (`effects.attributes`).
+So what is known of attributes that compiled code writes is known of such names, too (`effects.attributes`).  The
+classes here have no attributes of their own, which names of the user's could hide.
 """
 
 from __future__ import annotations
@@ -15,14 +16,6 @@ from .outside import Key
 class OuterNames:
     """The names of one namespace.  There is one object for each, as long as somebody holds it."""
 
-    def key(self, name: str) -> Key:
-        """By which reads of that name are guarded."""
-        raise NotImplementedError
-
-    def called(self, name: str) -> str:
-        """What messages call it."""
-        raise NotImplementedError
-
 
 class _GlobalNames(OuterNames):
     """The global names of a module: they are the attributes of this object."""
@@ -30,33 +23,11 @@ class _GlobalNames(OuterNames):
     def __init__(self, space: dict[str, Any]) -> None:
         self.__dict__ = space
 
-    def key(self, name: str) -> Key:
-        return "global", id(self.__dict__), name
-
-    def called(self, name: str) -> str:
-        return f"global {name}"
-
 
 class _ClosureName(OuterNames):
     """A variable of a function that has been called outside; a class derived from it has the one attribute."""
 
-    cell: types.CellType
-
-    def key(self, name: str) -> Key:
-        return "cell", id(self.cell)
-
-    def called(self, name: str) -> str:
-        return f"closure {name}"
-
-
-def is_outer(owner: Any) -> bool:
-    """Whether the attributes of an object are names outside of compiled functions."""
-    return isinstance(owner, OuterNames)
-
-
-def called(owner: Any, name: str) -> str:
-    """What messages call an attribute that compiled code writes, or such a name."""
-    return owner.called(name) if is_outer(owner) else f"attribute '{name}' of {type(owner).__name__}"
+    __cell__: types.CellType
 
 
 def _attribute_of(cell: types.CellType) -> property:
@@ -85,7 +56,37 @@ def outer_names(namespace: Any, name: str) -> OuterNames:
         if isinstance(namespace, dict):
             found = _GlobalNames(namespace)
         else:
-            members = {"cell": namespace, name: _attribute_of(namespace)}
+            members = {"__cell__": namespace, name: _attribute_of(namespace)}
             found = type("ClosureName", (_ClosureName,), members)()
         _known[id(namespace)] = found
     return found
+
+
+def is_outer(owner: Any) -> bool:
+    """Whether the attributes of an object are names outside of compiled functions."""
+    return isinstance(owner, OuterNames)
+
+
+def key_of(owner: Any, name: str) -> Key:
+    """By which reads of an attribute, or of such a name, are guarded."""
+    if isinstance(owner, _ClosureName):
+        return "cell", id(owner.__cell__)
+    if isinstance(owner, _GlobalNames):
+        return "global", id(owner.__dict__), name
+    return "attribute", id(owner), name
+
+
+def called_in_guards(owner: Any, name: str) -> str:
+    """What guards call it."""
+    key = key_of(owner, name)
+    if key[0] == "attribute":
+        return f"{type(owner).__name__}.{name}"
+    return f"closure {name}" if key[0] == "cell" else f"global {name}"
+
+
+def called(owner: Any, name: str) -> str:
+    """What messages call it."""
+    kind = key_of(owner, name)[0]
+    if kind == "attribute":
+        return f"attribute '{name}' of {type(owner).__name__}"
+    return f"the variable '{name}' of the enclosing function" if kind == "cell" else f"the global variable '{name}'"
