@@ -20,7 +20,8 @@ X = np.array([0.4, 1.3, 2.1])
 #: Bodies of `f(x)`, with functions inside that assign its variables.
 NONLOCAL = {
     "counter": "n = 0\ndef inc(k):\n    nonlocal n\n    n += k\n    return n\nreturn x * inc(2) + inc(3) * n",
-    "kept loop": "a = x * 0\ndef add(v):\n    nonlocal a\n    a = a * 0.5 + v\nfor i in range(20):\n    add(x * i)\nreturn a",
+    "kept loop": "a = x * 0\ndef add(v):\n    nonlocal a\n    a = a * 0.5 + v\nfor i in range(20):\n"
+    "    add(x * i)\nreturn a",
     "branch": "s, k = x, 1\ndef g():\n    nonlocal s, k\n    if s.sum() > 3:\n        s, k = s * 2, 5\n    else:\n"
     "        s = s + 1\ng()\ng()\nreturn s * k",
     "loop of run time": "s, n = x, 0\ndef step():\n    nonlocal s, n\n    s = s * 1.5\n    n += 1\n"
@@ -31,7 +32,8 @@ NONLOCAL = {
     "    return b() + b()\nreturn x * a() * v",
     "loop variable": "i = 0\ndef g():\n    nonlocal i\n    for i in range(5):\n        pass\ng()\nreturn x * i",
     "deleted": "v = x\ndef g():\n    nonlocal v\n    del v\ng()\nv = x * 2\nreturn v",
-    "parameter": "def g(x):\n    def h():\n        nonlocal x\n        x = x * 3\n    h()\n    return x\nreturn g(x) + x",
+    "parameter": "def g(x):\n    def h():\n        nonlocal x\n        x = x * 3\n    h()\n    return x\n"
+    "return g(x) + x",
     "collected": "ys, last = [], x\ndef push(v):\n    nonlocal last\n    last = v * 0.9\n    ys.append(last)\n"
     "for i in range(15):\n    push(last + x)\nreturn ops.stack(ys), last",
     "differentiated": "n, last = 0, x\ndef h(v):\n    nonlocal n, last\n    n, last = n + 1, v * 2\n"
@@ -161,10 +163,8 @@ def test_variables_of_a_function_that_is_not_compiled():
 
 def test_a_module_that_is_read_by_its_name_shows_what_was_assigned():
     module = types.ModuleType("counted")
-    f = define("K = 3\ndef bump():\n    global K\n    K += 1", ms=ms)
-    assert f is not None
-    module.__dict__.update(f.__globals__)
-    module.bump = types.FunctionType(f.__code__, module.__dict__)
+    bump = define("def bump():\n    global K\n    K += 1", "bump")
+    module.__dict__.update(K=3, bump=types.FunctionType(bump.__code__, module.__dict__))
 
     def g(x):
         before = module.K
