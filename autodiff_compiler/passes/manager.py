@@ -37,6 +37,7 @@ NOTES: dict[str, Describe] = {}
 PIPELINE: list[Step] = [
     "lift_state",
     "simplify",
+    "under_mask",
     ("views", "expand_grad", "lift_state", "simplify"),
     "inline",
     "simplify",
@@ -45,7 +46,7 @@ PIPELINE: list[Step] = [
     "unread",
 ]
 #: Those of them that only make programs better.
-REWRITES = {"simplify", "dce", "licm", "unread", "views"}
+REWRITES = {"simplify", "dce", "licm", "under_mask", "unread", "views"}
 #: What follows for a backend that wants it.
 PLANNING: list[Step] = ["fuse", "plan_memory"]
 
