@@ -206,8 +206,7 @@ class _Masker(Cloner):
         if name == "gather":
             return operands[0]
         if name == "scatter_update":
-            changed = self._where(symbol, operands[2], operands[0], op.attr("axis"))
-            return changed
+            return self._where(symbol, operands[2], operands[0], op.attr("axis"))
         axis = _axis(op.operands[0], symbol) if op.operands else None
         if name == "sum":
             assert axis is not None
@@ -217,17 +216,16 @@ class _Masker(Cloner):
             return found
         if op.defn.scalar is None:
             return None
-        ones = [x if x.constant is not None else self._or_ones(symbol, x, old) for x, old in self._pairs(op)]
-        found = self.builder.emit(op.defn, tuple(ones), self.renamed(op.attrs))
-        return found
-
-    def _pairs(self, op: Op) -> list[tuple[Value, Value]]:
-        return [(self.mapping.get(x, x), x) for x in op.operands]
+        ones = tuple([self._or_ones(symbol, x, old) for x, old in zip(operands, op.operands, strict=True)])
+        made: Value = self.builder.emit(op.defn, ones, self.renamed(op.attrs))
+        return made
 
     def _or_ones(self, symbol: Symbol, x: Value, old: Value) -> Value:
         """An operand with 1 for what the mask does not select."""
         axis = _axis(old, symbol)
-        return x if axis is None else self._where(symbol, x, self.builder.const(1, x.type), axis)
+        if x.constant is not None or axis is None:
+            return x
+        return self._where(symbol, x, self.builder.const(1, x.type), axis)
 
     def _mask(self, symbol: Symbol) -> Value:
         mask = self.plan.masks[symbol]
