@@ -21,6 +21,7 @@ from ..ir.walk import count_ops, ops_of
 from ..locks import importing
 from ..passes import dce, fuse, inline, licm, memory, nonfinite, simplify, state, under_mask, unread  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
+from ..passes.under_mask import selects
 from .recorder import record_runs
 from .save_graphs import dump_folder, save_late, save_picture
 
@@ -66,8 +67,9 @@ def optimise(module: Module) -> Stages:
     name_values(module)
     level = context.optimize if module.optimize is None else module.optimize
     pipeline = PIPELINE if level else _without_rewriting(PIPELINE)
-    if _asks_numpy(module):  # which gathers, and adds in the order of eager mode
-        pipeline = [step for step in pipeline if step != "under_mask"]
+    if level and selects(module) and not _asks_numpy(module):  # NumPy gathers, and adds in the order of eager mode
+        at = pipeline.index("simplify") + 1
+        pipeline = [*pipeline[:at], "under_mask", *pipeline[at:]]
     if module.check_nonfinite:  # what would be moved out of a loop would run even if that has no trip
         pipeline = [*(step for step in pipeline if step != "licm"), "check_nonfinite"]
     if folder is not None:

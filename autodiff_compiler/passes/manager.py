@@ -37,7 +37,6 @@ NOTES: dict[str, Describe] = {}
 PIPELINE: list[Step] = [
     "lift_state",
     "simplify",
-    "under_mask",
     ("views", "expand_grad", "lift_state", "simplify"),
     "inline",
     "simplify",
@@ -46,7 +45,7 @@ PIPELINE: list[Step] = [
     "unread",
 ]
 #: Those of them that only make programs better.
-REWRITES = {"simplify", "dce", "licm", "under_mask", "unread", "views"}
+REWRITES = {"simplify", "dce", "licm", "unread", "views"}
 #: What follows for a backend that wants it.
 PLANNING: list[Step] = ["fuse", "plan_memory"]
 

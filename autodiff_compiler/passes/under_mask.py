@@ -39,6 +39,11 @@ def under_mask(module: Module) -> Module:
     return new
 
 
+def selects(module: Module) -> bool:
+    """Whether there is anything that the pass may change."""
+    return any(op.defn.name == "places" for function in module for op in ops_of(function.body))
+
+
 @dataclass
 class _Plan:
     """The masks by the symbols of how many elements they select; and the ops that nobody needs then."""
