@@ -22,8 +22,9 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import F, kernel_of
 from ..ir.sizes import Size, Symbol, symbol_of
-from ..ir.types import TensorType, dim_product, same_dim
+from ..ir.types import TensorType, dim_product, same_dim, tensor
 from ..ir.walk import SIZES, Cloner, ops_of, symbols_in, symbols_of_type, uses
+from ..primitives.family import where_else
 from .manager import module_pass
 
 _STEP, _STEEP = 1e-8, 1e3
@@ -117,11 +118,11 @@ def _may_be_masked(plan: _Plan, op: Op) -> bool:
         n = dim_product(plan.masks[symbol].shape)
         return plan.places.get(at) is symbol and same_dim(x.shape[op.attr("axis")], n)
     if name == "scatter_update":
-        return plan.places.get(op.operands[1]) is symbol and _axis(op.operands[2], symbol) == op.attr("axis")
+        return plan.places.get(op.operands[1]) is symbol and bool(_axis(op.operands[2], symbol) == op.attr("axis"))
     if name == "sum":
         return _axis(op.operands[0], symbol) in op.attr("axes")
     if name == "shape_of":
-        return _axis(op.operands[0], symbol) == op.attr("axis")
+        return bool(_axis(op.operands[0], symbol) == op.attr("axis"))
     if name == "size_value":
         return symbol_of(op.attrs[0]) is symbol
     if name in ("const", "broadcast_to", "cast"):
@@ -142,7 +143,8 @@ def _axis(x: Value, symbol: Symbol) -> int | None:
 def _tame(op: Op) -> bool:
     """Whether a formula and its derivatives are finite where the operands that are not constant are 1."""
     given = tuple([None if x.constant is None else float(x.constant) for x in op.operands])
-    return not op.results[0].dtype.is_float or _finite_at_ones(op.defn, given, op.attrs)
+    defn: Any = op.defn  # mypy takes no class for hashable
+    return not op.results[0].dtype.is_float or _finite_at_ones(defn, given, op.attrs)
 
 
 @functools.lru_cache(1024)
@@ -162,7 +164,7 @@ def _finite_at_ones(defn: Any, given: tuple[float | None, ...], attrs: tuple[Any
             ]
         except (TypeError, ValueError, IndexError):  # of other operands than numbers
             return False
-    return bool(np.isfinite(middle)) and all(np.abs(x - middle) < _STEP * _STEEP for x in beside)
+    return bool(abs(middle) < np.inf) and all(np.abs(x - middle) < _STEP * _STEEP for x in beside)
 
 
 # ------------------------------------------------------------------------------------------------ the program
@@ -202,7 +204,7 @@ class _Masker(Cloner):
     def _all_elements(self, op: Op, symbol: Symbol) -> Value | None:
         """The op for all elements; None if it is the same."""
         name = op.defn.name
-        operands = [self.mapping.get(x, x) for x in op.operands]
+        operands: list[Value] = [self.mapping.get(x, x) for x in op.operands]
         if name == "bind_size":
             self.mapping[SIZES] = {**self.mapping.get(SIZES, {}), symbol: self._size(symbol)}
             return self._count(symbol)
@@ -215,7 +217,7 @@ class _Masker(Cloner):
         axis = _axis(op.operands[0], symbol) if op.operands else None
         if name == "sum":
             assert axis is not None
-            zeros = self.builder.const(0, operands[0].type)
+            zeros = self.builder.const(0, tensor(operands[0].dtype, operands[0].shape))
             chosen = self._where(symbol, operands[0], zeros, axis)
             found: Value = self.builder.emit(op.defn, (chosen,), op.attrs)
             return found
@@ -230,7 +232,7 @@ class _Masker(Cloner):
         axis = _axis(old, symbol)
         if x.constant is not None or axis is None:
             return x
-        return self._where(symbol, x, self.builder.const(1, x.type), axis)
+        return self._where(symbol, x, self.builder.const(1, tensor(x.dtype, x.shape)), axis)
 
     def _mask(self, symbol: Symbol) -> Value:
         mask = self.plan.masks[symbol]
@@ -252,6 +254,5 @@ class _Masker(Cloner):
         shape = x.shape
         beside = tuple([self._size(symbol) if i == axis else 1 for i in range(-len(shape), 0)])
         with self.builder:
-            mask = F.reshape(self._mask(symbol), shape=beside)
-            found: Value = F.select(F.broadcast_to(mask, shape=shape), x, y)
+            found: Value = where_else(F.reshape(self._mask(symbol), shape=beside), x, y)
         return found

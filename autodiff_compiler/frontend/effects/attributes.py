@@ -23,7 +23,7 @@ from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
 from ...runtime.records import record_fields
 from ...runtime.tensor import Tensor
-from ..guards.objects import UNBOUND, class_attribute, is_changeable, plainly
+from ..guards.objects import UNBOUND, class_attribute, is_changeable, own_attributes, plainly
 from ..guards.outer_names import called, called_in_guards, is_outer, key_of
 from ..guards.outside import Outside, here
 from ..variables.changing import Aliased, is_aliased
@@ -52,8 +52,8 @@ class Attributes:
 
     def held_by(self, owner: Any, name: str) -> AttributeVar | None:
         """The written attribute of that name; None if compiled code only reads it."""
-        if self._known.outer_names and isinstance(owner, types.ModuleType):  # whose global names may be assigned
-            owner = self._known.outer_names.get(id(owner.__dict__), owner)
+        if self._known.outer_names:  # those of a module, perhaps
+            owner = self._known.outer_names.get(id(own_attributes(owner)), owner)
         key = (id(owner), name)
         slot = self.slots.get(key)
         return self.slot_of(owner, name) if slot is None and key in self._known.changing else slot

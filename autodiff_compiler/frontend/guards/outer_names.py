@@ -16,9 +16,13 @@ from .outside import Key
 class OuterNames:
     """The names of one namespace.  There is one object for each, as long as somebody holds it."""
 
+    __namespace__: str
+
 
 class _GlobalNames(OuterNames):
     """The global names of a module: they are the attributes of this object."""
+
+    __namespace__ = "global"
 
     def __init__(self, space: dict[str, Any]) -> None:
         self.__dict__ = space
@@ -27,6 +31,7 @@ class _GlobalNames(OuterNames):
 class _ClosureName(OuterNames):
     """A variable of a function that has been called outside; a class derived from it has the one attribute."""
 
+    __namespace__ = "cell"
     __cell__: types.CellType
 
 
@@ -49,39 +54,42 @@ def _attribute_of(cell: types.CellType) -> property:
 _known: weakref.WeakValueDictionary[int, OuterNames] = weakref.WeakValueDictionary()
 
 
-def outer_names(namespace: Any, name: str) -> OuterNames:
-    """The object for the globals of a module, or for the cell of a closure that holds `name`."""
-    found = _known.get(id(namespace))
+def global_names(space: dict[str, Any]) -> OuterNames:
+    """The object for the globals of a module."""
+    found = _known.get(id(space))
     if found is None:
-        if isinstance(namespace, dict):
-            found = _GlobalNames(namespace)
-        else:
-            members = {"__cell__": namespace, name: _attribute_of(namespace)}
-            found = type("ClosureName", (_ClosureName,), members)()
-        _known[id(namespace)] = found
+        found = _known[id(space)] = _GlobalNames(space)
+    return found
+
+
+def closure_name(cell: types.CellType, name: str) -> OuterNames:
+    """The object for the cell of a closure that holds the variable `name`."""
+    found = _known.get(id(cell))
+    if found is None:
+        found = type("ClosureName", (_ClosureName,), {"__cell__": cell, name: _attribute_of(cell)})()
+        _known[id(cell)] = found
     return found
 
 
 def is_outer(owner: Any) -> bool:
     """Whether the attributes of an object are names outside of compiled functions."""
-    return isinstance(owner, OuterNames)
+    return hasattr(type(owner), "__namespace__")
 
 
 def key_of(owner: Any, name: str) -> Key:
     """By which reads of an attribute, or of such a name, are guarded."""
-    if isinstance(owner, _ClosureName):
-        return "cell", id(owner.__cell__)
-    if isinstance(owner, _GlobalNames):
-        return "global", id(owner.__dict__), name
-    return "attribute", id(owner), name
+    kind = getattr(type(owner), "__namespace__", "attribute")
+    if kind == "cell":
+        return kind, id(owner.__cell__)
+    return kind, id(owner.__dict__ if kind == "global" else owner), name
 
 
 def called_in_guards(owner: Any, name: str) -> str:
     """What guards call it."""
-    key = key_of(owner, name)
-    if key[0] == "attribute":
+    kind = key_of(owner, name)[0]
+    if kind == "attribute":
         return f"{type(owner).__name__}.{name}"
-    return f"closure {name}" if key[0] == "cell" else f"global {name}"
+    return f"closure {name}" if kind == "cell" else f"global {name}"
 
 
 def called(owner: Any, name: str) -> str:
