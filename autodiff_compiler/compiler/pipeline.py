@@ -19,8 +19,9 @@ from ..ir.failure import stage
 from ..ir.naming import name_values
 from ..ir.walk import count_ops, ops_of
 from ..locks import importing
-from ..passes import dce, fuse, inline, licm, memory, nonfinite, simplify, state, unread  # noqa: F401  (passes register themselves)
+from ..passes import dce, fuse, inline, licm, memory, nonfinite, simplify, state, under_mask, unread  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
+from ..passes.under_mask import selects
 from .recorder import record_runs
 from .save_graphs import dump_folder, save_late, save_picture
 
@@ -66,6 +67,9 @@ def optimise(module: Module) -> Stages:
     name_values(module)
     level = context.optimize if module.optimize is None else module.optimize
     pipeline = PIPELINE if level else _without_rewriting(PIPELINE)
+    if level and selects(module) and not _asks_numpy(module):  # NumPy gathers, and adds in the order of eager mode
+        at = pipeline.index("simplify") + 1
+        pipeline = [*pipeline[:at], "under_mask", *pipeline[at:]]
     if module.check_nonfinite:  # what would be moved out of a loop would run even if that has no trip
         pipeline = [*(step for step in pipeline if step != "licm"), "check_nonfinite"]
     if folder is not None:
@@ -169,14 +173,17 @@ def why_numpy(module: Module) -> str:
     return _native().refusal(module) if missing is None else missing
 
 
-def _of_cpu(module: Module) -> HostBackend:
-    """The backend that the module, or the context, asks for; "auto": machine code where there can be some."""
+def _asks_numpy(module: Module) -> bool:
+    """Whether the module, or the context, asks for NumPy's program; "auto": machine code where there can be some."""
     name = module.backend or context.backend
     if name not in backends:
         raise ValueError(f"AC_BACKEND is one of {', '.join(backends)}, not {name!r}")
-    if name == "numpy" or (name == "auto" and backends["native"]() is not None):
-        return _numpy()
-    return _native()
+    return name == "numpy" or (name == "auto" and backends["native"]() is not None)
+
+
+def _of_cpu(module: Module) -> HostBackend:
+    """The backend that the module, or the context, asks for."""
+    return _numpy() if _asks_numpy(module) else _native()
 
 
 def named_backend(name: str) -> HostBackend:

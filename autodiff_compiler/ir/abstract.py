@@ -30,6 +30,8 @@ class Abstract:
     is_rows: bool = False
     #: whether it is an iterator, of which every element comes once
     is_iterator: bool = False
+    #: whether it is a variable of a function that functions inside it assign
+    is_variable: bool = False
     #: why compiled code cannot change it: somebody who is not known here may hold it, too
     locked: str = ""
     #: whether it was marked with `mutable`

@@ -58,6 +58,7 @@ __all__ = [
     "sum_of_cotangents",
     "sum_to",
     "unary",
+    "where_else",
     "where_else_0",
     "zeros_like",
     "zeros_of",
@@ -344,6 +345,11 @@ def _stretched(x: Any, shape: Shape) -> Any:
     if all(known_same((d,), (n,)) or not (depends_on_data(d) or (d != 1 and depends_on_data(n))) for d, n in ends):
         return x
     return F.stretched(x, shape=tuple([d if d.__class__ is int and d == 1 else n for d, n in ends]))
+
+
+def where_else(mask: Any, x: Any, y: Any) -> Any:
+    """`x` where a mask of as many dimensions holds, else `y` of its type."""
+    return F.select(broadcast_to(mask, x.shape), x, y)
 
 
 def where_else_0(mask: Any, g: Any) -> Any:

@@ -76,7 +76,7 @@ MUST = {
     "AC1504": ("LoopError", RuntimeError, ["`values`", "changes its size", "at run time", "assign its elements"]),
     "AC1505": ("RecursionDepthError", RecursionError, ["odd", "even", "n = -254"]),
     "AC1506": ("RecursionDepthError", RecursionError, ["double", "run time", "`while`"]),
-    "AC1601": ("SideEffectError", RuntimeError, ["global last", "Parameter", "ops.assign"]),
+    "AC1601": ("SideEffectError", RuntimeError, ["the global variable 'last'", "Parameter", "ops.assign"]),
     "AC1602": ("SideEffectError", RuntimeError, ["`history`", "outside", "`history = history.copy()`", "return"]),
     "AC1603": ("SideEffectError", RuntimeError, ["'count'", "backward pass", "attribute"]),
     "AC1604": ("SideEffectError", RuntimeError, ["random", "frozen", "argument", "`ops`"]),

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...backends.base import SilentExecutable
-from ...frontend.guards.outer_names import called, is_outer
+from ...frontend.guards.outer_names import called_in_guards
 from ...frontend.lower import name_of_argument
 from ...runtime.tensor import Tensor
 from ..call_key import Identity, Key, signature
@@ -45,9 +45,7 @@ def obstacle(entry: CompiledEntry) -> str:
         return "the Tensors that it is given have hooks"
     attributes = [(owner, name) for owner, name, _ in lowered.attributes]
     if attributes or not all(isinstance(state, Tensor) for state in entry.states_written):
-        named = dict.fromkeys(
-            called(owner, name) if is_outer(owner) else f"{type(owner).__name__}.{name}" for owner, name in attributes
-        )
+        named = dict.fromkeys(called_in_guards(owner, name) for owner, name in attributes)
         return f"the program sets attributes{': ' * bool(named)}{', '.join(named)}"
     if lowered.standing:
         return "the program changes lists, dicts or sets from outside"

@@ -23,8 +23,8 @@ from ...runtime.parameter import Parameter
 from ...runtime.precision import viewed
 from ...runtime.records import record_fields
 from ...runtime.tensor import Tensor
-from ..guards.objects import UNBOUND, class_attribute, is_changeable, plainly
-from ..guards.outer_names import called, is_outer
+from ..guards.objects import UNBOUND, class_attribute, is_changeable, own_attributes, plainly
+from ..guards.outer_names import called, called_in_guards, is_outer, key_of
 from ..guards.outside import Outside, here
 from ..variables.changing import Aliased, is_aliased
 from ..variables.lookup import no_state
@@ -52,6 +52,8 @@ class Attributes:
 
     def held_by(self, owner: Any, name: str) -> AttributeVar | None:
         """The written attribute of that name; None if compiled code only reads it."""
+        if self._known.outer_names:  # those of a module, perhaps
+            owner = self._known.outer_names.get(id(own_attributes(owner)), owner)
         key = (id(owner), name)
         slot = self.slots.get(key)
         return self.slot_of(owner, name) if slot is None and key in self._known.changing else slot
@@ -82,12 +84,11 @@ class Attributes:
             return UNBOUND  # nobody reads it before it is written, so it does not matter whether it is there
         if isinstance(value, Parameter):
             raise _refused(owner, name, "it is a Parameter: use ops.assign")
-        outer = is_outer(owner)
-        key = owner.key(name) if outer else ("attribute", id(owner), name)
+        key = key_of(owner, name)
         if key in self._outside.guards and any(type(x) in (int, float) for x in _leaves(value)):
             raise Again(replace(self._known, changing=self._known.changing | {(id(owner), name)}))
         watched = getattr(type(owner), "__graph_state__", None) is not None  # setting one moves the epoch
-        what = owner.called(name) if outer else f"{type(owner).__name__}.{name}"
+        what = called_in_guards(owner, name)
         return self._opened(value, key, what, lambda: object.__getattribute__(owner, name), watched)
 
     def _opened(self, value: Any, key: tuple[Any, ...], what: str, fetch: Callable[[], Any], watched: bool) -> Any:
@@ -250,7 +251,7 @@ def _only_sometimes(slot: AttributeVar, held: MaybeUnbound) -> SideEffectError:
 def _check_value(owner: Any, name: str, value: Any) -> None:
     bad = next(_not_kept(value), None)
     if bad is not None:
-        raise _not_given(owner.called(name) if is_outer(owner) else f"attribute '{name}' of a {describe(owner)}", bad)
+        raise _not_given(called(owner, name) if is_outer(owner) else f"attribute '{name}' of a {describe(owner)}", bad)
 
 
 def _not_given(what: str, value: Any) -> SideEffectError:

@@ -1,6 +1,7 @@
 """Names outside of compiled functions that they assign (`global`, `nonlocal`), as attributes of objects.
 
-So what is known of attributes that compiled code writes is known of such names, too (`effects.attributes`).
+So what is known of attributes that compiled code writes is known of such names, too (`effects.attributes`).  The
+classes here have no attributes of their own, which names of the user's could hide.
 """
 
 from __future__ import annotations
@@ -15,48 +16,23 @@ from .outside import Key
 class OuterNames:
     """The names of one namespace.  There is one object for each, as long as somebody holds it."""
 
-    def key(self, name: str) -> Key:
-        """By which reads of that name are guarded."""
-        raise NotImplementedError
-
-    def called(self, name: str) -> str:
-        """What messages call it."""
-        raise NotImplementedError
+    __namespace__: str
 
 
 class _GlobalNames(OuterNames):
     """The global names of a module: they are the attributes of this object."""
 
+    __namespace__ = "global"
+
     def __init__(self, space: dict[str, Any]) -> None:
         self.__dict__ = space
-
-    def key(self, name: str) -> Key:
-        return "global", id(self.__dict__), name
-
-    def called(self, name: str) -> str:
-        return f"global {name}"
 
 
 class _ClosureName(OuterNames):
     """A variable of a function that has been called outside; a class derived from it has the one attribute."""
 
-    cell: types.CellType
-
-    def key(self, name: str) -> Key:
-        return "cell", id(self.cell)
-
-    def called(self, name: str) -> str:
-        return f"closure {name}"
-
-
-def is_outer(owner: Any) -> bool:
-    """Whether the attributes of an object are names outside of compiled functions."""
-    return isinstance(owner, OuterNames)
-
-
-def called(owner: Any, name: str) -> str:
-    """What messages call an attribute that compiled code writes, or such a name."""
-    return owner.called(name) if is_outer(owner) else f"attribute '{name}' of {type(owner).__name__}"
+    __namespace__ = "cell"
+    __cell__: types.CellType
 
 
 def _attribute_of(cell: types.CellType) -> property:
@@ -78,14 +54,47 @@ def _attribute_of(cell: types.CellType) -> property:
 _known: weakref.WeakValueDictionary[int, OuterNames] = weakref.WeakValueDictionary()
 
 
-def outer_names(namespace: Any, name: str) -> OuterNames:
-    """The object for the globals of a module, or for the cell of a closure that holds `name`."""
-    found = _known.get(id(namespace))
+def global_names(space: dict[str, Any]) -> OuterNames:
+    """The object for the globals of a module."""
+    found = _known.get(id(space))
     if found is None:
-        if isinstance(namespace, dict):
-            found = _GlobalNames(namespace)
-        else:
-            members = {"cell": namespace, name: _attribute_of(namespace)}
-            found = type("ClosureName", (_ClosureName,), members)()
-        _known[id(namespace)] = found
+        found = _known[id(space)] = _GlobalNames(space)
     return found
+
+
+def closure_name(cell: types.CellType, name: str) -> OuterNames:
+    """The object for the cell of a closure that holds the variable `name`."""
+    found = _known.get(id(cell))
+    if found is None:
+        found = type("ClosureName", (_ClosureName,), {"__cell__": cell, name: _attribute_of(cell)})()
+        _known[id(cell)] = found
+    return found
+
+
+def is_outer(owner: Any) -> bool:
+    """Whether the attributes of an object are names outside of compiled functions."""
+    return hasattr(type(owner), "__namespace__")
+
+
+def key_of(owner: Any, name: str) -> Key:
+    """By which reads of an attribute, or of such a name, are guarded."""
+    kind = getattr(type(owner), "__namespace__", "attribute")
+    if kind == "cell":
+        return kind, id(owner.__cell__)
+    return kind, id(owner.__dict__ if kind == "global" else owner), name
+
+
+def called_in_guards(owner: Any, name: str) -> str:
+    """What guards call it."""
+    kind = key_of(owner, name)[0]
+    if kind == "attribute":
+        return f"{type(owner).__name__}.{name}"
+    return f"closure {name}" if kind == "cell" else f"global {name}"
+
+
+def called(owner: Any, name: str) -> str:
+    """What messages call it."""
+    kind = key_of(owner, name)[0]
+    if kind == "attribute":
+        return f"attribute '{name}' of {type(owner).__name__}"
+    return f"the variable '{name}' of the enclosing function" if kind == "cell" else f"the global variable '{name}'"

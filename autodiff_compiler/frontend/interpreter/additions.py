@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import LoopError
-from ...ir.abstract import Abstract
+from ...ir.abstract import abstract
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import F
@@ -115,8 +115,8 @@ class Additions:
 
     def _rows(self, known: _Collected, stacks: Sequence[Value]) -> list[Any]:
         """The content of a list of very many elements."""
-        slot = known.template[0] if len(known.template) == 1 else None
-        if type(slot) is not Slot or EARLIER in known.entry:
+        slot: Any = known.template[0] if len(known.template) == 1 else None
+        if getattr(slot, "leaf", None) is None or EARLIER in known.entry:
             raise _cannot("appends more than one Tensor or number")
         rows = list_of_rows(stacks[slot.index], slot.leaf.kind)
         entry = LocalList(known.entry)
@@ -167,7 +167,7 @@ class _Trip:
         if leaf is not None:
             return self._slot(x, leaf)
         if items is None:
-            if isinstance(x, Abstract) or form_of(x).holds(x):
+            if abstract(x) is x or form_of(x).holds(x):
                 raise _cannot("appends what is no Tensor, number or structure of these")
             return x
         if hasattr(x, "serial") and (id(x) in self._heads or any(reaches(end, x, set()) for end in self._ends)):
@@ -182,8 +182,8 @@ class _Trip:
         if element.kind is not None and not self._depends_on_tensors(value):
             raise _cannot("appends a number that is known while compiling if the loop is unrolled")
         self.values.append(value)
-        tensors = isinstance(element, TensorLeaf)
-        return Slot(len(self.values) - 1, TensorLeaf(element.type, locked=COLLECTED) if tensors else element)
+        known = TensorLeaf(element.type, locked=COLLECTED) if element.kind is None else element
+        return Slot(len(self.values) - 1, known)
 
     def _depends_on_tensors(self, number: Value) -> bool:
         """Whether a number is made of more than constants, the number of the trip and other numbers of that kind."""

@@ -31,17 +31,7 @@ from ..variables.naming import name_of
 from ..variables.rows import IN_A_LIST, fitted, grows
 from ..variables.structure import elements, outline, parts, rebuild, told_apart
 from ..variables.templates import Slot, example, fill, leaf_of, matched, value_in
-from ..variables.values import (
-    EITHER,
-    LocalList,
-    MaybeUnbound,
-    VariableVar,
-    is_box,
-    is_broken,
-    is_unbound,
-    is_union,
-    snapshot_of,
-)
+from ..variables.values import EITHER, MaybeUnbound, is_box, is_broken, is_unbound, is_union, snapshot_of
 from .additions import Additions, lock
 from .context import StatementContext
 from .loop_ends import Ends, Place
@@ -62,7 +52,7 @@ def _label(ctx: StatementContext, obj: Any) -> str:
 
 def _place_of(env: dict[str, Any], obj: Any) -> tuple[Any, ...] | None:
     """Where a frame holds an object: a name and a number among the parts of its value, or the object; None: nowhere."""
-    if not (is_aliased(obj) or type(obj) is VariableVar):
+    if not (is_aliased(obj) or obj.is_variable):
         return (obj,)
     for name, value in env.items():
         for i, part in enumerate(parts(value)):
@@ -458,16 +448,18 @@ class Loop:
             if cell.obj is None and self._stays(i) and end is not self.entry[i]:
                 self._rebound.add(i)
                 other = True
-            elif isinstance(cell.obj, LocalList) and cell.obj in self.additions:
-                found[i] = end if isinstance(end, CompileError) else self.additions.cut(cell.obj, self.assumed[i], end)
-            elif isinstance(cell.obj, LocalList) and isinstance(end, list) and len(end) > len(self.assumed[i]):
+            elif not getattr(cell.obj, "stacks", False) or is_broken(cell.obj):
+                continue
+            elif cell.obj in self.additions:
+                found[i] = self.additions.cut(cell.obj, self.assumed[i], end)
+            elif len(end) > len(self.assumed[i]):
                 self.entry[i] = self.assumed[i] = found[i] = self.additions.at_head(cell.obj, self.entry[i])
                 other = True
         return other
 
     def _stays(self, i: int) -> bool:
         """Whether a name stands for one list in all trips, as far as is known: ``ys += [y]`` gives it the same."""
-        return self.additions is not None and type(self.entry[i]) is LocalList and i not in self._rebound
+        return self.additions is not None and getattr(self.entry[i], "stacks", False) and i not in self._rebound
 
     def _generalise(self, found: list[Any], region: Region) -> bool:
         """Widens the assumptions to cover what the body ends with; True if they already did."""

@@ -129,7 +129,7 @@ def _too_long(ctx: StatementContext, loop: str, problem: CompileError) -> LoopEr
 def _warn_of_trips(ctx: StatementContext, node: Any, n: int, problem: CompileError) -> None:
     if n > _WARN_TRIPS and not ctx.place(node).file.startswith(PACKAGE):  # users cannot change our loops
         ctx.report.warn(
-            UnrollWarning(f"a loop of {n} trips is unrolled: {problem.message}", loc=ctx.place(node)), ctx.here
+            UnrollWarning(f"a loop of {n} trips is unrolled: {_with_way_out(problem)}", loc=ctx.place(node)), ctx.here
         )
 
 

@@ -6,11 +6,11 @@ import operator
 from typing import Any
 
 from ...errors import SideEffectError
+from ...ir.abstract import abstract
 from ..effects.after_forward import note_name
 from ..guards.objects import UNBOUND
-from ..guards.outer_names import OuterNames, outer_names
+from ..guards.outer_names import OuterNames, closure_name, global_names
 from ..variables.frames import Frame
-from ..variables.values import VariableVar
 from .context import StatementContext
 
 
@@ -46,23 +46,32 @@ def read_name(ctx: StatementContext, frame: Frame, name: str, node: Any) -> Any:
     return ctx.outside.read(value, key, what, lambda: space[name], quick=(space.__getitem__, name))
 
 
+def _cell(frame: Frame, name: str) -> Any:
+    """The cell of a closure that holds a name outside of compiled code; None if it is a global one."""
+    return None if frame.is_global(name) else frame.bindings.cells.get(name)
+
+
 def _namespace(frame: Frame, name: str) -> Any:
-    """What holds a name outside of compiled code: the cell of a closure, or a dict of globals."""
-    cell = None if frame.is_global(name) else frame.bindings.cells.get(name)
+    """What holds a name outside of compiled code."""
+    cell = _cell(frame, name)
     return frame.bindings.globals if cell is None else cell
 
 
 def _names_to_write(ctx: StatementContext, name: str) -> OuterNames:
     """The namespace outside in which a name is going to be assigned."""
-    namespace = _namespace(ctx.frame, name)
+    cell, space = _cell(ctx.frame, name), ctx.frame.bindings.globals
     if ctx.effects.in_backward:
-        of_globals = isinstance(namespace, dict)
-        raise SideEffectError(
-            f"'{name}' cannot be assigned by code of the backward pass",
-            code="AC1601" if of_globals else "AC1603",
-            hint="keep the value in an attribute of an object, or in a list from outside",
-        )
-    return ctx.effects.known.outer_names.setdefault(id(namespace), outer_names(namespace, name))
+        raise _assigned_backward(name, "AC1601" if cell is None else "AC1603")
+    names = global_names(space) if cell is None else closure_name(cell, name)
+    return ctx.effects.known.outer_names.setdefault(id(space if cell is None else cell), names)
+
+
+def _assigned_backward(name: str, code: str) -> SideEffectError:
+    return SideEffectError(
+        f"'{name}' cannot be assigned by code of the backward pass",
+        code=code,
+        hint="keep the value in an attribute of an object, or in a list from outside",
+    )
 
 
 def bind(ctx: StatementContext, name: str, value: Any) -> None:
@@ -75,15 +84,11 @@ def bind(ctx: StatementContext, name: str, value: Any) -> None:
             ctx.effects.attributes.write(_names_to_write(ctx, name), name, value)
             return
     variable = frame.env.get(name)
-    if type(variable) is not VariableVar:
+    if variable is None or not abstract(variable).is_variable:
         frame.env[name] = value
         return
     if ctx.effects.in_backward and frame.serial < ctx.effects.backward_since:
-        raise SideEffectError(
-            f"'{name}' of a function around cannot be assigned by code of the backward pass",
-            code="AC1603",
-            hint="keep the value in an attribute of an object, or in a list from outside",
-        )
+        raise _assigned_backward(name, "AC1603")
     ctx.effects.touch(variable)
     variable.held = value
 
@@ -93,7 +98,7 @@ def unbind(ctx: StatementContext, name: str, node: Any) -> None:
     read_name(ctx, ctx.frame, name, node)
     if ctx.frame.holder(name) is None:
         ctx.effects.attributes.delete(_names_to_write(ctx, name), name)
-    elif type(ctx.frame.env.get(name)) is VariableVar or name in ctx.frame.prepared.nonlocal_names:
+    elif abstract(ctx.frame.env.get(name)).is_variable or name in ctx.frame.prepared.nonlocal_names:
         bind(ctx, name, UNBOUND)
     else:
         del ctx.frame.env[name]

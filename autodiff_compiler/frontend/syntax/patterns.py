@@ -15,6 +15,8 @@ import gast
 
 #: Makes an expression that stands at the place of a node.
 Part = Callable[[Any], Any]
+#: A name and the value that it is bound to.
+Capture = tuple[Any, Any]
 
 
 def part(x: Any, cls: Any, number: int, count: int) -> Any:
@@ -39,65 +41,46 @@ def remove_patterns(function: Any) -> Any:
 
 class _Remover(gast.NodeTransformer):
     def __init__(self, function: Any) -> None:
-        self._uses = _names_in(function)
+        self._uses = _mentioned(function)
         self._subjects = 0
 
     def visit_Match(self, node: Any) -> list[Any]:
-        subject = node.subject
-        captured = {name for case in node.cases for name in _captured(case.pattern)}
+        subject, name = node.subject, getattr(node.subject, "id", None)
+        captured = {n for case in node.cases for n in _mentioned(case.pattern, _CAPTURING)}
         guards = any(case.guard is not None for case in node.cases)
-        if isinstance(subject, gast.Name) and subject.id not in captured and not guards:
-            return self._cases(node.cases, lambda at: _name(subject.id, at)) or [gast.copy_location(gast.Pass(), node)]
+        if name is not None and name not in captured and not guards:
+            return self._cases(node.cases, lambda at: _name(name, at)) or [gast.copy_location(gast.Pass(), node)]
         self._subjects += 1
-        name = f"subject#{self._subjects}"
-        first = _assign(_name(name, subject, gast.Store()), self.visit(subject))
-        return [first, *self._cases(node.cases, lambda at: _name(name, at))]
+        made = f"subject#{self._subjects}"
+        first = _assign(_name(made, subject, gast.Store()), self.visit(subject))
+        return [first, *self._cases(node.cases, lambda at: _name(made, at))]
 
     def _cases(self, cases: Sequence[Any], subject: Part) -> list[Any]:
         """What the cases do, if none of those before them has."""
         if not cases:
             return []
         case, later = cases[0], self._cases(cases[1:], subject)
+        inside = _mentioned(case)
+        case = self.generic_visit(case)
         fits, captures = _fits(case.pattern, subject), _captures(case.pattern, subject)
-        bound = [_assign(name, value) for name, value in captures]
+        body = [*[_assign(name, value) for name, value in captures], *case.body]
         if case.guard is not None:
             # Where the guard does not hold the names are bound all the same; who else may read them?
-            inside = _names_in(case)
-            elsewhere = [a for a in bound if self._uses[a.targets[0].id] > inside[a.targets[0].id]]
-            if elsewhere:
-                again = [_assign(n, v) for n, v in _captures(case.pattern, subject) if _is_among(n, elsewhere)]
-                again_fits = _fits(case.pattern, subject)
-                later = [*([_if(again_fits, again, [])] if again_fits else again), *later]
+            elsewhere = [n.id for n, _ in captures if self._uses[n.id] > inside[n.id]]
+            again = [_assign(n, v) for n, v in _captures(case.pattern, subject) if n.id in elsewhere]
+            if again:
+                later = [*_if(_fits(case.pattern, subject), again, []), *later]
             parts = {name.id: (lambda at, v=value: _moved(v, at)) for name, value in captures}
-            fits = [*fits, _Substituted(parts).visit(self.visit(case.guard))]
-        body = [*bound, *(s for stmt in case.body for s in _listed(self.visit(stmt)))]
-        return [_if(fits, body, later)] if fits else body
+            fits = [*fits, _Substituted(parts).visit(case.guard)]
+        return _if(fits, body, later)
 
 
-def _listed(x: Any) -> list[Any]:
-    return x if isinstance(x, list) else [x]
+_CAPTURING = ("name", "rest")
 
 
-def _is_among(name: Any, assignments: Sequence[Any]) -> bool:
-    return any(a.targets[0].id == name.id for a in assignments)
-
-
-def _names_in(node: Any) -> Counter[str]:
-    """How often each name is mentioned, captures of patterns included."""
-    found: Counter[str] = Counter()
-    for n in gast.walk(node):
-        if isinstance(n, gast.Name):
-            found[n.id] += 1
-        elif isinstance(n, gast.MatchAs | gast.MatchStar) and n.name:
-            found[n.name] += 1
-        elif isinstance(n, gast.MatchMapping) and n.rest:
-            found[n.rest] += 1
-    return found
-
-
-def _captured(pattern: Any) -> set[str]:
-    """The names that a pattern binds."""
-    return {*_names_in(pattern)} - {n.id for n in gast.walk(pattern) if isinstance(n, gast.Name)}
+def _mentioned(node: Any, fields: Sequence[str] = ("id", *_CAPTURING)) -> Counter[str]:
+    """How often each name is mentioned; by default captures of patterns are mentions, too."""
+    return Counter(name for n in gast.walk(node) for field in fields if (name := getattr(n, field, None)))
 
 
 class _Substituted(gast.NodeTransformer):
@@ -107,102 +90,80 @@ class _Substituted(gast.NodeTransformer):
         self._parts = parts
 
     def visit_Name(self, node: Any) -> Any:
-        found = self._parts.get(node.id) if isinstance(node.ctx, gast.Load) else None
+        found = self._parts.get(node.id)
         return node if found is None else found(node)
 
-    def _scope(self, node: Any) -> Any:
-        """An expression with names of its own."""
-        own = {n.id for n in gast.walk(node) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)}
-        rest = {name: value for name, value in self._parts.items() if name not in own}
-        if not isinstance(node, gast.Lambda):  # what a comprehension goes over is no part of its scope
-            node.generators[0].iter = self.visit(node.generators[0].iter)
-        return gast.NodeTransformer.generic_visit(_Substituted(rest), node)
+    def visit_NamedExpr(self, node: Any) -> Any:
+        node.value = self.visit(node.value)
+        return node
 
-    visit_Lambda = visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _scope
+    def visit_Lambda(self, node: Any) -> Any:
+        defaults, node.args.defaults = [self.visit(x) for x in node.args.defaults], []
+        node.body = self._without(node.args).visit(node.body)
+        node.args.defaults = defaults
+        return node
+
+    def _comprehension(self, node: Any) -> Any:
+        inner = self._without(*[loop.target for loop in node.generators])
+        first = self.visit(node.generators[0].iter)  # what it goes over is no part of its scope
+        made = gast.NodeTransformer.generic_visit(inner, node)
+        made.generators[0].iter = first
+        return made
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    def _without(self, *own: Any) -> _Substituted:
+        """The same for a scope that has names of its own."""
+        hidden = {name for node in own for name in _mentioned(node, ("id",))}
+        return _Substituted({name: value for name, value in self._parts.items() if name not in hidden})
 
 
-# ------------------------------------------------------------------------------------------------ whether it fits
+# ------------------------------------------------------------------------------------------------ kinds of patterns
+#: By the class of a pattern: the conditions under which it fits, in the order in which they are asked (none: always),
+#: and the names that it binds where it does, with their values.
+_FITS: dict[type, Callable[[Any, Part], list[Any]]] = {}
+_CAPTURES: dict[type, Callable[[Any, Part], list[Capture]]] = {}
+
+
 def _fits(pattern: Any, x: Part) -> list[Any]:
-    """The conditions under which a pattern fits, in the order in which they are asked; none: always."""
-    match pattern:
-        case gast.MatchValue():
-            return [_compare(x(pattern), gast.Eq(), pattern.value, pattern)]
-        case gast.MatchSingleton():
-            return [_compare(x(pattern), gast.Is(), _constant(pattern.value, pattern), pattern)]
-        case gast.MatchAs():
-            return _fits(pattern.pattern, x) if pattern.pattern is not None else []
-        case gast.MatchOr():
-            ways = [_fits(p, x) for p in pattern.patterns]
-            return [_joined(gast.Or(), [_all(w, pattern) for w in ways], pattern)] if all(ways) else []
-        case gast.MatchSequence():
-            return _fits_sequence(pattern, x)
-        case gast.MatchMapping():
-            found = [_call(isinstance, [x(pattern), _constant(Mapping, pattern)], pattern)]
-            for key, inner in zip(pattern.keys, pattern.patterns, strict=True):
-                found.append(_compare(key, gast.In(), x(pattern), pattern))
-                found += _fits(inner, _at(x, key))
-            return found
-        case gast.MatchClass():
-            found = [_call(is_instance, [x(pattern), pattern.cls], pattern)]
-            count = len(pattern.patterns)
-            for i, inner in enumerate(pattern.patterns):
-                found.append(_call(has_part, _positional(x, pattern, i, count), pattern))
-                found += _fits(inner, _part(x, pattern, i, count))
-            for name, inner in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
-                found.append(_call(hasattr, [x(pattern), _constant(name, pattern)], pattern))
-                found += _fits(inner, _attribute(x, name))
-            return found
+    return _FITS[type(pattern)](pattern, x)
+
+
+def _captures(pattern: Any, x: Part) -> list[Capture]:
+    return _CAPTURES[type(pattern)](pattern, x)
+
+
+def _nothing(pattern: Any, x: Part) -> list[Any]:
     return []
 
 
-def _fits_sequence(pattern: Any, x: Part) -> list[Any]:
-    star = _star(pattern)
-    count = len(pattern.patterns) - (star is not None)
-    text = _constant((str, bytes, bytearray), pattern)
-    found = [
-        _call(isinstance, [x(pattern), _constant(Sequence, pattern)], pattern),
-        gast.copy_location(gast.UnaryOp(gast.Not(), _call(isinstance, [x(pattern), text], pattern)), pattern),
-    ]
-    if star is None or count:
-        op = gast.Eq() if star is None else gast.GtE()
-        found.append(_compare(_call(len, [x(pattern)], pattern), op, _constant(count, pattern), pattern))
-    for inner, at in _elements(pattern, x):
-        found += _fits(inner, at)
-    return found
+def _fits_value(pattern: Any, x: Part) -> list[Any]:
+    return [_compare(x(pattern), gast.Eq(), pattern.value, pattern)]
 
 
-# ------------------------------------------------------------------------------------------------ what it captures
-def _captures(pattern: Any, x: Part) -> list[tuple[Any, Any]]:
-    """The names that a pattern binds, where it fits, and their values."""
-    match pattern:
-        case gast.MatchAs() | gast.MatchStar() if pattern.name is None:
-            return []
-        case gast.MatchStar():
-            return [(_name(pattern.name, pattern, gast.Store()), x(pattern))]
-        case gast.MatchAs():
-            inner = _captures(pattern.pattern, x) if pattern.pattern is not None else []
-            return [*inner, (_name(pattern.name, pattern, gast.Store()), x(pattern))]
-        case gast.MatchOr():
-            return _captures_of_one(pattern, x)
-        case gast.MatchSequence():
-            found = [pair for inner, at in _elements(pattern, x) for pair in _captures(inner, at)]
-            star = _star(pattern)
-            return found if star is None else [*found, *_captures(pattern.patterns[star], _starred(pattern, star, x))]
-        case gast.MatchMapping():
-            pairs = zip(pattern.keys, pattern.patterns, strict=True)
-            found = [pair for key, inner in pairs for pair in _captures(inner, _at(x, key))]
-            rest = pattern.rest and [(_name(pattern.rest, pattern, gast.Store()), _others(pattern, x))]
-            return [*found, *(rest or ())]
-        case gast.MatchClass():
-            count = len(pattern.patterns)
-            parts = [(p, _part(x, pattern, i, count)) for i, p in enumerate(pattern.patterns)]
-            named = zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True)
-            parts += [(p, _attribute(x, name)) for name, p in named]
-            return [pair for inner, at in parts for pair in _captures(inner, at)]
-    return []
+def _fits_singleton(pattern: Any, x: Part) -> list[Any]:
+    return [_compare(x(pattern), gast.Is(), _constant(pattern.value, pattern), pattern)]
 
 
-def _captures_of_one(pattern: Any, x: Part) -> list[tuple[Any, Any]]:
+def _fits_as(pattern: Any, x: Part) -> list[Any]:
+    return _fits(pattern.pattern, x) if pattern.pattern is not None else []
+
+
+def _captures_as(pattern: Any, x: Part) -> list[Capture]:
+    inner = _captures(pattern.pattern, x) if pattern.pattern is not None else []
+    return [*inner, *_captures_star(pattern, x)]
+
+
+def _captures_star(pattern: Any, x: Part) -> list[Capture]:
+    return [(_name(pattern.name, pattern, gast.Store()), x(pattern))] if pattern.name else []
+
+
+def _fits_or(pattern: Any, x: Part) -> list[Any]:
+    ways = [_fits(p, x) for p in pattern.patterns]
+    return [_joined(gast.Or(), [_all(w, pattern) for w in ways], pattern)] if all(ways) else []
+
+
+def _captures_or(pattern: Any, x: Part) -> list[Capture]:
     """The captures of the first of several patterns that fits."""
     *before, last = pattern.patterns
     found = _captures(last, x)
@@ -213,9 +174,75 @@ def _captures_of_one(pattern: Any, x: Part) -> list[tuple[Any, Any]]:
     return found
 
 
+def _fits_sequence(pattern: Any, x: Part) -> list[Any]:
+    star = _star(pattern)
+    count = len(pattern.patterns) - (star is not None)
+    text = _call(isinstance, [x(pattern), _constant((str, bytes, bytearray), pattern)], pattern)
+    found = [
+        _call(isinstance, [x(pattern), _constant(Sequence, pattern)], pattern),
+        gast.copy_location(gast.UnaryOp(gast.Not(), text), pattern),
+    ]
+    if star is None or count:
+        op = gast.Eq() if star is None else gast.GtE()
+        found.append(_compare(_call(len, [x(pattern)], pattern), op, _constant(count, pattern), pattern))
+    return found + [condition for inner, at in _elements(pattern, x) for condition in _fits(inner, at)]
+
+
+def _captures_sequence(pattern: Any, x: Part) -> list[Capture]:
+    found = [pair for inner, at in _elements(pattern, x) for pair in _captures(inner, at)]
+    star = _star(pattern)
+    return found if star is None else [*found, *_captures(pattern.patterns[star], _starred(pattern, star, x))]
+
+
+def _fits_mapping(pattern: Any, x: Part) -> list[Any]:
+    found = [_call(isinstance, [x(pattern), _constant(Mapping, pattern)], pattern)]
+    for key, inner in zip(pattern.keys, pattern.patterns, strict=True):
+        found += [_compare(key, gast.In(), x(pattern), pattern), *_fits(inner, _at(x, key))]
+    return found
+
+
+def _captures_mapping(pattern: Any, x: Part) -> list[Capture]:
+    pairs = zip(pattern.keys, pattern.patterns, strict=True)
+    found = [pair for key, inner in pairs for pair in _captures(inner, _at(x, key))]
+    rest = [(_name(pattern.rest, pattern, gast.Store()), _others(pattern, x))] if pattern.rest else []
+    return [*found, *rest]
+
+
+def _fits_class(pattern: Any, x: Part) -> list[Any]:
+    found = [_call(is_instance, [x(pattern), pattern.cls], pattern)]
+    count = len(pattern.patterns)
+    for i, inner in enumerate(pattern.patterns):
+        found.append(_call(has_part, _positional(x, pattern, i, count), pattern))
+        found += _fits(inner, _part(x, pattern, i, count))
+    for name, inner in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
+        found.append(_call(hasattr, [x(pattern), _constant(name, pattern)], pattern))
+        found += _fits(inner, _attribute(x, name))
+    return found
+
+
+def _captures_class(pattern: Any, x: Part) -> list[Capture]:
+    count = len(pattern.patterns)
+    parts = [(p, _part(x, pattern, i, count)) for i, p in enumerate(pattern.patterns)]
+    parts += [(p, _attribute(x, name)) for name, p in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True)]
+    return [pair for inner, at in parts for pair in _captures(inner, at)]
+
+
+for _class, _fit, _capture in (
+    (gast.MatchValue, _fits_value, _nothing),
+    (gast.MatchSingleton, _fits_singleton, _nothing),
+    (gast.MatchAs, _fits_as, _captures_as),
+    (gast.MatchStar, _nothing, _captures_star),
+    (gast.MatchOr, _fits_or, _captures_or),
+    (gast.MatchSequence, _fits_sequence, _captures_sequence),
+    (gast.MatchMapping, _fits_mapping, _captures_mapping),
+    (gast.MatchClass, _fits_class, _captures_class),
+):
+    _FITS[_class], _CAPTURES[_class] = _fit, _capture
+
+
 # ------------------------------------------------------------------------------------------------ parts
 def _star(pattern: Any) -> int | None:
-    return next((i for i, p in enumerate(pattern.patterns) if isinstance(p, gast.MatchStar)), None)
+    return next((i for i, p in enumerate(pattern.patterns) if p._fields == gast.MatchStar._fields), None)
 
 
 def _elements(pattern: Any, x: Part) -> list[tuple[Any, Part]]:
@@ -240,7 +267,7 @@ def _starred(pattern: Any, star: int, x: Part) -> Part:
 def _others(pattern: Any, x: Part) -> Any:
     """The dict of the items whose keys a mapping pattern does not name."""
     key, value = (lambda ctx: _name("key#", pattern, ctx)), (lambda ctx: _name("value#", pattern, ctx))
-    items = _call(gast.copy_location(gast.Attribute(x(pattern), "items", gast.Load()), pattern), [], pattern)
+    items = gast.copy_location(gast.Call(_attribute(x, "items")(pattern), [], []), pattern)
     keys = gast.copy_location(gast.Tuple([*pattern.keys], gast.Load()), pattern)
     others = [_compare(key(gast.Load()), gast.NotIn(), keys, pattern)] if pattern.keys else []
     target = gast.copy_location(gast.Tuple([key(gast.Store()), value(gast.Store())], gast.Store()), pattern)
@@ -286,9 +313,8 @@ def _assign(name: Any, value: Any) -> Any:
 
 
 def _call(fn: Any, args: list[Any], at: Any) -> Any:
-    """A call of an object that no name of the user's hides, or of what an expression gives."""
-    callee = fn if isinstance(fn, gast.AST) else _constant(fn, at)
-    return gast.copy_location(gast.Call(callee, args, []), at)
+    """A call of an object that no name of the user's hides."""
+    return gast.copy_location(gast.Call(_constant(fn, at), args, []), at)
 
 
 def _compare(left: Any, op: Any, right: Any, at: Any) -> Any:
@@ -303,6 +329,9 @@ def _all(conditions: list[Any], at: Any) -> Any:
     return _joined(gast.And(), conditions, at) if conditions else _constant(True, at)
 
 
-def _if(conditions: list[Any], body: list[Any], orelse: list[Any]) -> Any:
+def _if(conditions: list[Any], body: list[Any], orelse: list[Any]) -> list[Any]:
+    """The statements for a case; the other ones are dropped where there are no conditions."""
+    if not conditions:
+        return body
     test = _all(conditions, conditions[0])
-    return gast.copy_location(gast.If(test, body, orelse), test)
+    return [gast.copy_location(gast.If(test, body, orelse), test)]

@@ -68,24 +68,34 @@ def _prepare(tree: SourceTree) -> Prepared:
     node = jumps.remove_jumps(tree.node)
     params = {a.id for a in parameters(node)}
     body = node.body if isinstance(node.body, list) else []
-    declared = {kind: _declared(body, kind) for kind in (gast.Global, gast.Nonlocal)}
-    own = (params | assigned_names(body)) - declared[gast.Global] - declared[gast.Nonlocal]
-    inside = {n for stmt in body for f in gast.walk(stmt) if isinstance(f, gast.Nonlocal) for n in f.names}
-    names = (frozenset(x) for x in (declared[gast.Global], declared[gast.Nonlocal], own & inside))
+    declared = _Declared()
+    for stmt in body:
+        declared.visit(stmt)
+    own = (params | assigned_names(body)) - declared.globals - declared.nonlocals
+    names = (frozenset(x) for x in (declared.globals, declared.nonlocals, own & declared.inside))
     return Prepared(tree, node, frozenset(own), {}, *names)
 
 
-def _declared(body: list[Any], kind: Any) -> set[str]:
-    """The names in the `global` or `nonlocal` statements of a function, but for those of functions inside."""
-    names: set[str] = set()
-    stack = list(body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, kind):
-            names |= {*node.names}
-        elif not isinstance(node, _SCOPES):
-            stack += gast.iter_child_nodes(node)
-    return names
+class _Declared(gast.NodeVisitor):
+    """The names in the `global` and `nonlocal` statements of a function, and in `nonlocal` ones of functions inside."""
+
+    def __init__(self) -> None:
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+        self.inside: set[str] = set()
+
+    def visit_Global(self, node: Any) -> None:
+        self.globals |= {*node.names}
+
+    def visit_Nonlocal(self, node: Any) -> None:
+        self.nonlocals |= {*node.names}
+
+    def _scope(self, node: Any) -> None:
+        inner = _Declared()
+        inner.generic_visit(node)
+        self.inside |= inner.nonlocals | inner.inside
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _scope
 
 
 def parameters(node: Any) -> list[Any]:

@@ -32,7 +32,7 @@ def _refuse(ctx: ValueContext, what: str, of: Any = None) -> NoReturn:
     raise LoopError(
         f"a trip {what} " + (f"the list `{name}`, to which the loop adds" if name else "a list to which the loop adds"),
         code="AC1504",
-        hint="count in a variable of its own, and keep what later trips read in one, too",
+        hint="let trips only append to it: count in a variable of its own, and keep what later trips read in another",
     )
 
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import CompileError, UnboundVariableError, shown_as
+from ...ir.abstract import abstract
 from ...ir.primitive import trace
 from ...source import Loc
 from ..guards.objects import UNBOUND
 from ..syntax.scope import Prepared
 from ..syntax.source_tree import Bindings, SourceTree
-from .changing import serial_now
+from .changing import Changing, serial_now
 from .structure import Form, form, form_of
-from .values import VariableVar, is_unbound, usable
+from .values import MaybeUnbound, is_unbound, usable
 
 
 @shown_as("function")
@@ -56,6 +57,30 @@ class _ClosureForm(Form):
         return x.defaults, x.kw_defaults, x.frame
 
 
+class VariableVar(Changing):
+    """A variable of a compiled function that functions inside it assign (`nonlocal`): what it holds now."""
+
+    __slots__ = ("held", "name", "serial")
+    is_variable = True
+
+    def __init__(self, name: str, held: Any) -> None:
+        self.name, self.held = name, held
+        self.serial = serial_now()
+
+    @property
+    def label(self) -> str:  # type: ignore[override]  # a constant of the others
+        return f"'{self.name}'"
+
+    def content(self) -> Any:
+        return self.held
+
+    def set_content(self, saved: Any) -> None:
+        self.held = saved
+
+    def uneven(self, error: CompileError) -> Any:
+        return MaybeUnbound(None, "", error)
+
+
 @dataclass(eq=False)
 class Frame:
     """One call being compiled: local names and where the others come from."""
@@ -89,7 +114,7 @@ class Frame:
     def now(self, name: str, otherwise: Any = None) -> Any:
         """What a local name stands for."""
         value = self.env.get(name, otherwise)
-        return value.held if type(value) is VariableVar else value
+        return value.held if abstract(value).is_variable else value
 
     def names(self) -> dict[str, Any]:
         """All local names with what they stand for."""
@@ -121,8 +146,6 @@ class Frame:
     def local(self, name: str, loc: Loc) -> Any:
         """The value of a local name of this frame."""
         value = self.now(name, self)
-        if isinstance(value, CompileError):
-            raise value.again(loc, "read here")
         if usable(value) is self or value is UNBOUND:
             raise UnboundVariableError(
                 f"'{name}' has no value here", loc=loc, hint=f"give '{name}' a value before this line"

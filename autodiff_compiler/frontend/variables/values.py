@@ -168,26 +168,6 @@ class AttributeVar(Changing):
         self.held, self.kept = saved if type(saved) is Held else (saved, saved is self.entry)
 
 
-class VariableVar(Changing):
-    """A variable of a compiled function that functions inside it assign (`nonlocal`): what it holds now."""
-
-    __slots__ = ("held", "name", "serial")
-
-    def __init__(self, name: str, held: Any) -> None:
-        self.name, self.held = name, held
-        self.serial = serial_now()
-
-    @property
-    def label(self) -> str:  # type: ignore[override]  # a constant of the others
-        return f"'{self.name}'"
-
-    def content(self) -> Any:
-        return self.held
-
-    def set_content(self, saved: Any) -> None:
-        self.held = saved
-
-
 class _Container(Aliased):
     """A list, dict or set made by compiled code.
 

@@ -9,8 +9,8 @@ x = Tensor(np.array([1.0, 2.0, 3.0], np.float32))
 def f(x):
     values = []
     for i in range(2000):
-#> for i in range(2000)
         values.insert(0, x * i)
+#> values.insert(0, x * i)
     return values[0]
 
 

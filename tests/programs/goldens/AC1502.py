@@ -12,8 +12,8 @@ from autodiff_compiler import keep
 def f(x):
     values = []
     for i in keep(range(5)):
-#> for i in keep(range(5))
         values.insert(0, x * i)
+#> values.insert(0, x * i)
     return values[0]
 
 
