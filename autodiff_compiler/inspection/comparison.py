@@ -120,7 +120,7 @@ class Comparison(Tables):
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Writes a page for a browser: the tables, and the stages of both calls line beside line; one file."""
-        figures = [[x.what, *x.texts, x.change] for x in self.figures]
+        figures = [[x.what, *x.texts, x.change] for x in self.figures if any(x.texts)]
         data = {
             "names": self.names,
             "measured": self.measured,
@@ -171,7 +171,7 @@ class Comparison(Tables):
         return f"{self.names[0]} against {self.names[1]}"
 
     def _tables(self, *, everything: bool = False) -> list[Cells]:
-        figures = [[x.what, *x.texts, x.change] for x in self.figures]
+        figures = [[x.what, *x.texts, x.change] for x in self.figures if any(x.texts)]
         shown = self.lines if everything else self.lines[:_SHOWN]
         lines = [[x.place, shortened(x.text, 44), *self._times(x)] for x in shown]
         kind = "measured" if self.measured else "estimated"
