@@ -6,8 +6,6 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from ..inspection.figures import size
-
 _WIDTH = 120
 #: Amounts of memory in reports, by their names.
 _BYTES = ("bytes", "limit", "removed bytes")
@@ -15,6 +13,8 @@ _BYTES = ("bytes", "limit", "removed bytes")
 
 def lines(found: Mapping[str, Any], indent: str = "") -> list[str]:
     """Nested dicts and lists as indented lines."""
+    from ..inspection.figures import size  # not for --help
+
     out = []
     for name, value in found.items():
         if isinstance(value, dict) and value:

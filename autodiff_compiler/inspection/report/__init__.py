@@ -24,6 +24,8 @@ __all__ = ["compact", "page", "report_data"]
 
 #: Of a longer file, only so many lines around those that ops come from are shown.
 _MOST_LINES, _AROUND = 4000, 40
+#: A stage of fewer lines is open in a notebook.
+_SHORT = 60
 #: In the order in which they are run: the last one starts the page.
 _SCRIPTS = ("texts.js", "panes.js", "report.js", "charts.js", "graph.js", "decisions.js", "start.js")
 
@@ -41,10 +43,13 @@ def page(call: CompiledCall, timing: Timing | None = None) -> str:
 
 
 def compact(call: CompiledCall) -> str:
-    """A few lines of HTML for a notebook: the stages to be opened one by one, and what each line costs."""
+    """A few lines of HTML for a notebook: the stages, to be opened one by one, and what each line costs."""
     stages = ("source", *STAGES_OF_OPS, "code")
     pages = {stage: call.ir(stage)._repr_html_() for stage in stages}
-    texts = [f"<details><summary>{escape.markup(stage)}</summary>{pages[stage]}</details>" for stage in stages]
+    heads = dict.fromkeys(stages, "<details>")
+    if call.ir("opt").count("\n") < _SHORT:
+        heads["opt"] = "<details open>"
+    texts = [f"{heads[stage]}<summary>{escape.markup(stage)}</summary>{pages[stage]}</details>" for stage in stages]
     return f"<p><b>{escape.markup(call.of)}</b></p>{''.join(texts)}{call.cost()._repr_html_()}"
 
 
