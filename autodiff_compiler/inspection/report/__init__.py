@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
@@ -92,13 +93,15 @@ def _source(links: Links, file: str) -> dict[str, Any]:
 def _decisions(told: Explanation, number: dict[Place, int]) -> dict[str, Any]:
     """The head and the sections of an explanation; of each line its texts, and where it names a place, its number."""
     known = {str(place): i for place, i in number.items()}
-    sections = [[title, [list(_pieces(line, known)) for line in lines]] for title, lines in told.sections]
+    unusual = sorted((rf"{re.escape(name)}\b" for name in known if not PLACE.fullmatch(name)), key=len, reverse=True)
+    places = re.compile("|".join([*unusual, PLACE.pattern]))
+    sections = [[title, [list(_pieces(line, places, known)) for line in lines]] for title, lines in told.sections]
     return {"head": told.head, "sections": sections}
 
 
-def _pieces(line: str, known: dict[str, int]) -> Iterator[str | int]:
+def _pieces(line: str, places: re.Pattern[str], known: dict[str, int]) -> Iterator[str | int]:
     end = 0
-    for found in PLACE.finditer(line):
+    for found in places.finditer(line):
         place = known.get(found[0])
         if place is not None:
             yield from (line[end : found.start()], place)
