@@ -10,7 +10,7 @@ from typing import Any
 from ..config import GRAPH_MODE, context
 from .command import Argument, Command, Result
 from .saved import writing
-from .targets import BACKEND, GRAD, LOADED, MAKE, TARGET, asked_backend, function_of
+from .targets import BACKEND, GRAD, LOADED, MAKE, TARGET, asked_backend, compiled_of
 from .values import ARGS, RANDOM, positive, random_values
 
 #: The fewest calls: one that compiles, one that is a first call, one that shows what each takes.
@@ -19,14 +19,13 @@ _FEWEST = 3
 
 def _profiled(options: Namespace) -> Result:
     from ..profiling.profile import profile  # not for --help: it loads the compiler
-    from ..transforms.jit import jit
 
     arguments = random_values(options.args or "", options.seed, options.range)
     before = context.mode
     context.set(mode=GRAPH_MODE)
     try:
         with asked_backend(options):
-            fn = jit(function_of(options, arguments))
+            fn = compiled_of(options, arguments)
             with profile(fn) as found:
                 _call(fn, arguments, options.seconds)
     finally:

@@ -127,10 +127,15 @@ def _place_of(fn: Any) -> Loc | None:
 
 def artifact_of(options: Namespace, files: Files | None = None, drawn: bool = False) -> Any:
     """What the target of a command compiles to; `drawn`: for Tensors of random numbers, not for types alone."""
+    arguments = (random_values if drawn else read_values)(options.args or "")
+    return compiled_of(options, arguments, files).lower(*arguments)
+
+
+def compiled_of(options: Namespace, arguments: Sequence[Any], files: Files | None = None) -> Any:
+    """The target of a command, or its derivative, as a compiled function."""
     from ..transforms.jit import jit  # not for --help: it loads the compiler
 
-    arguments = (random_values if drawn else read_values)(options.args or "")
-    return jit(function_of(options, arguments, files)).lower(*arguments)
+    return jit(function_of(options, arguments, files))
 
 
 @contextmanager

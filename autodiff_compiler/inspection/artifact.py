@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Coverage, SilentExecutable
 from ..compiler.pipeline import coverage, numpy_program
@@ -189,9 +189,7 @@ class Artifact:
         >>> os.path.exists(path)
         True
         """
-        from .report import page  # loaded when asked for: with pictures
-
-        write_text(path, page(self._call, timing))
+        write_text(path, _pages().page(self._call, timing))
 
     def explain(self) -> Explanation:
         """What was decided and why, in sections that are there if they have something to say.
@@ -226,6 +224,11 @@ class Artifact:
         return f"<compiled {self.of}>"
 
     def _repr_html_(self) -> str:
-        from .report import compact  # loaded when asked for: with pictures
+        return str(_pages().compact(self._call))
 
-        return compact(self._call)
+
+def _pages() -> Any:
+    """The module that makes pages, loaded when one is asked for: with pictures."""
+    from . import report
+
+    return report

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..ir.sizes import Dim, Size
+from ..ir.sizes import Size
 from ..source import lines_of
 from ..whole_files import write_text
 from .compiled_call import CompiledCall
 from .decisions import explained
 from .figures import amount, duration, size, times
-from .highlight import PLACE
 from .irtext import IRText
-from .links import Links, Place, links_of
+from .links import STAGES_OF_OPS, Links, Place, links_of
+from .report.compared import compared_page
 from .tabular import Cells, Tables, shortened
+from .textdiff import with_places
 
 if TYPE_CHECKING:
     from .timing import Timing
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 _SHOWN = 20
 #: The section of an explanation whose lines are times, different each time.
 _PASSES = "Passes"
-#: Where a call was made, which is no decision.
-_CALLED = re.compile(rf"(argument `[^`]*` is an? \w+) \((?:{PLACE.pattern})\)")
 #: How many times as much is no change that could be seen.
 _SAME = times(1.0)
 
@@ -43,9 +41,14 @@ class Figure(NamedTuple):
     shown: Callable[..., str] = str
 
     @property
+    def texts(self) -> list[str]:
+        """Both as text; of what is not known, nothing."""
+        return ["" if x is None else self.shown(x) for x in (self.before, self.after)]
+
+    @property
     def change(self) -> str:
         """How many times as much it is after the change; nothing where that says nothing."""
-        known = [x for x in (self.before, self.after) if isinstance(x, int | float) and not isinstance(x, Dim)]
+        known = [x for x in (self.before, self.after) if isinstance(x, int | float)]
         if len(known) < 2 or not known[0] or known[0] == known[1]:
             return ""
         return "" if (change := times(known[1] / known[0])) == _SAME else change
@@ -117,9 +120,16 @@ class Comparison(Tables):
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Writes a page for a browser: the tables, and the stages of both calls line beside line; one file."""
-        from .report.compared import compared_page  # loaded when asked for: with pictures
-
-        write_text(path, compared_page(self))
+        figures = [[x.what, *x.texts, x.change] for x in self.figures if any(x.texts)]
+        data = {
+            "names": self.names,
+            "measured": self.measured,
+            "figures": figures,
+            "lines": [[x.place, x.text, *x.seconds] for x in self.lines],
+            "decisions": self.decisions,
+            "stages": {stage: self.pairs(stage) for stage in STAGES_OF_OPS},
+        }
+        write_text(path, compared_page(self.names, data))
 
     # ------------------------------------------------------------------------------------------- what is compared
     def _figures(self) -> Iterator[Figure]:
@@ -161,9 +171,7 @@ class Comparison(Tables):
         return f"{self.names[0]} against {self.names[1]}"
 
     def _tables(self, *, everything: bool = False) -> list[Cells]:
-        figures = [
-            [x.what, *["" if v is None else x.shown(v) for v in (x.before, x.after)], x.change] for x in self.figures
-        ]
+        figures = [[x.what, *x.texts, x.change] for x in self.figures if any(x.texts)]
         shown = self.lines if everything else self.lines[:_SHOWN]
         lines = [[x.place, shortened(x.text, 44), *self._times(x)] for x in shown]
         kind = "measured" if self.measured else "estimated"
@@ -198,8 +206,7 @@ def _decisions(before: CompiledCall, after: CompiledCall, same: Mapping[Place, P
     moved = {str(old): str(new) for old, new in same.items()}
     for title in dict.fromkeys([*told[0], *told[1]]):
         lines, others = (of.get(title, ()) for of in told)
-        old = [(PLACE.sub(lambda m: moved.get(m[0], m[0]), _CALLED.sub(r"\1", x)), x) for x in lines]
-        new = [(_CALLED.sub(r"\1", x), x) for x in others]
+        old, new = [(with_places(x, moved), x) for x in lines], [(with_places(x, {}), x) for x in others]
         gone, come = (_without(*pair) for pair in ((old, new), (new, old)))
         if gone or come:
             yield DecisionChange(title, gone, come)
@@ -229,7 +236,7 @@ def _counterparts(before: Links, after: Links) -> dict[Place, Place]:
 def _moved(old: str, new: str) -> dict[int, int]:
     """Numbers of the lines of a file, and of those in another one that are equal or stand in their place."""
     matcher = SequenceMatcher(None, lines_of(old), lines_of(new), autojunk=False)
-    found = {}
+    found: dict[int, int] = {}
     for _, i, k, j, n in matcher.get_opcodes():
         if k - i == n - j:  # equal, or as many that were changed
             found.update(zip(range(i + 1, k + 1), range(j + 1, n + 1), strict=True))

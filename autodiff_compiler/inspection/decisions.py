@@ -19,7 +19,7 @@ from ..ir.walk import count_ops, ops_of
 from .compiled_call import CompiledCall
 from .figures import size
 from .guard_summary import guards_by_kind, names_guard, state_summary
-from .highlight import explanation_html
+from .highlight import ShownText, explanation_html
 from .kernel_groups import CONTINUED, WIDTH, counted, marked, place, shared_kernels, unfused, working, wrapped
 from .residuals import residuals_of
 from .tabular import shortened
@@ -45,7 +45,7 @@ class Section(NamedTuple):
     lines: tuple[str, ...]
 
 
-class Explanation(str):
+class Explanation(ShownText):
     """What `explain` says: a `str`, which a notebook shows with its titles and places in colours."""
 
     @property

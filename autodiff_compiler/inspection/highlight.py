@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from typing import Any
 
 from .. import escape
 
@@ -51,6 +52,16 @@ _EXPLANATION = re.compile(
     rf"(?P<op>^\S[^\n]*$)|(?P<place>(?:{PLACE.pattern})(?: (?:adjoint|recomputed))?)", re.MULTILINE
 )
 _DIFF_LINES = {"-": "minus", "+": "plus", "@": "hunk"}
+
+
+class ShownText(str):
+    """A text that IPython shows as it is at the end of a cell, not between quotes; a notebook in colours."""
+
+    def _repr_html_(self) -> str:
+        raise NotImplementedError
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
 
 
 def ir_html(text: str) -> str:

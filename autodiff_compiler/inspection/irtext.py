@@ -25,7 +25,7 @@ from ..ir.walk import callee_of, callees, ops_of
 from ..passes.manager import dump
 from ..runtime.tensor import Tensor
 from ..whole_files import write_with_arrays
-from .highlight import code_html, difference_html, ir_html
+from .highlight import ShownText, code_html, difference_html, ir_html
 from .ir_arguments import argument, array, check_open_sizes
 from .results import purposes_in
 from .textdiff import Text, difference, side_by_side
@@ -48,7 +48,7 @@ class Bindings:
     code: Callable[[str], Callable[..., tuple[Any, ...]]] | None = None
 
 
-class IRText(str):
+class IRText(ShownText):
     """The text of a stage: a str which knows where it comes from.
 
     `stage` is one of "source", "front", "adjoint", "opt", "plan", "code" (or "diff"), `of` the call it was made for.

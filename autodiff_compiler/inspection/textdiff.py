@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import escape
+from .highlight import PLACE
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 #: A line of IR: op, place, remark.
@@ -36,6 +37,8 @@ _QUOTED = rf"""{_STRING}|(?<!\w)'(?:[^'\\]|\\.)*'"""
 _NAME = re.compile(rf"{_QUOTED}|(?P<name>%\w+)")
 _FUNCTION = re.compile(r"(?m)^func @([\w.<>-]+)")
 _SYMBOL = re.compile(rf"{_QUOTED}|@(?P<name>[\w.<>-]+)")
+#: What an argument is, and the place of the call that gave it.
+_CALLED = re.compile(rf"(argument `[^`]*` is an? \w+) \((?:{PLACE.pattern})\)")
 _ANSI = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
 #: The number of lines up to which frequent lines are matched, too.
 _THOROUGH = 3000
@@ -85,6 +88,11 @@ def side_by_side(before: Text, after: Text) -> Iterator[tuple[str, str | None, s
     a, b, edits, _ = _matched(before, after)
     for kind, i, j in edits:
         yield kind, None if kind == "+" else a[i].shown, None if kind == "-" else b[j].shown
+
+
+def with_places(line: str, moved: Mapping[str, str]) -> str:
+    """A line of an explanation as two are compared: places renamed, and without that of the call."""
+    return PLACE.sub(lambda found: moved.get(found[0], found[0]), _CALLED.sub(r"\1", line))
 
 
 def _matched(before: Text, after: Text) -> tuple[list[_Line], list[_Line], list[tuple[str, int, int]], _Names]:

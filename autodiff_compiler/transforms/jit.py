@@ -393,13 +393,9 @@ class JitFunction:
         call it was compiled for, its hits, and whether what it read from outside is still the same (`valid`).
         """
         kept = [e for entries in tuple(self._entries.values()) for e in entries]
-        return CacheInfo(
-            entries=len(kept),
-            compiles=self._compiles,
-            hits=self._dropped_hits + sum(e.uses for e in kept),
-            misses=self._misses,
-            keys=[{"call": e.call, "hits": e.uses, "valid": e.valid()} for e in kept],
-        )
+        keys = [{"call": e.call, "hits": e.uses, "valid": e.valid()} for e in kept]
+        hits = self._dropped_hits + sum(e.uses for e in kept)
+        return CacheInfo(entries=len(kept), compiles=self._compiles, hits=hits, misses=self._misses, keys=keys)
 
     def guards(self) -> list[Watched]:
         """What the compiled forms depend on besides their arguments: globals, closures, attributes, functions.

@@ -95,6 +95,9 @@ def test_what_a_cell_may_end_with_is_html_with_its_text(f):
         assert unescape(re.sub(r"<[^>]*>", "", page)) == str(shown)
         assert page.startswith("<pre ")
         assert "<span " in page
+        plain = []
+        shown._repr_pretty_(SimpleNamespace(text=plain.append), False)
+        assert plain == [str(shown)]
     f(ROW, COLUMN)
     info = f.cache_info()
     assert "<td" in info._repr_html_()

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...whole_files import beside, write_with_arrays
-from ..highlight import code_html
+from ..highlight import ShownText, code_html
 from ..saved_values import read_values
 
 
-class PythonSource(str):
+class PythonSource(ShownText):
     """The text of a Python module with one function, made by `source()`; a `str`.
 
     `name` is that of the function; `given` holds, by name, the arguments that the user does not write: the dict of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
@@ -24,6 +25,8 @@ __all__ = ["compact", "page", "report_data"]
 
 #: Of a longer file, only so many lines around those that ops come from are shown.
 _MOST_LINES, _AROUND = 4000, 40
+#: A stage of fewer lines is open in a notebook.
+_SHORT = 60
 #: In the order in which they are run: the last one starts the page.
 _SCRIPTS = ("texts.js", "panes.js", "report.js", "charts.js", "graph.js", "decisions.js", "start.js")
 
@@ -41,10 +44,13 @@ def page(call: CompiledCall, timing: Timing | None = None) -> str:
 
 
 def compact(call: CompiledCall) -> str:
-    """A few lines of HTML for a notebook: the stages to be opened one by one, and what each line costs."""
+    """A few lines of HTML for a notebook: the stages, to be opened one by one, and what each line costs."""
     stages = ("source", *STAGES_OF_OPS, "code")
     pages = {stage: call.ir(stage)._repr_html_() for stage in stages}
-    texts = [f"<details><summary>{escape.markup(stage)}</summary>{pages[stage]}</details>" for stage in stages]
+    heads = dict.fromkeys(stages, "<details>")
+    if call.ir("opt").count("\n") < _SHORT:
+        heads["opt"] = "<details open>"
+    texts = [f"{heads[stage]}<summary>{escape.markup(stage)}</summary>{pages[stage]}</details>" for stage in stages]
     return f"<p><b>{escape.markup(call.of)}</b></p>{''.join(texts)}{call.cost()._repr_html_()}"
 
 
@@ -87,13 +93,15 @@ def _source(links: Links, file: str) -> dict[str, Any]:
 def _decisions(told: Explanation, number: dict[Place, int]) -> dict[str, Any]:
     """The head and the sections of an explanation; of each line its texts, and where it names a place, its number."""
     known = {str(place): i for place, i in number.items()}
-    sections = [[title, [list(_pieces(line, known)) for line in lines]] for title, lines in told.sections]
+    unusual = sorted((rf"{re.escape(name)}\b" for name in known if not PLACE.fullmatch(name)), key=len, reverse=True)
+    places = re.compile("|".join([*unusual, PLACE.pattern]))
+    sections = [[title, [list(_pieces(line, places, known)) for line in lines]] for title, lines in told.sections]
     return {"head": told.head, "sections": sections}
 
 
-def _pieces(line: str, known: dict[str, int]) -> Iterator[str | int]:
+def _pieces(line: str, places: re.Pattern[str], known: dict[str, int]) -> Iterator[str | int]:
     end = 0
-    for found in PLACE.finditer(line):
+    for found in places.finditer(line):
         place = known.get(found[0])
         if place is not None:
             yield from (line[end : found.start()], place)

@@ -18,6 +18,7 @@ function showDecisions() {
   for (const [title, lines] of data.decisions.sections) {
     const found = lines.filter((line) => isWanted(title, line, wanted));
     [all, count] = [all + lines.length, count + found.length];
+    if (!lines.length && !wanted && isWanted(title, [], null)) made.append(element("p", "hint", title)); // says it itself
     if (!found.length) continue;
     const section = element("section"), items = element("ul");
     section.append(element("h2", "", title), items);

@@ -9,6 +9,7 @@ function openGraph() {
   if ($("picture").dataset.by) return;
   const { ops, lines } = data.graph;
   $("by-line").disabled = !ops;
+  if (!ops) $("by-line").parentElement.title = `${data.stages.opt.ops.length} ops are too many for a picture`;
   $("by-line").checked = !ops || (ops.match(/class="node op/g) || []).length > MOST_OPS_AT_FIRST;
   $("by-line").addEventListener("change", drawGraph);
   $("node-query").addEventListener("input", searchGraph);

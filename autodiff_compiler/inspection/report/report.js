@@ -261,6 +261,7 @@ function enlarge() {
   footer.classList.remove("folded");
   $("enlarge").setAttribute("aria-pressed", String(footer.classList.toggle("tall")));
   if (!$("memory").hidden) drawMemory();
+  if (!$("graph").hidden) showHottest();
 }
 
 function setTheme(name) {

@@ -169,6 +169,16 @@ def test_decisions_are_filtered_by_words_and_by_the_kept_line(page: Any, artifac
     assert items.all_text_contents() == [line for line in lines if place.search(line)]
 
 
+def test_what_is_said_in_one_sentence_stands_among_the_decisions(browser: Any, tmp_path: Path) -> None:
+    artifact = ms.jit(lambda x: x.tanh().sum()).lower(ms.TensorSpec("f32[n]"))
+    artifact.to_html(str(tmp_path / "sizes.html"))
+    for page in opened(browser, tmp_path / "sizes.html"):
+        page.locator("#tab-decisions").click()
+        told = page.locator("#decision-list > p.hint").all_text_contents()
+        assert told[1:] == [title for title, lines in artifact.explain().sections if not lines]
+        assert told[1].startswith("Symbolic sizes: n;")
+
+
 def test_arrow_keys_lead_from_tab_to_tab(page: Any) -> None:
     page.locator("#tab-line").focus()
     for name in (*TABS[1:], TABS[0]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import re
 
 import numpy as np
@@ -39,8 +40,26 @@ def test_there_is_a_page_of_programs_of_all_kinds(name):
 
 def test_in_a_notebook():
     text = ms.jit(lambda x: ops.exp(x)).lower(Tensor([1.0]))._repr_html_()
-    assert text.count("<details>") == 6
+    assert text.count("<details>") == 5
+    assert re.findall(r"<details open><summary>(\w+)", text) == ["opt"]
     assert "exp" in text
+
+
+@pytest.mark.parametrize("name", ["model.py", "my model.py", "<b>.py", "In [3]"])
+def test_decisions_lead_to_their_lines(name, monkeypatch):
+    text = "def f(x):\n    while x.sum() < 8:\n        x = x * 2\n    return x\n"
+    file = f"/here/{name}"
+    monkeypatch.setitem(linecache.cache, file, (len(text), None, text.splitlines(True), file))
+    space = {}
+    exec(compile(text, file, "exec"), space)
+    artifact = ms.jit(space["f"]).lower(Tensor([1.0]))
+    data = report_data(artifact._call)
+    told = dict(data["decisions"]["sections"])
+    (kept,) = told["Loops and branches"]
+    assert data["places"][kept[1]][1] == 2
+    names = [f"{name}:{line}" for _, line in data["places"]]
+    whole = [[names[x] if isinstance(x, int) else x for x in line] for lines in told.values() for line in lines]
+    assert ["".join(line) for line in whole] == [x for _, lines in artifact.explain().sections for x in lines]
 
 
 # ------------------------------------------------------------------------------------------------- memory
