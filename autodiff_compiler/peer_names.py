@@ -133,8 +133,8 @@ CALLED = {
 
 
 def of_ops(name: str, module: str) -> str | None:
-    """Advice on a name that `ops` has, for a module of this package that lacks it."""
-    if not name.isidentifier() or importlib.util.find_spec(f"{module}.{name}") is not None:
+    """Advice on the name of a function of `ops`, for a module of this package that lacks it."""
+    if not (name.isidentifier() and name[0].islower()) or importlib.util.find_spec(f"{module}.{name}") is not None:
         return None  # a submodule that is being imported, before which Python asks for an attribute
     known = importlib.import_module(".ops", __name__.partition(".")[0]).__all__
     return f"`ops.{name}`" if name in known else None
