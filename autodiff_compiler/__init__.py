@@ -81,6 +81,7 @@ from .errors import (
 from .keywords import answering as _answering
 from .locks import importing as _importing
 from .peer_names import PACKAGE as _PEERS
+from .peer_names import of_ops as _of_ops
 from .runtime.parameter import Parameter, ParameterTuple
 from .runtime.tensor import Tensor
 from .version import __version__
@@ -398,8 +399,7 @@ def __lacking__(name: str) -> str | None:
     """Advice on a name that is not here: why, or what comes near; compiled code asks for it too."""
     if name in ("complex64", "complex128"):
         return NO_COMPLEX
-    of_ops = f"`ops.{name}`" if name in importlib.import_module(".ops", __name__).__all__ else None
-    return _PEERS.get(name) or of_ops or did_you_mean(name, __dir__())
+    return _PEERS.get(name) or _of_ops(name, __name__) or did_you_mean(name, __dir__())
 
 
 def __getattr__(name: str) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-__all__ = ["CALLED", "CELL", "NN", "OPTIMIZER", "PACKAGE", "TENSOR", "advice_of", "without"]
+__all__ = ["CALLED", "CELL", "NN", "OPTIMIZER", "PACKAGE", "TENSOR", "advice_of", "of_ops", "without"]
 
 _BY_FUNCTION = "derivatives are taken of functions: `ms.grad(fn)(x)`, or `ms.value_and_grad(fn)(x)`"
 _BY_WEIGHTS = (
@@ -128,6 +130,14 @@ CALLED = {
     "shape": "`x.shape` is a tuple, `x.shape[0]` one of its sizes",
     "size": "`x.shape` are all sizes, `x.shape[0]` is the first, `x.size` the number of elements",
 }
+
+
+def of_ops(name: str, module: str) -> str | None:
+    """Advice on the name of a function of `ops`, for a module of this package that lacks it."""
+    if not (name.isidentifier() and name[0].islower()) or importlib.util.find_spec(f"{module}.{name}") is not None:
+        return None  # a submodule that is being imported, before which Python asks for an attribute
+    known = importlib.import_module(".ops", __name__.partition(".")[0]).__all__
+    return f"`ops.{name}`" if name in known else None
 
 
 class Absent:

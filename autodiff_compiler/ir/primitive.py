@@ -46,6 +46,7 @@ import numpy as np
 from ..blas import SINGLE, products
 from ..dtypes import DType, from_numpy
 from ..errors import TooLittleMemoryError
+from ..keywords import advise
 from ..no_memory import refused
 from ..source import calling_expression
 from .core import Value
@@ -342,6 +343,10 @@ def _distinct(function: Callable[..., Any]) -> Callable[..., Any]:
     def public(*args: Any, **kwargs: Any) -> Any:
         try:
             out = function(*args, **kwargs)
+        except TypeError as error:
+            if kwargs:
+                advise(error, function)
+            raise
         except (MemoryError, ValueError) as error:
             told = error if isinstance(error, TooLittleMemoryError) else refused(error)
             if told is None:

@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from ..peer_names import NN as _PEERS
+from ..peer_names import of_ops as _of_ops
 from ..surface.cells import CELLS as _CELLS
 from .cell import Cell
 from .containers import CellDict, CellList, SequentialCell
@@ -102,7 +103,7 @@ __all__ += _CELLS
 
 def __lacking__(name: str) -> str | None:
     """Advice on a name that is not here; compiled code asks for it too."""
-    return _PEERS.get(name) or (f"`ops.{name}`" if name in importlib.import_module("..ops", __name__).__all__ else None)
+    return _PEERS.get(name) or _of_ops(name, __name__)
 
 
 def __getattr__(name: str) -> Any:

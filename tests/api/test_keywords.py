@@ -24,6 +24,7 @@ CALLS = [
     (lambda x: ops.softmax(x, dim=0), "softmax() got an unexpected keyword argument 'dim': write `axis`"),
     (lambda x: ops.cat([x, x], dim=1), "concat() got an unexpected keyword argument 'dim': write `axis`"),
     (lambda x: ops.sum(x, axis=0), "sum() got an unexpected keyword argument 'axis': write `dim`"),
+    (lambda x: x.std(unbiased=False), "std() got an unexpected keyword argument 'unbiased': write `ddof`"),
     (lambda x: ms.grad(total, argnums=0)(x), "grad() got an unexpected keyword argument 'argnums': write `grad_pos"),
     (lambda x: ms.value_and_grad(total, argnums=0)(x), "argument 'argnums': write `grad_position`"),
     (lambda x: ms.jacrev(total, argnums=0)(x), "jacrev() got an unexpected keyword argument 'argnums': write `grad_"),

@@ -88,9 +88,8 @@ def _too_deep(frame: Frame, function: str, *, at_run_time: bool) -> RecursionDep
 
 def _advice(node: Any, error: Exception) -> list[str]:
     """What to write where a property of a Tensor is called, as `x.size(0)` is in other frameworks."""
-    called = getattr(getattr(node, "func", None), "attr", None)
-    advised = called in CALLED and str(error).endswith("object is not callable")
-    return [f"instead: {CALLED[called]}"] if advised else []
+    advice = CALLED.get(getattr(getattr(node, "func", None), "attr", ""))
+    return [f"instead: {advice}"] if advice and str(error).endswith("object is not callable") else []
 
 
 def _localized(prepared: Prepared, env: dict[str, Any]) -> dict[str, Any]:
