@@ -20,6 +20,7 @@ from ...ir.types import has_erased_sizes
 from ...ir.walk import inline
 from ...primitives.sizes_of_data import erased, sized
 from ...runtime.trees import attributes_of, leaves
+from ...source import Loc
 from ..effects.after_forward import flush
 from ..effects.commits import commit_before_backward
 from ..effects.exceptions import raising_in_block
@@ -285,8 +286,17 @@ def refuse_open_sizes(traced: Traced, what: str) -> None:
         if has_erased_sizes(x.type):
             raise DynamicShapeError(
                 f"the size of a result depends on data, and so does that of {what}",
+                spans=made_at(x),
                 hint="keep the shape (`ops.where`, `masked_fill`), or reduce the result to one number",
             )
+
+
+def made_at(x: Value) -> list[tuple[Loc, str]]:
+    """Where a value is from, for an error about it that no statement of the user's has raised."""
+    while isinstance(x.owner, Op) and x.owner.defn.name == "with_sizes":  # which only hides the size
+        (x,) = x.owner.operands
+    loc = x.owner.loc if isinstance(x.owner, Op) else None
+    return [] if loc is None else [(loc.of_user(), "made here")]
 
 
 def refuse_unknown_ranks(ctx: DerivativeContext, x: Any, why: str) -> None:
