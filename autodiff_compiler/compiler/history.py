@@ -273,8 +273,10 @@ class History:
         # From the latest on: with equal differences the call before is the one to compare with.
         before = [(c, _differences(c.facets, facets)) for c in islice(reversed(self._compiles), _COMPARED)]
         changes = tuple(stale) or _changes(facets, before)
-        if entry.sizes is not None:  # it is for all of them
-            changes = tuple([replace(c, advice="") if c.kind in ("dimension", "shape") else c for c in changes])
+        if entry.sizes is not None or needed:  # it is for all of them, or what needs to know them is said
+            advice = "" if entry.sizes is not None else "write what needs to know the size so that any will do"
+            of_sizes = ("dimension", "shape")
+            changes = tuple([replace(c, advice=advice) if c.kind in of_sizes else c for c in changes])
         self._compiles.append(Compile(entry.number, entry.call, loc, changes, facets, sizes))
         told = logs.listener("recompiles")
         if told is not None:

@@ -292,7 +292,9 @@ def refuse_open_sizes(traced: Traced, what: str) -> None:
 
 
 def made_at(x: Value) -> list[tuple[Loc, str]]:
-    """Where a value is from, for an error about it that no statement of the user's has raised."""
+    """Where a value is from, for an error about it while no statement of the user's is compiled."""
+    if trace.builder is not None and trace.builder.loc is not None:
+        return []
     while isinstance(x.owner, Op) and x.owner.defn.name == "with_sizes":  # which only hides the size
         (x,) = x.owner.operands
     loc = x.owner.loc if isinstance(x.owner, Op) else None
