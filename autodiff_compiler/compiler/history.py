@@ -142,7 +142,7 @@ def _in_short(compile_: Compile) -> str:
 
 
 def watched(entries: Sequence[Specialised]) -> list[Watched]:
-    """The guards of compiled entries: those on sizes, what all entries ask alike, and the rest in order of the reads."""
+    """The guards of compiled entries: those on sizes, what all entries ask alike, and the rest as they are read."""
     among_others = len(entries) > 1
     of_sizes = [
         Watched(what, loc and loc.of_user(), "", "", True, e.call, e.number, among_others, of_sizes=True)

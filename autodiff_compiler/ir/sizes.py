@@ -211,9 +211,9 @@ def _decider(op: str, *sizes: Any) -> Decider:
     return deciding.by
 
 
-def number_of(size: Dim, instead: str = "") -> int:
+def number_of(size: Size, instead: str = "") -> int:
     """What a size is, which must be known; `instead`: what would take any size, in words."""
-    return _decider("int", size).number(size, instead)
+    return size if isinstance(size, int) else _decider("int", size).number(size, instead)
 
 
 @contextmanager

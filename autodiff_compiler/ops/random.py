@@ -17,6 +17,7 @@ from typing import Any
 from ..dtypes import dtype_of, float32, float64, int32, int64
 from ..errors import DTypeError, ShapeError, StaticValueError, UnsupportedCallError
 from ..ir.primitive import F, call, trace
+from ..ir.sizes import Size
 from ..ir.types import Shape, tensor
 from ..primitives.family import (
     as_shape,
@@ -163,7 +164,7 @@ def randint_like(state: Any, input: Any, low: int, high: int, seed: int | None =
     return _integers(state, low, high, input.shape, dtype or input.dtype)
 
 
-def _order(state: Any, n: int) -> Any:
+def _order(state: Any, n: Size) -> Any:
     return F.random_order(state, size=n)
 
 

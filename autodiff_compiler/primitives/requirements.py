@@ -13,7 +13,7 @@ from ..errors import DTypeError, ShapeError, StaticValueError, shown_as
 from ..ir.abstract import Abstract
 from ..ir.core import Unknown, UnknownValueError, Value
 from ..ir.primitive import trace
-from ..ir.sizes import Dim, Size, deciding, number_of
+from ..ir.sizes import Size, deciding, number_of
 
 
 @shown_as("number")
@@ -110,7 +110,7 @@ def known_size(size: Size, otherwise: str, instead: str = "") -> int:
     `instead`: what would take any size, in words.
     """
     require(size.__class__ is int or deciding.by is not None, otherwise)
-    return number_of(size, instead) if size.__class__ is Dim else operator.index(size)
+    return number_of(size, instead)
 
 
 def known_sizes(sizes: Iterable[Size], otherwise: str, instead: str = "") -> tuple[int, ...]:

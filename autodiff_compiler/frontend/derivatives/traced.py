@@ -18,7 +18,7 @@ from ...ir.primitive import REGISTRY, F, trace
 from ...ir.sizes import depends_on_data, size_of
 from ...ir.types import has_erased_sizes
 from ...ir.walk import inline
-from ...primitives.sizes_of_data import erased, sized
+from ...primitives.sizes_of_data import erased, place_of, sized
 from ...runtime.trees import attributes_of, leaves
 from ...source import Loc
 from ..effects.after_forward import flush
@@ -295,9 +295,7 @@ def made_at(x: Value) -> list[tuple[Loc, str]]:
     """Where a value is from, for an error about it while no statement of the user's is compiled."""
     if trace.builder is not None and trace.builder.loc is not None:
         return []
-    while isinstance(x.owner, Op) and x.owner.defn.name == "with_sizes":  # which only hides the size
-        (x,) = x.owner.operands
-    loc = x.owner.loc if isinstance(x.owner, Op) else None
+    loc = place_of(x)
     return [] if loc is None else [(loc.of_user(), "made here")]
 
 

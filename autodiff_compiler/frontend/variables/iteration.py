@@ -134,7 +134,7 @@ class Iteration(Abstract):
         return list(self.static_items(ctx))
 
     def _of_unknown_length(self) -> StaticValueError:
-        if isinstance(self.size, Dim):  # it becomes known
+        if self.size is not None:  # it becomes known
             number_of(self.size, "a `for` statement, which may append to a list, takes any number")
         error = StaticValueError(
             "the number of elements must be known at compile time",

@@ -9,13 +9,13 @@ from ...errors import UnsupportedCallError
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import F
-from ...ir.sizes import Dim, Size, deciding, depends_on_data, largest, number_of
+from ...ir.sizes import Size, deciding, depends_on_data, largest, number_of
 from ...ir.types import tensor
 from .base import variable_of
 from .leaves import Leaf, RowsLeaf, same_elements
 from .structure import elements, outline, rebuild
 from .templates import Slot, leaf_of, value_in
-from .values import LocalList, Rows, TensorVar, is_rows
+from .values import LocalList, Rows, TensorVar, is_rows, is_size
 
 #: Why the elements of a Tensor cannot be assigned that is in such a list.
 IN_A_LIST = "is in a list whose length is known only at run time"
@@ -107,7 +107,7 @@ def known_length(size: Size, instead: str = "") -> None:
 
     `instead`: what would take any length, in words.
     """
-    if isinstance(size, Dim) and not depends_on_data(size) and deciding.by is not None:
+    if is_size(size) and not depends_on_data(size) and deciding.by is not None:
         number_of(size, instead)
 
 
