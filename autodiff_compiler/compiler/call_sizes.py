@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import gcd
+from math import gcd, prod
 from typing import Any
 
 from ..ir.open_shapes import OpenShapes, Relation, said
@@ -23,6 +23,7 @@ from ..ir.sizes import (
     bounded_by_numbers,
     evaluate,
     linear_in,
+    quotients_of,
     size_of,
     substitute,
     symbol,
@@ -40,6 +41,8 @@ _HOT_CALLS, _MOST_HOT, _REMEMBERED = 16, 8, 256
 #: What a compilation takes at least, in nanoseconds (one that comes from disk is faster), and how much of it pays for
 #: each call that has come.
 _LEAST_TIME, _TIME_PER_CALL = 50_000_000, 15_000_000
+#: From how many remainders on a number is compiled for itself.
+_MOST_REMAINDERS = 64
 #: How many relations become narrower bounds of their symbols; what follows is a guard of its own.
 _MOST_NARROWED = 8
 
@@ -147,9 +150,10 @@ class Sizes:
     def is_at_most(self, a: Size, b: Size) -> bool:
         return self._answer(a, "<=", b)
 
-    def number(self, size: Dim) -> int:
+    def number(self, size: Dim, instead: str) -> int:
         value = evaluate(size, self.values)
-        raise Unified(self._solved(size - value), why=f"{said(size)} = {value}, which must be known")
+        why = f"{said(size)} = {value}, which must be known"
+        raise Unified(self._solved(size - value), why=f"{why}; {instead}" if instead else why)
 
     def shape_of(self, what: str, shape: Shape) -> Shape:
         return shape
@@ -189,10 +193,21 @@ class Sizes:
             left, k = atom.left, atom.right
             one, times = linear_in(left), -(factor // k)
             if one is not None and isinstance(zero - times * (left % k), int) and gcd(one[1], k) == 1:
-                s, rest = one[0], self.values[one[0].name] % k
-                high = (s.high - rest) // k if isinstance(s.high, int) else None
-                return {s: k * symbol(f"{s.name}_{k}", -((rest - s.low) // k), high) + rest}
+                return {one[0]: self._with_remainder(one[0], k)}
+        divisors = [atom.right for atom in quotients_of(zero)]  # of quotients of quotients: a divisor of their product
+        whole = prod([d for d in divisors if isinstance(d, int)])
+        for k in range(2, min(whole, _MOST_REMAINDERS) + 1) if len(divisors) > 1 else ():
+            for s in symbols_of(zero) if whole % k == 0 else ():
+                found = {s: self._with_remainder(s, k)}
+                if not isinstance(substitute(zero, found), Dim):
+                    return found
         return None
+
+    def _with_remainder(self, s: Symbol, k: int) -> Size:
+        """A symbol of which it is known what it leaves divided by a number: what its value in the call leaves."""
+        rest = self.values[s.name] % k
+        high = (s.high - rest) // k if isinstance(s.high, int) else None
+        return k * symbol(f"{s.name}_{k}", -((rest - s.low) // k), high) + rest
 
     def replaced(self, found: Unified, shapes: Sequence[Shape]) -> Sizes:
         """The same with other sizes in the place of some symbols; `shapes` are those of the call."""

@@ -142,21 +142,28 @@ def _in_short(compile_: Compile) -> str:
 
 
 def watched(entries: Sequence[Specialised]) -> list[Watched]:
-    """The guards of compiled entries, first those on sizes, then those of each in the order of the reads."""
+    """The guards of compiled entries: those on sizes, what all entries ask alike, and the rest as they are read."""
     among_others = len(entries) > 1
     of_sizes = [
         Watched(what, loc and loc.of_user(), "", "", True, e.call, e.number, among_others, of_sizes=True)
         for e in entries
         for what, loc in e.said_of_sizes()
     ]
-    return [
-        *of_sizes,
-        *[
-            Watched(g.what, g.loc and g.loc.of_user(), g.seen(), g.now(), g.holds(), e.call, e.number, among_others)
-            for e in entries
-            for g in e.lowered.guards
-        ],
+    others = [
+        Watched(g.what, g.loc and g.loc.of_user(), g.seen(), g.now(), g.holds(), e.call, e.number, among_others)
+        for e in entries
+        for g in e.lowered.guards
     ]
+    alike: dict[Watched, set[int]] = {}
+    for guard in others:
+        alike.setdefault(_of_any_form(guard), set()).add(guard.number)
+    common = {guard for guard, numbers in alike.items() if len(numbers) == len(entries)}
+    once = [guard for guard in alike if guard in common] if among_others else []
+    return [*of_sizes, *once, *[guard for guard in others if not once or _of_any_form(guard) not in common]]
+
+
+def _of_any_form(guard: Watched) -> Watched:
+    return replace(guard, call="", number=0, among_others=False)
 
 
 def _at(loc: Loc) -> str:
@@ -273,8 +280,10 @@ class History:
         # From the latest on: with equal differences the call before is the one to compare with.
         before = [(c, _differences(c.facets, facets)) for c in islice(reversed(self._compiles), _COMPARED)]
         changes = tuple(stale) or _changes(facets, before)
-        if entry.sizes is not None:  # it is for all of them
-            changes = tuple([replace(c, advice="") if c.kind in ("dimension", "shape") else c for c in changes])
+        if entry.sizes is not None or needed:  # it is for all of them, or what needs to know them is said
+            advice = "" if entry.sizes is not None else "write what needs to know the size so that any will do"
+            of_sizes = ("dimension", "shape")
+            changes = tuple([replace(c, advice=advice) if c.kind in of_sizes else c for c in changes])
         self._compiles.append(Compile(entry.number, entry.call, loc, changes, facets, sizes))
         told = logs.listener("recompiles")
         if told is not None:

@@ -44,7 +44,7 @@ class Origins:
     def is_at_most(self, a: Size, b: Size) -> bool:
         return evaluate(a, self.values) <= evaluate(b, self.values)
 
-    def number(self, size: Dim) -> int:
+    def number(self, size: Dim, instead: str) -> int:
         return evaluate(size, self.values)
 
     def settle(self, error: Exception) -> None:

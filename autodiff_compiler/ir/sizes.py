@@ -151,7 +151,7 @@ class Dim:
         return not self <= other
 
     def __index__(self) -> int:
-        return _decider("int", self).number(self)
+        return number_of(self)
 
     def __bool__(self) -> bool:
         return self != 0
@@ -168,8 +168,8 @@ class Decider(Protocol):
 
     def are_equal(self, a: Size, b: Size) -> bool: ...
     def is_at_most(self, a: Size, b: Size) -> bool: ...
-    def number(self, size: Dim) -> int:
-        """What a size is, which must be known."""
+    def number(self, size: Dim, instead: str) -> int:
+        """What a size is, which must be known; `instead`: what would take any size, in words."""
 
     def shape_of(self, what: str, shape: tuple[Size, ...]) -> tuple[Size, ...]:
         """The shape of a Tensor that is no argument, `what` users call it: as it is, or in symbols."""
@@ -209,6 +209,11 @@ def _decider(op: str, *sizes: Any) -> Decider:
         what = f"int({sizes[0]})" if op == "int" else f"{sizes[0]} {op} {sizes[1]}"
         raise OpenSizeError(f"what {what} is depends on the call")
     return deciding.by
+
+
+def number_of(size: Size, instead: str = "") -> int:
+    """What a size is, which must be known; `instead`: what would take any size, in words."""
+    return size if isinstance(size, int) else _decider("int", size).number(size, instead)
 
 
 @contextmanager

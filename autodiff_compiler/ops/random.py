@@ -17,8 +17,18 @@ from typing import Any
 from ..dtypes import dtype_of, float32, float64, int32, int64
 from ..errors import DTypeError, ShapeError, StaticValueError, UnsupportedCallError
 from ..ir.primitive import F, call, trace
+from ..ir.sizes import Size
 from ..ir.types import Shape, tensor
-from ..primitives.family import as_shape, as_tensor, broadcast_shapes, broadcast_to, cast, constant, in_dtype
+from ..primitives.family import (
+    as_shape,
+    as_tensor,
+    broadcast_shapes,
+    broadcast_to,
+    cast,
+    constant,
+    in_dtype,
+    static_size,
+)
 from ..primitives.requirements import static_int
 from ..runtime.generators import Generator
 from ..runtime.random import generator
@@ -154,7 +164,7 @@ def randint_like(state: Any, input: Any, low: int, high: int, seed: int | None =
     return _integers(state, low, high, input.shape, dtype or input.dtype)
 
 
-def _order(state: Any, n: int) -> Any:
+def _order(state: Any, n: Size) -> Any:
     return F.random_order(state, size=n)
 
 
@@ -166,7 +176,7 @@ def randperm(state: Any, n: int, seed: int = 0, offset: int = 0, dtype: Any = in
     [0, 1, 2, 3]
     """
     _require_no_offset(offset)
-    return cast(_order(state, static_int(n, "n")), dtype_of(dtype))
+    return cast(_order(state, static_size(n, "n")), dtype_of(dtype))
 
 
 def _require_no_offset(offset: int) -> None:

@@ -88,7 +88,7 @@ def _filled(shape, value, dtype):
 
 def _sizes_of(shape):
     """A shape as it is given: one size, or several."""
-    one = isinstance(shape, int | np.integer | Dim | SymScalar) or (shape.__class__ is Value and shape.shape == ())
+    one = isinstance(shape, int | np.integer | Dim | SymScalar) or getattr(shape, "shape", None) == ()
     return as_shape((shape,) if one else (tuple(shape),))
 
 

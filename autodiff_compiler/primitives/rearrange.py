@@ -301,11 +301,6 @@ def _parts(x, axis, bounds):
     return tuple([F.slice(x, axes=(axis,), starts=(a,), stops=(b,), steps=(1,)) for a, b in pairs])
 
 
-def _axis_of_known_size(x, axis, parameter="axis"):
-    axis = normal_axis(axis, x.ndim, parameter)
-    return axis, known_size(x.shape[axis], "a dimension of symbolic size cannot be split yet")
-
-
 @composite("split")
 def split(x, split_size_or_sections, axis=0):
     """Neighbouring parts along an axis: of one size (the last may be smaller), or of the sizes in a list."""
@@ -333,7 +328,8 @@ def _parts_of(x, axis, step):
         for count in range(1, _MOST_PARTS + 1):
             if size <= count * step:
                 return _parts(x, axis, [*(i * step for i in range(count)), size])
-    size, step = known_sizes((size, step), "a dimension of symbolic size cannot be split yet")
+    instead = "slices, and `ops.chunk` into at most 16 parts, take any size"
+    size, step = known_sizes((size, step), "a dimension of symbolic size cannot be split yet", instead)
     return _parts(x, axis, [*range(0, max(size, 1), step), size])
 
 
@@ -391,7 +387,9 @@ def dsplit(x, indices_or_sections):
 def unbind(x, dim=0):
     """The slices along a dimension, which disappears."""
     x = as_tensor(x)
-    axis, size = _axis_of_known_size(x, dim, "dim")
+    axis = normal_axis(dim, x.ndim, "dim")
+    instead = "`for row in x` takes any number of rows"
+    size = known_size(x.shape[axis], "a dimension of symbolic size cannot be split yet", instead)
     return tuple([F.squeeze(part, axes=(axis,)) for part in _parts(x, axis, range(size + 1))])
 
 

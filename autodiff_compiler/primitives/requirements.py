@@ -13,7 +13,7 @@ from ..errors import DTypeError, ShapeError, StaticValueError, shown_as
 from ..ir.abstract import Abstract
 from ..ir.core import Unknown, UnknownValueError, Value
 from ..ir.primitive import trace
-from ..ir.sizes import Size, deciding
+from ..ir.sizes import Size, deciding, number_of
 
 
 @shown_as("number")
@@ -104,15 +104,18 @@ def known_array(x: Any, parameter: str) -> np.ndarray[Any, Any]:
     return found
 
 
-def known_size(size: Size, otherwise: str) -> int:
-    """A size that must be known: a symbolic one is that of the call that is compiled for; else it is refused."""
+def known_size(size: Size, otherwise: str, instead: str = "") -> int:
+    """A size that must be known: a symbolic one is that of the call that is compiled for; else it is refused.
+
+    `instead`: what would take any size, in words.
+    """
     require(size.__class__ is int or deciding.by is not None, otherwise)
-    return operator.index(size)
+    return number_of(size, instead)
 
 
-def known_sizes(sizes: Iterable[Size], otherwise: str) -> tuple[int, ...]:
+def known_sizes(sizes: Iterable[Size], otherwise: str, instead: str = "") -> tuple[int, ...]:
     """Sizes each of which must be known; see `known_size`."""
-    return tuple([known_size(size, otherwise) for size in sizes])
+    return tuple([known_size(size, otherwise, instead) for size in sizes])
 
 
 def static_number(x: Any, parameter: str) -> Any:

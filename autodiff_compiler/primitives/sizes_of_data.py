@@ -13,10 +13,11 @@ from collections.abc import Callable
 import numpy as np
 
 from ..dtypes import bool_, int64
-from ..ir.core import Value
+from ..ir.core import Op, Value
 from ..ir.primitive import Effect, F, Names, Primitive, trace
 from ..ir.sizes import ERASED, Dim, Symbol, depends_on_data, symbols_of
 from ..ir.types import Seq, Shape, Size, TensorType, TupleType, Type, seq, tensor, tuple_of
+from ..source import Loc
 from .control import COUNT
 from .requirements import require, require_dtype
 from .samples import B2, F2, F3
@@ -333,3 +334,10 @@ def erased(type: Type, hides: Callable[[Symbol], bool]) -> Type:
         elems = tuple([erased(t, hides) for t in type.elems])
         return type if elems == type.elems else tuple_of(elems)
     return type
+
+
+def place_of(x: Value) -> Loc | None:
+    """Where a value is from, be its size hidden or not."""
+    while isinstance(x.owner, Op) and x.owner.defn.name == "with_sizes":
+        (x,) = x.owner.operands
+    return x.owner.loc if isinstance(x.owner, Op) else None

@@ -62,7 +62,8 @@ class OpenSizes:
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise ValueError(
-            f"a Tensor of open sizes {list(self.shape)} has no elements: it only describes inputs, for `set_inputs`"
+            f"a Tensor that is made from a shape, {list(self.shape)}, and a dtype alone has no elements: it describes "
+            "inputs, for `set_inputs`; `init=0` fills it"
         )
 
     __array__ = __array_ufunc__ = __array_function__ = _refuse

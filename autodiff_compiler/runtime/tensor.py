@@ -77,8 +77,8 @@ class Tensor(Methods):
     `input_data` is a number, a (nested) list or tuple of numbers, an ndarray, a NumPy scalar or a Tensor; it is copied.
     Python floats become float32, ints int64, bools bool; arrays keep their dtype unless `dtype` is given.  Without
     `input_data`, `init` fills an array of `shape` and `dtype`: a number, or a function that is given the ndarray.
-    `const_arg` changes nothing; a `device` is checked, and the elements get there where they are first used.  A `shape`
-    with None or a `Symbol` in it, or a `dtype` alone, describes inputs of open sizes, for `Cell.set_inputs`: such a
+    `const_arg` changes nothing; a `device` is checked, and the elements get there where they are first used.  A `dtype`
+    alone, or with a `shape`, which may have None or a `Symbol` in it, describes inputs, for `Cell.set_inputs`: such a
     Tensor has no elements.
 
     TypeError: what is no number (strings, None, complex, ragged lists).  ValueError: `shape` differs from the data's.
@@ -468,8 +468,9 @@ def _refuse_tensors(data: Any) -> None:
 
 
 def _described(shape: tuple[Any, ...] | None, dtype: DType | None) -> Any:
-    """The placeholder for the array of a Tensor that describes inputs; TypeError if no size is open."""
-    if dtype is None or (shape is not None and not any(n is None or isinstance(n, Symbol) for n in shape)):
+    """The placeholder for the array of a Tensor that describes inputs; TypeError for what is no size."""
+    sizes = () if shape is None else shape
+    if dtype is None or not all(n is None or isinstance(n, Symbol) or (isinstance(n, int) and n >= 0) for n in sizes):
         raise TypeError("a Tensor is made from `input_data`, or from `shape`, `dtype` and `init`")
     return OpenSizes(shape, dtype)
 

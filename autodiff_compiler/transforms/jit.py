@@ -401,7 +401,7 @@ class JitFunction:
         """What the compiled forms depend on besides their arguments: globals, closures, attributes, functions.
 
         Each says what it is, where it is read, what it was while compiling and what it is now; of several compiled
-        forms also to which of them it belongs (`number` and `call`).
+        forms also to which of them it belongs (`number` and `call`), unless all of them depend on it alike.
 
         >>> rate = 3
         >>> f = jit(lambda x: x * rate)

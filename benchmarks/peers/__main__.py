@@ -22,12 +22,14 @@ def main(arguments: list[str]) -> int:
     )  # what the processes of groups are called with
     options = parser.parse_args(arguments)
     if options.here:
-        from .run import bind, run_group
+        from .run import bind, rows_of
 
         (threads,) = options.threads
         bind(threads)
-        found = run_group(options.here, options.only, options.rounds, threads)
-        options.json.write_text(json.dumps({"rows": [dataclasses.asdict(row) for row in found]}), "utf-8")
+        found = []
+        for row in rows_of(options.here, options.only, options.rounds, threads):
+            found.append(dataclasses.asdict(row))
+            options.json.write_text(json.dumps({"rows": found}), "utf-8")  # as it stands, should the rest fail
         return 0
     from . import as_json, run_groups, show
     from .run import THREADS

@@ -84,18 +84,21 @@ def run_case(group: str, case: Case, rounds: int, threads: int) -> Row:
 
 def run_group(group: str, only: str = "", rounds: int = 9, threads: int = 1) -> list[Row]:
     """The rows of a group, in this process and with the threads it has."""
+    return list(rows_of(group, only, rounds, threads))
+
+
+def rows_of(group: str, only: str, rounds: int, threads: int) -> Iterator[Row]:
+    """The same rows, as they come."""
     import autodiff_compiler as ms
 
     before = {name: ms.get_context(name) for name in ("mode", "backend")}
-    rows = []
     try:
         for case in cases_of(group, only):
             if threads in case.threads:
                 print(f"{group}: {case.name}, {threads} thread{'s' * (threads > 1)}", file=sys.stderr, flush=True)
-                rows.append(run_case(group, case, rounds, threads))
+                yield run_case(group, case, rounds, threads)
     finally:
         ms.set_context(**before)
-    return rows
 
 
 # ------------------------------------------------------------------------------------------------ processes
@@ -129,7 +132,7 @@ def run_groups(
                 command = [sys.executable, "-m", "benchmarks.peers", "--here", group, "--json", str(file)]
                 command += ["--only", only, "--rounds", str(rounds), "--threads", str(count)]
                 done = subprocess.run(command, env=environment(count, folder), cwd=ROOT, check=False)
-                if file.exists():
+                if file.exists():  # as far as it came
                     yield from (Row(**row) for row in json.loads(file.read_text("utf-8"))["rows"])
-                else:
+                if done.returncode:
                     yield Row(group, "the whole group", count, "", failed={OURS[0]: f"ended with {done.returncode}"})

@@ -105,6 +105,7 @@ def test_a_replaced_symbol_is_found_again_in_calls() -> None:
         (lambda n: (2 * n + 1) % 3, "3*n_3+1"),
         (lambda n: n + n % 3, "7"),
         (lambda n: n // 3, "7"),
+        (lambda n: n // 100, "7"),
     ],
 )
 def test_a_known_remainder_is_no_known_size(ask: Callable[[Size], Size], solved: str) -> None:
@@ -120,6 +121,18 @@ def test_a_known_remainder_is_no_known_size(ask: Callable[[Size], Size], solved:
     assert (again.of([(100,)]) == {"n_3": 33}) == (solved != "7")
     (why,) = again.settled
     assert why.endswith(f" = {ask(7)}, which must be known")
+
+
+@pytest.mark.parametrize("ask", [lambda n: (n // 2 + 1) % 2, lambda n: ((n - 1) // 2) % 2, lambda n: (n // 2) % 2])
+def test_a_remainder_of_a_quotient_is_one_of_the_size(ask: Callable[[Size], Size]) -> None:
+    """What a pooling of pairs and a stride of 2 leave is known for all sizes that leave the same divided by 4."""
+    found = sizes_of(((2,),), ((7,),))
+    with answering(found), pytest.raises(Unified) as raised:
+        operator.index(ask(found.shapes[0][0]))
+    again = found.replaced(raised.value, [(7,)])
+    assert str(again.shapes[0][0]) == "4*n_4+3"
+    assert [n for n in range(20) if again.of([(n,)]) is not None] == [3, 7, 11, 15, 19]
+    assert ask(again.shapes[0][0]) == ask(7) == ask(11)
 
 
 def test_bounds_of_a_symbol_hold_for_its_quotient() -> None:

@@ -173,3 +173,69 @@ def test_fields_of_records_are_arguments_like_others(kind):
         ms.jit(lambda p, x: ops.cat([x, x], 1) @ p.w)(kind(ones(3, 2)), ones(4, 3))
     source = ms.jit(lambda p, x: x @ p.w).lower(kind(ones(3, 2)), ones(4, 3)).source()
     assert "p.w" in str(source)
+
+
+#: Layers, the shapes of what they are called with, the operands that the error names, and more that it says.
+LAYERS = {
+    "steps": (lambda: nn.LSTM(4, 8), ((5, 2, 3),), "`x` is a Tensor f32[5,2,3]", "batch, 4], not [5, 2, 3]"),
+    "rows": (lambda: nn.GRUCell(4, 8), ((2, 3), (2, 8)), "`x` is a Tensor f32[2,3]", "[batch, 4], not [2, 3]"),
+    "states": (lambda: nn.GRUCell(4, 8), ((2, 4), (3, 8)), "`y` is a Tensor f32[3,8]", "of 2 and 3 do not fit"),
+    "begin": (lambda: nn.GRU(4, 8), ((5, 2, 4), (1, 3, 8)), "`y` is a Tensor f32[1,3,8]", "hx must be [1, 2, 8]"),
+    "norm": (lambda: nn.LayerNorm((4,)), ((5, 3),), "`x` is a Tensor f32[5,3]", "does not fit an input of [5, 3]"),
+    "channels": (lambda: nn.BatchNorm1d(4), ((5, 3),), "`x` is a Tensor f32[5,3]", "make it `BatchNorm1d(3)`"),
+    "features": (lambda: nn.MultiheadAttention(8, 2), ((5, 2, 8), (5, 2, 8), (5, 2, 6)), "`z` is a Tensor f32[5,2,6]",
+                 "`value` of shape [2, 5, 6] does not end with 8 features"),
+    "keys": (lambda: nn.MultiheadAttention(8, 2), ((5, 2, 8), (6, 2, 8), (7, 2, 8)), "`y` is a Tensor f32[6,2,8]",
+             "key [2, 6, 8], value [2, 7, 8] do not fit"),
+    "sides": (lambda: nn.Transformer(8, 2, 1, 1, 8), ((5, 2, 8), (5, 3, 8)), "`y` is a Tensor f32[5,3,8]",
+              "are not of one batch"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_what_a_layer_does_not_take_is_named_with_its_line(layer):
+    """Like eager mode's error, and in compiled code with the caret under the call and the operands."""
+    make, shapes, operand, more = LAYERS[layer]
+    net, args = make(), [ones(*shape) for shape in shapes]
+    names = ", ".join("xyz"[: len(shapes)])
+    f = define(f"def f({names}):\n    return net({names})\n", net=net)
+    error = refusal(ms.jit(f), *args)
+    text = str(error)
+    assert operand in text
+    assert more in text
+    assert f"return net({names})" in text
+    assert error.message == refusal(f, *args).message
+
+
+@pytest.mark.parametrize("transformed", [ms.jacrev, ms.jacfwd, ms.vmap])
+def test_a_size_of_data_in_a_result_is_refused_with_the_line_that_makes_it(transformed):
+    f = define("def f(x):\n    near = x[x > 0]\n    return near * 2\n")
+    with pytest.raises(ms.CompileError, match=r"(?s)AC1307.*:3:12 in f.*return near \* 2") as caught:
+        ms.jit(transformed(f))(ones(3, 2) if transformed is ms.vmap else ones(3))
+    assert caught.value.code == "AC1307"
+
+
+@pytest.mark.parametrize("make", [ops.zeros, ops.ones, lambda n: ops.full(n, 2.0), lambda n: ops.zeros((n, 2))])
+def test_a_tensor_is_a_size_in_every_mode(make):
+    for given, size in ((Tensor(3), 3), (Tensor(0), 0), (np.int32(2), 2), (np.array(2), 2)):
+        assert make(given).shape[0] == ms.jit(make)(given).shape[0] == size
+    with pytest.raises(TypeError, match="`shape` must be an int"):
+        make(Tensor(3.0))
+
+
+def test_a_shape_without_none_describes_inputs():
+    net = nn.ReLU()
+    net.set_inputs(Tensor(shape=[4, 2], dtype=ms.float32))
+    ms.set_context(mode=ms.GRAPH_MODE)
+    assert net(ones(4, 2)).shape == (4, 2)
+    with pytest.raises(ValueError, match=r"has the shape \[5, 2\], but is described as \[4, 2\]"):
+        net(ones(5, 2))
+    with pytest.raises(ValueError, match="has no elements"):
+        net.get_inputs()[0] + 1
+
+
+def test_orders_of_any_number_of_elements():
+    f = ms.jit(lambda x: ops.randperm(x.shape[0]))
+    for n in (4, 7, 0, 30):
+        assert sorted(f(ones(n)).tolist()) == list(range(n))
+    assert f.cache_info()["compiles"] == 2

@@ -22,7 +22,15 @@ from ..variables.structure import flatten, map_leaves
 from ..variables.values import OUTSIDE, TensorVar, describe, is_tensor
 from .context import DerivativeContext
 from .grad import linear_of, linearise
-from .traced import Traced, always_raising, emit_derivative, refuse_open_sizes, refuse_unknown_ranks, traced_call
+from .traced import (
+    Traced,
+    always_raising,
+    emit_derivative,
+    made_at,
+    refuse_open_sizes,
+    refuse_unknown_ranks,
+    traced_call,
+)
 
 
 # ---------------------------------------------------------------------------------------------------------- vmap
@@ -65,9 +73,12 @@ def is_one_for_all(x: Any) -> bool:
 def _refuse_own_sizes(outs: Sequence[Value], builder: Builder) -> None:
     """Refuses results with sizes of data that each example has of its own: they cannot be stacked."""
     around = builder.parent
-    if around is not None and not all(around.sees(d) for x in outs for d in x.shape):
+    for x in outs:
+        if around is None or all(around.sees(d) for d in x.shape):
+            continue
         raise DynamicShapeError(
             "the size of a result of a vectorised function depends on data, and the results are stacked",
+            spans=made_at(x),
             hint="keep the shape (`ops.where`, `masked_fill`), or select by a mask outside of the function",
         )
 

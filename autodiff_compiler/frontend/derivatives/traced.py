@@ -18,8 +18,9 @@ from ...ir.primitive import REGISTRY, F, trace
 from ...ir.sizes import depends_on_data, size_of
 from ...ir.types import has_erased_sizes
 from ...ir.walk import inline
-from ...primitives.sizes_of_data import erased, sized
+from ...primitives.sizes_of_data import erased, place_of, sized
 from ...runtime.trees import attributes_of, leaves
+from ...source import Loc
 from ..effects.after_forward import flush
 from ..effects.commits import commit_before_backward
 from ..effects.exceptions import raising_in_block
@@ -285,8 +286,17 @@ def refuse_open_sizes(traced: Traced, what: str) -> None:
         if has_erased_sizes(x.type):
             raise DynamicShapeError(
                 f"the size of a result depends on data, and so does that of {what}",
+                spans=made_at(x),
                 hint="keep the shape (`ops.where`, `masked_fill`), or reduce the result to one number",
             )
+
+
+def made_at(x: Value) -> list[tuple[Loc, str]]:
+    """Where a value is from, for an error about it while no statement of the user's is compiled."""
+    if trace.builder is not None and trace.builder.loc is not None:
+        return []
+    loc = place_of(x)
+    return [] if loc is None else [(loc.of_user(), "made here")]
 
 
 def refuse_unknown_ranks(ctx: DerivativeContext, x: Any, why: str) -> None:

@@ -57,7 +57,7 @@ def each(
     if attempt.kept:
         return lists[0] if collects else None
     assert iteration.size is not None
-    known_length(iteration.size)
+    known_length(iteration.size, "a list of Tensors of one type, or of numbers, may have any length")
     assert attempt.exception is not None
     raise attempt.exception
 

@@ -41,7 +41,7 @@ def kept(ctx: StatementContext, test: Any) -> bool:
             "how many elements a comprehension has must be known at compile time, this condition is not",
             code="AC1303",
             loc=ctx.place(test),
-            hint="keep all elements and mask them with `ops.where`",
+            hint="append them to a list in a `for` statement, or keep all and mask them with `ops.where`",
         ).about(condition)
     return condition
 

@@ -19,7 +19,7 @@ from ...ir.abstract import Abstract
 from ...ir.build import current
 from ...ir.core import Value
 from ...ir.primitive import METHODS, F
-from ...ir.sizes import Dim, Size, count_of, smallest
+from ...ir.sizes import Dim, Size, count_of, number_of, smallest
 from ...ir.types import known_same, tensor
 from ...runtime.tensor import NO_ELEMENTS
 from ..guards.objects import same_static
@@ -134,8 +134,8 @@ class Iteration(Abstract):
         return list(self.static_items(ctx))
 
     def _of_unknown_length(self) -> StaticValueError:
-        if self.size is not None:
-            operator.index(self.size)  # it becomes known
+        if self.size is not None:  # it becomes known
+            number_of(self.size, "a `for` statement, which may append to a list, takes any number")
         error = StaticValueError(
             "the number of elements must be known at compile time",
             hint="pass it as a Python number, or take it from `x.shape`; a `for` statement that builds no list may make"

@@ -166,7 +166,7 @@ def kept(ctx: ValueContext, found: Any, what: str) -> bool:
         raise StaticValueError(
             f"which elements `{what}` keeps must be known at compile time",
             code="AC1303",
-            hint="keep all elements and mask them with `ops.where`",
+            hint="append them to a list in a `for` statement, or keep all and mask them with `ops.where`",
         )
     return known
 

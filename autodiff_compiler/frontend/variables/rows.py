@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from ...errors import UnsupportedCallError
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import F
-from ...ir.sizes import Size, deciding, depends_on_data, largest
+from ...ir.sizes import Size, deciding, depends_on_data, largest, number_of
 from ...ir.types import tensor
 from .base import variable_of
 from .leaves import Leaf, RowsLeaf, same_elements
@@ -103,10 +102,13 @@ def repeated(items: Sequence[Any], times: Size, builder: Builder) -> LocalList:
         return list_of_rows(F.reshape(spread, shape=(times * rows.shape[0], *rows.shape[1:])), elem.kind)
 
 
-def known_length(size: Size) -> None:
-    """Begins the compilation again where a length is a size of arguments: it becomes known."""
+def known_length(size: Size, instead: str = "") -> None:
+    """Begins the compilation again where a length is a size of arguments: it becomes known.
+
+    `instead`: what would take any length, in words.
+    """
     if is_size(size) and not depends_on_data(size) and deciding.by is not None:
-        operator.index(size)
+        number_of(size, instead)
 
 
 def fitted(template: Any, x: Any, builder: Builder) -> Any:

@@ -27,6 +27,8 @@ from .mlp import LARGE
 BATCHES = range(8, 200, 8)
 #: Sizes that come after these, each new.
 NEW = range(11, 203, 8)
+#: Columns that compile for long: of both they are given the first few sizes, where that is enough.
+SLOW, FEW = ("jax", "torch.compile"), 4
 #: Another network, so that many sizes take no time.
 NARROW, MANY = Mlp((16, 32, 8), classify=True), 1_000
 BACKENDS = {"native": "auto", "numpy": "numpy"}
@@ -87,13 +89,14 @@ def compilations(column: str) -> Callable[[], float]:
 
 def new_against_known(column: str) -> Callable[[], float]:
     """How many times as long the first call of a size takes as the second one, once `BATCHES` have been called."""
-    f, calls = all_of(column)
+    known, new = (sizes[:FEW] if column in SLOW else sizes for sizes in (BATCHES, NEW))
+    f, calls = all_of(column, known)
     for args in calls:
         f(*args)
 
     def ratio() -> float:
         first, second = 0.0, 0.0
-        for args in all_of(column, NEW)[1]:
+        for args in all_of(column, new)[1]:
             begun = time.perf_counter()
             f(*args)
             between = time.perf_counter()
@@ -140,7 +143,7 @@ def cases() -> Iterator[Case]:
     yield Case(
         f"value_and_grad of MLP 784-512-256-10, {len(BATCHES)} batch sizes, first calls included",
         {c: lambda c=c: uncached(first_calls(c)) for c in columns}, reference,
-        {"jax": 3.0}, at_most=350.0, kind="first", threads=(1,), rounds=5, once=("jax", "torch.compile"),
+        {"jax": 3.0}, at_most=350.0, kind="first", threads=(1,), rounds=5, once=SLOW,
     )  # fmt: skip
     yield Case(
         f"the same, compilations of {len(BATCHES)} batch sizes",
@@ -150,7 +153,7 @@ def cases() -> Iterator[Case]:
     yield Case(
         "the same, a call of a new batch size by one of a known size",
         {c: lambda c=c: uncached(new_against_known(c)) for c in columns[:-1]},
-        at_most=1.2, kind="figure", unit="times", threads=(1,), rounds=5, once=("jax", "torch.compile"),
+        at_most=1.2, kind="figure", unit="times", threads=(1,), rounds=5, once=SLOW,
     )  # fmt: skip
     yield Case(
         f"growth over {MANY:,} batch sizes of MLP 16-32-8", {c: lambda c=c: lambda: _in_process(c) for c in ours},

@@ -208,6 +208,10 @@ class Text:
             return b if a == 1 else a
         return self.let("i64", f"mul i64 {self.whole(a).text}, {self.whole(b).text}")
 
+    def left(self, start: Int, stop: Int, most: Int) -> Reg:
+        """How many there are from `start` to before `stop`, at most so many."""
+        return self.call("i64", "llvm.smin.i64", self.whole(most), self.whole(self.sub(stop, start)))
+
     def at(self, base: Reg, offset: Int) -> Reg:
         """The pointer `offset` bytes behind `base`."""
         return (
@@ -215,6 +219,10 @@ class Text:
             if offset == 0
             else self.let("ptr", f"getelementptr i8, ptr {base.text}, i64 {self.whole(offset).text}")
         )
+
+    def along(self, base: Reg, i: Int, step: Int) -> Reg:
+        """The pointer `i` steps of so many bytes behind `base`."""
+        return self.at(base, self.mul(i, step))
 
     def load(self, type: str, place: Reg, align: int) -> Reg:
         return self.make(type, f"load {type}, ptr {place.text}, align {align}")

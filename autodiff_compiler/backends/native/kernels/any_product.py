@@ -15,6 +15,7 @@ from ..codegen.emit import Reg, Text, pointer
 from ..codegen.values import Array
 from ..jit.machine import Machine
 from ..jit.shared import SYMBOL, share
+from ..loops.loop_nest import each_matrix
 from ..memory.buffer_plan import BufferPlan
 from .product_tiles import Product, any_tiles
 
@@ -24,26 +25,17 @@ _SIZES = "m", "k", "n", "a_row", "a_column", "b_row", "c_row"
 
 def call_shared(low: BufferPlan, a: Array, b: Array, c: Array) -> None:
     """Calls the function for each product of two arrays of matrices."""
-    text, batch = low.text, c.shape[:-2]
+    text = low.text
     for x in (a, b, c):
         low.touch(x)
     function = low.shared(NAMES[c.dtype], text)
     numbers = (c.shape[-2], a.shape[-1], c.shape[-1], *a.strides[-2:], b.strides[-2], c.strides[-2])
     sizes = [str(text.whole(d)) for d in numbers]
 
-    def along(axis: int, places: list[Reg]) -> None:
-        if axis == len(batch):
-            text.do(f"call void {function.text}({', '.join([*map(str, places), *sizes])})")
-            return
-        steps = [x.strides[axis] for x in (a, b, c)]
-        text.repeated(
-            0,
-            batch[axis],
-            1,
-            lambda i: along(axis + 1, [text.at(p, text.mul(i, s)) for p, s in zip(places, steps, strict=True)]),
-        )
+    def call(places: list[Reg]) -> None:
+        text.do(f"call void {function.text}({', '.join([*map(str, places), *sizes])})")
 
-    along(0, [text.at(x.base, x.offset) for x in (a, b, c)])
+    each_matrix(text, (a, b, c), call)
 
 
 def _written(dtype: DType, target: Machine) -> str:

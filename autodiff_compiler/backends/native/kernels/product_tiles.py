@@ -74,22 +74,17 @@ def _tiles(p: Product, at: list[Reg]) -> None:
     whole = p.n // step * step
 
     def columns(j: Int, vectors: int, rest: Int) -> None:
-        b, c = (text.at(x, text.mul(j, p.dtype.itemsize)) for x in at[1:])
-
-        def rows(i: Int, count: int) -> None:
-            a, at_c = text.at(at[0], text.mul(i, p.a.strides[-2])), text.at(c, text.mul(i, p.c.strides[-2]))
-            _tile(p, a, b, at_c, count, vectors, rest)
-
+        rows = _tiles_below(p, at, j, vectors, rest)
         full = p.m // p.rows * p.rows
-        text.repeated(0, full, p.rows, lambda i: rows(i, p.rows))
+        text.repeated(0, full, p.rows, partial(rows, p.rows))
         if isinstance(p.m, int) and isinstance(full, int):
             if full < p.m:
-                rows(full, p.m - full)
+                rows(p.m - full, full)
             return
         count = 1 << ((p.rows - 1).bit_length() - 1) if p.rows > 1 else 0
         while count:  # the rest in ever fewer rows
             end = full + (p.m - full) // count * count
-            text.repeated(full, end, count, lambda i, count=count: rows(i, count))  # type: ignore[misc]
+            text.repeated(full, end, count, partial(rows, count))
             full, count = end, count // 2
 
     text.repeated(0, whole, step, lambda j: columns(j, p.vectors, 0))
@@ -105,6 +100,18 @@ def _tiles(p: Product, at: list[Reg]) -> None:
         _last_columns(p, vectors, columns)
 
 
+def _tiles_below(p: Product, at: list[Reg], j: Int, vectors: int, rest: Int) -> Callable[[int, Int], None]:
+    """What writes a tile of so many rows from row i on, for the columns from j on."""
+    text = p.text
+    b, c = (text.along(x, j, p.dtype.itemsize) for x in at[1:])
+
+    def rows(count: int, i: Int) -> None:
+        a, at_c = text.along(at[0], i, p.a.strides[-2]), text.along(c, i, p.c.strides[-2])
+        _tile(p, a, b, at_c, count, vectors, rest)
+
+    return rows
+
+
 def any_tiles(p: Product, at: list[Reg]) -> None:
     """The tiles of a product of which only a call knows the sizes: four vectors of columns, then two, then one."""
     if not p.masked:
@@ -113,17 +120,12 @@ def any_tiles(p: Product, at: list[Reg]) -> None:
     text = p.text
 
     def columns(j: Int, vectors: int) -> None:
-        b, c = (text.at(x, text.mul(j, p.dtype.itemsize)) for x in at[1:])
         rest = text.whole(text.sub(text.sub(p.n, j), (vectors - 1) * p.width))
+        rows = _tiles_below(p, at, j, vectors, rest)
         first: Size = 0
         for count in _halves(p.held // max(2, vectors)):
-
-            def rows(i: Int, count: int = count) -> None:
-                a, at_c = text.at(at[0], text.mul(i, p.a.strides[-2])), text.at(c, text.mul(i, p.c.strides[-2]))
-                _tile(p, a, b, at_c, count, vectors, rest)
-
             stop = first + (p.m - first) // count * count
-            text.repeated(first, stop, count, rows)
+            text.repeated(first, stop, count, partial(rows, count))
             first = stop
 
     start: Size = 0
@@ -170,7 +172,7 @@ def _tile(p: Product, a: Reg, b: Reg, c: Reg, rows: int, vectors: int, rest: Int
         return _some_lanes(k, text.at(place, v * p.width * size), dtype, rest)
 
     def trip(i: Int, now: list[Reg]) -> list[Reg]:
-        row = text.at(b, text.mul(i, p.b.strides[-2]))
+        row = text.along(b, i, p.b.strides[-2])
         columns = [load(row, v) for v in range(vectors)]
         after = []
         for r in range(rows):
@@ -203,7 +205,7 @@ def _some_lanes(k: Kernels, place: Reg, dtype: DType, rest: Int) -> Lane:
     total = Reg("zeroinitializer", vector(of, k.width))
 
     def trip(i: Int, now: list[Reg]) -> list[Reg]:
-        one = text.load(of, text.at(place, text.mul(i, size)), size)
+        one = text.load(of, text.along(place, i, size), size)
         return [text.make(total.type, f"insertelement {now[0]}, {one}, {text.whole(i)}")]
 
     return k.held(text.loop(0, rest, 1, [total], trip, runs=True)[0], dtype)
@@ -218,7 +220,7 @@ def _store_some(k: Kernels, x: Lane, place: Reg, size: int, rest: Int) -> None:
 
     def one(i: Int) -> None:
         element = text.make(of_lane(raw.type), f"extractelement {raw}, {text.whole(i)}")
-        text.store(element, text.at(place, text.mul(i, size)), size)
+        text.store(element, text.along(place, i, size), size)
 
     text.repeated(0, rest, 1, one)
 
@@ -233,7 +235,7 @@ def _along_k(p: Product, at: list[Reg]) -> None:
     whole = p.k // width * width
 
     def columns(j: Int, count: int) -> None:
-        b = text.at(at[1], text.mul(j, p.b.strides[-1]))
+        b = text.along(at[1], j, p.b.strides[-1])
         assert isinstance(p.m, int)  # they are few
         places = [(r, c) for r in range(p.m) for c in range(count)]
 
@@ -251,7 +253,7 @@ def _along_k(p: Product, at: list[Reg]) -> None:
             row, column = text.at(at[0], r * p.a.strides[-2]), text.at(b, c * p.b.strides[-1])
 
             def add(i: Int, now: list[Reg], row: Reg = row, column: Reg = column) -> list[Reg]:
-                x, y = (one.load(text.at(place, text.mul(i, size)), dtype) for place in (row, column))
+                x, y = (one.load(text.along(place, i, size), dtype) for place in (row, column))
                 return [p.join(one, x, y, now[0])]
 
             if isinstance(p.k, int) and isinstance(whole, int):

@@ -15,6 +15,7 @@ from ....ir.types import TensorType, tensor
 from ..codegen.emit import Int, Reg, float_text
 from ..codegen.lanes import NotNativeError, computed_in
 from ..codegen.values import Array
+from ..loops.loop_nest import each_matrix
 from ..lower import OPS, Lowering
 from ..memory.buffer_plan import BufferPlan
 from . import any_product
@@ -138,7 +139,6 @@ def _by_library(low: BufferPlan, op: Op, c: Array) -> None:
     m, k, n = c.shape[-2], a.shape[-1], c.shape[-1]
     looks, lanes = is_long(low, op), low.machine.vector_bytes // dtype.itemsize
     rows = _rows_of_tile(usual(m), usual(n), usual(k)) if looks else m
-    strides = [x.strides[:-2] for x in (a, b, c)]
 
     def product(places: list[Reg]) -> None:
         (ta, lda), (tb, ldb) = ((t, text.whole(ld)) for t, ld in (_leading(a), _leading(b)))
@@ -146,16 +146,16 @@ def _by_library(low: BufferPlan, op: Op, c: Array) -> None:
         one, zero = float_text(1.0), float_text(0.0)
 
         def tile(i: Int) -> None:
-            count = text.call("i64", "llvm.smin.i64", step, text.whole(text.sub(m, i))) if m % rows != 0 else step
-            at_a, at_c = (text.at(p, text.mul(i, x.strides[-2])) for p, x in ((places[0], a), (places[2], c)))
+            count = text.left(i, m, rows) if m % rows != 0 else step
+            at_a, at_c = (text.along(p, i, x.strides[-2]) for p, x in ((places[0], a), (places[2], c)))
             sizes = f"{count}, {width}, {inner}, {real} {one}, {at_a}, {lda}, {places[1]}, {ldb}"
             text.do(f"call void {function.text}(i32 101, i32 {ta}, i32 {tb}, {sizes}, {real} {zero}, {at_c}, {width})")
             if looks:
                 burn(low, usual(rows * n * k // lanes))
 
-        repeated(m, rows, tile)
+        repeated(0, m, rows, tile)
 
-    def repeated(stop: Size, step: Size, body: Callable[[Int], None]) -> None:
+    def repeated(start: Size, stop: Size, step: Size, body: Callable[[Int], None]) -> None:
         """A loop that carries the fuel until the next poll."""
 
         def trip(i: Int, fuel: list[Reg]) -> list[Reg]:
@@ -163,21 +163,9 @@ def _by_library(low: BufferPlan, op: Op, c: Array) -> None:
             body(i)
             return [low.fuel]
 
-        (low.fuel,) = text.loop(0, stop, step, [low.fuel], trip)
+        (low.fuel,) = text.loop(start, stop, step, [low.fuel], trip)
 
-    def batched(axis: int, places: list[Reg]) -> None:
-        if axis == len(c.shape) - 2:
-            product(places)
-            return
-        repeated(
-            c.shape[axis],
-            1,
-            lambda i: batched(
-                axis + 1, [text.at(p, text.mul(i, s[axis])) for p, s in zip(places, strides, strict=True)]
-            ),
-        )
-
-    batched(0, [text.at(x.base, x.offset) for x in (a, b, c)])
+    each_matrix(text, (a, b, c), product, repeated)
 
 
 def _rows_of_tile(m: int, n: int, k: int) -> int:

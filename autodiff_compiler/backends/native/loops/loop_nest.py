@@ -164,6 +164,28 @@ class LoopNest:
             width //= 2
 
 
+def each_matrix(
+    text: Text, arrays: Sequence[Array], body: Callable[[list[Reg]], None], repeated: Callable[..., None] | None = None
+) -> None:
+    """Loops over the leading axes of arrays of matrices, in the text that `arrays` lie in; the body gets their places.
+
+    `repeated`: what writes the loops, if not `Text.repeated`.
+    """
+    batch = arrays[-1].shape[:-2]
+
+    def along(axis: int, places: list[Reg]) -> None:
+        if axis == len(batch):
+            body(places)
+            return
+
+        def trip(i: Int) -> None:
+            along(axis + 1, [text.along(p, i, x.strides[axis]) for p, x in zip(places, arrays, strict=True)])
+
+        (repeated or text.repeated)(0, batch[axis], 1, trip)
+
+    along(0, [text.at(x.base, x.offset) for x in arrays])
+
+
 def row_of(array: Array, axis: int) -> Size | None:
     """How many elements the axes behind `axis` (not negative) have, if these are contiguous; else None."""
     step: Size = array.dtype.itemsize

@@ -112,8 +112,8 @@ def _tiles(nest: LoopNest, at: list[Reg], rows: _Axis, columns: _Axis, itemsize:
 
     def tile(i: Int, j: Int) -> None:
         r, c = begin(i, rows.size), begin(j, columns.size)
-        source = text.at(text.at(at[0], text.mul(r, rows.source)), text.mul(c, columns.source))
-        to = text.at(text.at(at[1], text.mul(r, rows.to)), text.mul(c, columns.to))
+        source = text.at(text.along(at[0], r, rows.source), text.mul(c, columns.source))
+        to = text.at(text.along(at[1], r, rows.to), text.mul(c, columns.to))
         steps = text.whole(columns.source), text.whole(rows.to)
         text.do(f"call void {function.text}({source}, {steps[0]}, {to}, {steps[1]})")
 
@@ -151,7 +151,7 @@ def _tile(text: Text, width: int, itemsize: int, source: Reg, source_step: Reg, 
     """Transposes `width` vectors of `width` lanes; the vectors lie `source_step` and `to_step` bytes apart."""
     kind = vector(f"i{8 * itemsize}", width)
     text.aligned |= width > 1
-    lines = [text.load(kind, text.at(source, text.mul(n, source_step)), itemsize) for n in range(width)]
+    lines = [text.load(kind, text.along(source, n, source_step), itemsize) for n in range(width)]
     step = 1
     while step < width:
         # Of each pair of vectors, blocks of `step` lanes off the diagonal change places.
@@ -163,4 +163,4 @@ def _tile(text: Text, width: int, itemsize: int, source: Reg, source_step: Reg, 
                 lines[n], lines[n + step] = (text.shuffled(a, b, m) for m in (lower, upper))
         step *= 2
     for n, line in enumerate(lines):
-        text.store(line, text.at(to, text.mul(n, to_step)), itemsize)
+        text.store(line, text.along(to, n, to_step), itemsize)
