@@ -103,9 +103,10 @@ def object_of(kind: Any, keys: Sequence[Any], more: Any, items: Sequence[Any], c
 @functools.lru_cache(512)
 def _parts_class(kind: type, keys: Sequence[Any], more: Any, kinds: Any) -> Any:
     """The class of the parts of objects that differ in their elements only."""
-    cls: Any = namedtuple(kind.__name__, [str(key) for key in keys], rename=True)  # type: ignore[misc]
-    cls.__parts_of__ = kind, keys, more
-    return cls
+    make: Any = namedtuple  # whose fields no type checker can know
+    made = make(kind.__name__, [str(key) for key in keys], rename=True)
+    made.__parts_of__ = kind, keys, more
+    return made
 
 
 def _kinds(x: Any) -> Any:
@@ -199,7 +200,10 @@ def made_again(x: Any, call: Call = eagerly) -> Any:
         return x
     made = [made_again(item, call) for item in items]
     parts_of = getattr(type(x), "__parts_of__", None)
-    return _with(x, items, made, call) if parts_of is None else object_of(*parts_of, made, call)
+    if parts_of is None:
+        return _with(x, items, made, call)
+    kind, keys, more = parts_of
+    return object_of(kind, keys, more, made, call)
 
 
 def _with(x: Any, items: Sequence[Any], others: list[Any], call: Call) -> Any:
