@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import GradientError, shown_as
-from ..frontend.variables.structure import elements, rebuild
+from ..frontend.variables.structure import elements, flatten, rebuild
 from ..frontend.variables.values import LocalDict, LocalList, LocalObject, class_of, usable
 from ..runtime.records import held_besides, record_fields
 from ..runtime.tensor import Tensor
@@ -22,8 +22,9 @@ from .maps import LinearMap, belongs_to_run
 from .memo import memoised
 
 __all__ = [
-    "Call", "Node", "OfParts", "at_positions", "caller", "container_like", "contents", "cotangents_like", "eagerly",
-    "is_tensor", "made_again", "node_of", "object_of", "of_objects", "of_objects_compiled", "of_parts", "taken_apart",
+    "Call", "Node", "OfParts", "at_positions", "caller", "container_like", "contents", "cotangents_in",
+    "cotangents_like", "eagerly", "is_tensor", "made_again", "node_of", "object_of", "of_objects",
+    "of_objects_compiled", "of_parts", "taken_apart",
 ]  # fmt: skip
 
 #: Calls a function: in compiled code the body of a user's function is compiled there.
@@ -165,6 +166,13 @@ def cotangents_like(
     """The cotangents in a container like a result, in the order of its Tensors; None if that holds no object."""
     same = class_of(v) is class_of(main)
     return _beside(main, v, call, tensor) if same and _holds_objects(main, call) else None
+
+
+def cotangents_in(v: Any, call: Call = eagerly, tensor: Callable[[Any], bool] = is_tensor) -> Any:
+    """Cotangents with a tuple of their Tensors in the place of a container that holds objects."""
+    if not _holds_objects(v, call):
+        return v
+    return tuple([leaf for leaf in flatten(taken_apart(v, call, tensor)) if tensor(leaf)])
 
 
 def _holds_objects(x: Any, call: Call) -> bool:
