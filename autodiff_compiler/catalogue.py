@@ -239,9 +239,7 @@ CATALOGUE: dict[str, Entry] = {
     "AC1802": Entry(_CALL, "a Cell overrides `__call__`", "override `construct`"),
     "AC1803": Entry(_CALL, "a Parameter, or a Cell that has some, is created at each call", "create it in `__init__`"),
     "AC1804": Entry(
-        _CALL,
-        "an instance of a plain class is created",
-        "mark it `jit_class`, or use a NamedTuple or a frozen dataclass",
+        _CALL, "an instance of a plain class is created", "mark it `jit_class`, or use a NamedTuple or a dataclass"
     ),
     "AC1805": Entry(
         _CALL, "a NumPy function without a counterpart gets a Tensor", "use a function of `ops`, or `ms.py_call`"

@@ -22,6 +22,7 @@ from ..runtime.mutable import Mutable, kind_of
 from ..runtime.parameter import Parameter
 from ..runtime.records import held_besides, is_named_tuple
 from ..runtime.tensor import Tensor
+from ..runtime.tree_classes import is_data_class
 from ..source import Loc
 from .call_key import Identity, Key, fixed_key, signature
 from .specialised import Specialised
@@ -41,6 +42,8 @@ class Facet(NamedTuple):
     text: str
     type: TensorType | None = None
     number: Any = None
+    #: the name of a dataclass whose objects count by their identity
+    data_class: str = ""
 
 
 @dataclass(frozen=True)
@@ -206,7 +209,9 @@ def _facets(path: str, x: Any, mutable: bool) -> Iterator[tuple[str, Facet]]:
 def _static(x: Any, key: Key) -> Facet:
     """A leaf by its part of the key: objects by their ids, for a history keeps nothing alive."""
     number = x if type(x) in (int, float) or isinstance(x, np.number) else None
-    return Facet(tuple([part.ids if type(part) is Identity else part for part in key]), shown(x), None, number)
+    data_class = type(x).__name__ if is_data_class(type(x)) else ""
+    ids = tuple([part.ids if type(part) is Identity else part for part in key])
+    return Facet(ids, shown(x), None, number, data_class)
 
 
 def _differences(a: dict[str, Facet], b: dict[str, Facet]) -> list[str]:
@@ -250,6 +255,9 @@ def _advice(kind: str, name: str, facets: Sequence[Facet | None]) -> str:
         return f"pass `mutable({marked})`, or a Tensor, if `{name}` need not be known while compiling"
     if kind == "structure" and all(f is not None and (f.type or f.number is not None) for f in facets):
         return f"pass a Tensor for `{name}` at every call: a number is known while compiling, a Tensor is not"
+    names = {f.data_class for f in facets if f is not None and f.data_class}
+    if kind == "structure" and names:
+        return f"make {' and '.join(sorted(names))} a frozen dataclass, whose objects count by what they hold"
     return {
         "value": f"every value of `{name}` has a program of its own: call it with few different ones",
         "dimension": f"pad `{name}` to one size, or batch it into pieces of one size",

@@ -29,7 +29,7 @@ from .compiled_form import HasCompiledForm
 from .inputs import Inputs, flag, holds_variables, is_one_of_all, no_variable, with_keywords
 from .jit import JitFunction, jit
 from .memo import fast_memo, memoised
-from .parts import OfParts, at_positions, caller, is_tensor, made_again, of_parts
+from .parts import Call, OfParts, at_positions, caller, cotangents_in, eagerly, is_tensor, made_again, of_parts
 
 __all__ = ["GradOperation", "Gradient", "get_grad", "grad", "value_and_grad"]
 
@@ -134,10 +134,9 @@ class Gradient(HasCompiledForm):
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         if self.positions and not self.by_all:
-            given = with_keywords(self.fn, args, named := dict(kwargs), self.positions)
-            parts = at_positions(given, self.positions)
-            if parts is not None:
-                return made_again(self._of_parts()(*parts, **named))
+            apart = self._taken_apart(args, kwargs, eagerly, is_tensor)
+            if apart is not None:
+                return made_again(self._of_parts()(*apart[0], **apart[1]))
         if context.mode == GRAPH_MODE and not jit_disabled():
             return self._as_compiled()(*args, **kwargs)
         args, sens = self._split(args, kwargs)
@@ -156,6 +155,24 @@ class Gradient(HasCompiledForm):
             return self._result(recorded.outputs, inputs.by_position(found[0]), found[1], lambda w: w.name)
         outputs, grads, of_weights = differentiate(run, inputs.tensors, weights, self._seeds(sens), main)
         return self._result(outputs, inputs.by_position(grads), of_weights, lambda w: w.name)
+
+    def _taken_apart(
+        self, args: Sequence[Any], kwargs: dict[str, Any], call: Call, tensor: Callable[[Any], bool]
+    ) -> tuple[list[Any], dict[str, Any]] | None:
+        """The arguments with objects taken apart, where it is differentiated by some or these are the sensitivity."""
+        named, positions = dict(kwargs), self.positions or ()
+        given = list(with_keywords(self.fn, args, named, positions))
+        parts = at_positions(given, positions, call, tensor)
+        made = given if parts is None else parts
+        sens = named.get("sens", made[-1] if made else None) if self.sens else None
+        seeds = cotangents_in(sens, call, tensor)
+        if parts is None and seeds is sens:
+            return None
+        if "sens" in named:
+            named["sens"] = seeds
+        elif self.sens and made:
+            made[-1] = seeds
+        return made, named
 
     def _on(self, fn: Any) -> Gradient:
         """The same derivative of another function."""
@@ -182,11 +199,9 @@ class Gradient(HasCompiledForm):
     def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         kwargs = dict(kwargs)
         if self.positions and not self.by_all:
-            asked = with_keywords(self.fn, args, named := dict(kwargs), self.positions)
-            call = caller(ctx)
-            parts = at_positions(asked, self.positions, call, ctx.is_tensor)
-            if parts is not None:
-                return made_again(self._on(OfParts(self.fn)).__graph_call__(ctx, parts, named), call)
+            apart = self._taken_apart(args, kwargs, call := caller(ctx), ctx.is_tensor)
+            if apart is not None:
+                return made_again(self._on(OfParts(self.fn)).__graph_call__(ctx, *apart), call)
         given, sens = self._split(tuple(args), kwargs)
         given = self._by_position(given, kwargs)
         inputs = self._inputs(given, ctx.is_tensor, ctx.report.called_from if ctx.here is None else ctx.here.of_user())

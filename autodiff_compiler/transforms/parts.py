@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import GradientError, shown_as
-from ..frontend.variables.structure import elements, rebuild
+from ..frontend.variables.structure import elements, flatten, rebuild
 from ..frontend.variables.values import LocalDict, LocalList, LocalObject, class_of, usable
 from ..runtime.records import held_besides, record_fields
 from ..runtime.tensor import Tensor
@@ -22,8 +22,9 @@ from .maps import LinearMap, belongs_to_run
 from .memo import memoised
 
 __all__ = [
-    "Call", "Node", "OfParts", "at_positions", "caller", "container_like", "contents", "cotangents_like", "eagerly",
-    "is_tensor", "made_again", "node_of", "object_of", "of_objects", "of_objects_compiled", "of_parts", "taken_apart",
+    "Call", "Node", "OfParts", "at_positions", "caller", "container_like", "contents", "cotangents_in",
+    "cotangents_like", "eagerly", "is_tensor", "made_again", "node_of", "object_of", "of_objects",
+    "of_objects_compiled", "of_parts", "taken_apart",
 ]  # fmt: skip
 
 #: Calls a function: in compiled code the body of a user's function is compiled there.
@@ -103,9 +104,10 @@ def object_of(kind: Any, keys: Sequence[Any], more: Any, items: Sequence[Any], c
 @functools.lru_cache(512)
 def _parts_class(kind: type, keys: Sequence[Any], more: Any, kinds: Any) -> Any:
     """The class of the parts of objects that differ in their elements only."""
-    cls: Any = namedtuple(kind.__name__, [str(key) for key in keys], rename=True)  # type: ignore[misc]
-    cls.__parts_of__ = kind, keys, more
-    return cls
+    make: Any = namedtuple  # whose fields no type checker can know
+    made = make(kind.__name__, [str(key) for key in keys], rename=True)
+    made.__parts_of__ = kind, keys, more
+    return made
 
 
 def _kinds(x: Any) -> Any:
@@ -166,6 +168,13 @@ def cotangents_like(
     return _beside(main, v, call, tensor) if same and _holds_objects(main, call) else None
 
 
+def cotangents_in(v: Any, call: Call = eagerly, tensor: Callable[[Any], bool] = is_tensor) -> Any:
+    """Cotangents with a tuple of their Tensors in the place of a container that holds objects."""
+    if not _holds_objects(v, call):
+        return v
+    return tuple([leaf for leaf in flatten(taken_apart(v, call, tensor)) if tensor(leaf)])
+
+
 def _holds_objects(x: Any, call: Call) -> bool:
     if type(x) is LocalObject or node_of(x, call) is not None or record_fields(x) is not None:
         return True
@@ -199,7 +208,10 @@ def made_again(x: Any, call: Call = eagerly) -> Any:
         return x
     made = [made_again(item, call) for item in items]
     parts_of = getattr(type(x), "__parts_of__", None)
-    return _with(x, items, made, call) if parts_of is None else object_of(*parts_of, made, call)
+    if parts_of is None:
+        return _with(x, items, made, call)
+    kind, keys, more = parts_of
+    return object_of(kind, keys, more, made, call)
 
 
 def _with(x: Any, items: Sequence[Any], others: list[Any], call: Call) -> Any:

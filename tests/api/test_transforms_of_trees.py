@@ -293,6 +293,31 @@ def test_steps_by_new_objects_are_those_by_hand():
     assert plain(state) == State([-1.5], [1.875])  # (1, 2), (0, 1.5), (-0.75, 1.5), and this
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_objects_stand_at_positions_among_auxiliary_results_and_as_sensitivity(mode):
+    state, box = State(Tensor([1.0, 2.0]), Tensor([0.0])), Box(Tensor([3.0, 4.0]), "m")
+
+    def product(s, b):
+        return (s.pos * b.held).sum(), b
+
+    def both(x):
+        by_all = ms.value_and_grad(product, (0, 1), has_aux=True, return_ids=True)(state, b=box)
+        doubled = ms.grad(lambda s: State(s.pos * 2, s.vel * x), sens_param=True)
+        return by_all, doubled(state, State(Tensor([1.0, 10.0]), Tensor([100.0])))
+
+    ((value, aux), ((_, of_state), (_, of_box))), doubled = run(both, Tensor([5.0]), mode)
+    assert (value.item(), plain(aux.held), aux.unit) == (11.0, [3.0, 4.0], "m")
+    assert (plain(of_state), plain(of_box.held)) == (State([3.0, 4.0], [0.0], None), [1.0, 2.0])
+    assert plain(doubled) == State([2.0, 20.0], [500.0], None)
+
+
+def test_what_compiles_anew_for_each_object_says_what_would_not():
+    step = ms.jit(lambda s: s.pos * 2)
+    for x in (1.0, 2.0):
+        step(State(Tensor([x]), None))
+    assert "make State a frozen dataclass" in str(step.explain_recompiles())
+
+
 @pytest.mark.parametrize("mode", MODES[:2])
 def test_a_function_gets_a_copy_with_all_attributes(mode):
     def moved(s):

@@ -19,7 +19,7 @@ from ...ir.walk import inline, ops_of
 from ..effects.exceptions import raising_in_block
 from ..variables.calls import call
 from ..variables.structure import flatten, map_leaves
-from ..variables.values import OUTSIDE, TensorVar, describe, is_tensor
+from ..variables.values import OUTSIDE, TensorVar, class_of, describe, is_tensor
 from .context import DerivativeContext
 from .grad import linear_of, linearise
 from .traced import (
@@ -67,7 +67,7 @@ def vectorised(ctx: DerivativeContext, fn: Any, args: tuple[Any, ...], flags: Se
 
 def is_one_for_all(x: Any) -> bool:
     """Whether a leaf of the results is no array, and the same for all examples: None, and a str as a name is."""
-    return x is None or type(x) is str
+    return x is None or class_of(x) is str
 
 
 def _refuse_own_sizes(outs: Sequence[Value], builder: Builder) -> None:
