@@ -20,8 +20,8 @@ class ClosedFunction:
     """A function of Tensors, and of those that it captures: ``closed(captured, *args)``.
 
     The captured Tensors are objects that the function finds by itself; for a call they stand on other values.  A rule
-    calls it later, in a backward pass.  What its variables hold is kept, so that a loop may use the same names for other
-    Tensors meanwhile; where attributes or containers have changed, the call is refused.
+    calls it later, in a backward pass.  What its variables hold is kept, so that a loop may use the same names for
+    other Tensors meanwhile; where attributes or containers have changed, the call is refused.
     """
 
     def __init__(self, fn: Callable[..., Any], captured: Sequence[Tensor], what: str) -> None:

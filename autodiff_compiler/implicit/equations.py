@@ -116,9 +116,9 @@ def root(
 
     x is a Tensor or a tree of Tensors, `f` returns its like.  `method` is "newton" (with the whole Jacobian),
     "newton_krylov" (without it, for many unknowns) or "broyden" (the Jacobian once).  It ends when a step is below
-    ``tol * norm(x)``.  Derivatives by `args` and by all that `f` captures (Tensors, Parameters) are those of the implicit
-    function theorem: linear solves at x by `solver` ("direct", "gmres", "cg"), nothing of the steps is kept; x does not
-    depend on `x0`.  Where it did not converge they are NaN; with `throw` that raises ArithmeticError.
+    ``tol * norm(x)``.  Derivatives by `args` and by all that `f` captures (Tensors, Parameters) are those of the
+    implicit function theorem: linear solves at x by `solver` ("direct", "gmres", "cg"), nothing of the steps is kept; x
+    does not depend on `x0`.  Where it did not converge they are NaN; with `throw` that raises ArithmeticError.
 
     >>> from autodiff_compiler import Tensor, grad
     >>> grad(lambda a: root(lambda x: x * x - a, Tensor(1.0)).value)(Tensor(4.0)).tolist()

@@ -207,7 +207,7 @@ def _quad(
     reliable = mode.call(factor, small, lower)
 
     def rule(value: Any, a: Any, b: Any, *rest: Any) -> list[Any]:
-        *theta, out, dout = rest
+        *theta, _, dout = rest
         g = mode.call(scaled, dout, reliable)
         by_a = mode.call(_dotted, g, mode.call(closed, theta, a), -1.0)
         by_b = mode.call(_dotted, g, mode.call(closed, theta, b), 1.0)

@@ -227,12 +227,15 @@ def test_what_did_not_converge_has_no_derivative(wrap):
         return implicit.fixed_point(lambda x: ops.cos(a * x), f64(1.0), max_steps=3)
 
     found = wrap(far)(f64(0.9))
-    assert not found.converged.item() and found.iterations.item() == 3 and found.residual.item() > 1e-3
+    assert not found.converged.item()
+    assert found.iterations.item() == 3
+    assert found.residual.item() > 1e-3
     assert np.isnan(ms.grad(lambda a: wrap(far)(a).value)(f64(0.9)).item())
     with pytest.raises(ArithmeticError, match="`root` did not converge within 5 steps"):
         wrap(lambda a: implicit.root(lambda x: x * x + a, f64(0.7), max_steps=5, throw=True).value)(f64(1.0))
     singular = wrap(lambda b: implicit.linear_solve(lambda x: x * 0, b))(f64([1.0]))
-    assert not singular.converged.item() and np.isnan(singular.value.item())
+    assert not singular.converged.item()
+    assert np.isnan(singular.value.item())
 
 
 def test_memory_does_not_grow_with_the_iterations():
