@@ -273,9 +273,9 @@ def linear_solve(
 
     `operator` is a linear function of x, or a matrix; x and `b` are a Tensor or trees of Tensors.  `method` is "cg"
     (for symmetric positive definite operators), "gmres", or "direct" (the matrix is made, and eliminated).  By default
-    it is "direct" up to 64 unknowns, "gmres" above.  It ends when the residual is below ``tol * norm(b)``; "gmres" also when
-    rounding keeps that from getting smaller, and it has converged below ``sqrt(tol) * norm(b)``.  Derivatives by `b`,
-    by `args` and by what the operator captures are linear solves, too; nothing of the steps is kept for them.
+    it is "direct" up to 64 unknowns, "gmres" above.  It ends when the residual is below ``tol * norm(b)``; "gmres" also
+    when rounding keeps that from getting smaller, and it has converged below ``sqrt(tol) * norm(b)``.  Derivatives by
+    `b`, by `args` and by what the operator captures are linear solves, too; nothing of the steps is kept for them.
 
     >>> x = linear_solve(lambda x: 2.0 * x, Tensor([4.0, 6.0])).value
     >>> x.tolist()

@@ -188,11 +188,11 @@ def odeint(
     """The solution of ``dy/dt = f(y, t, *args)`` with ``y(ts[0]) = y0``, at the times `ts`.
 
     y is a Tensor or a tree of Tensors; what is returned has one more dimension in front, for the times, which increase
-    or decrease.  `method` is "dopri5" (steps as large as `rtol` and `atol` allow) or "rk4" (one step from time to time).
+    or decrease.  `method` is "dopri5" (steps as large as `rtol` and `atol` allow) or "rk4" (a step from time to time).
     Derivatives by `y0`, `ts`, `args` and what `f` captures: the "discrete" adjoint differentiates the steps taken and
-    keeps them, the "continuous" one integrates the adjoint equation backwards, keeps nothing, and is for reverse mode
-    (forward mode of the discrete one keeps nothing either).  Times that are not
-    reached (after `max_steps`, or as the step got too small) have states of NaN, and so have times in no order.
+    keeps them, the "continuous" one integrates the adjoint equation backwards, keeps nothing, and is for reverse mode.
+    Times that are not reached (after `max_steps`, or as the step got too small) have states of NaN, and so have times in
+    no order.
 
     >>> from autodiff_compiler import Tensor
     >>> ys = odeint(lambda y, t: -y, Tensor(1.0), Tensor([0.0, 1.0, 2.0]))

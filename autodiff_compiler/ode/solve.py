@@ -187,8 +187,8 @@ def solve(
     """Integrates ``dy/dt = f(y, t, *args)`` from ``y(t0) = y0`` to `t1`, or to the first event before.
 
     An event is a time where ``event(y, t, *args)`` changes its sign: to positive with a `direction` of 1, to negative
-    with -1.  Its time and state have derivatives of every order.  With `dense` the steps are kept (room for `max_steps` of
-    them), and `at` gives the states between.  The derivatives are those of the steps taken, as for `odeint`.
+    with -1.  Its time and state have derivatives of every order.  With `dense` the steps are kept (room for `max_steps`
+    of them), and `at` gives the states between.  The derivatives are those of the steps taken, as for `odeint`.
 
     >>> from autodiff_compiler import Tensor, grad
     >>> falls = lambda y, t: Tensor([0.0, -2.0]) + y[1] * Tensor([1.0, 0.0])

@@ -258,7 +258,7 @@ def test_memory_does_not_grow_with_the_iterations():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: implicit.root(lambda x: ops.stack([x, x]), f64(1.0)), r"the result of the function is Float64 of shape \[2\]"),
+        (lambda: implicit.root(lambda x: ops.stack([x, x]), f64(1.0)), r"the function is Float64 of shape \[2\]"),
         (lambda: implicit.root(lambda x: x, Tensor(1)), "`x0` of `root` is made of Tensors of one float dtype"),
         (lambda: implicit.root(lambda x: x, 1.0), "`x0` of `root` is made of Tensors of floats; one is a float"),
         (lambda: implicit.root(lambda x: x, f64(1.0), method="newt"), "`root` has no method 'newt'; it has 'newton'"),
