@@ -16,7 +16,7 @@ from ..implicit.linear import pulled_back
 from ..implicit.modes import EAGER, Compiled, Mode, from_source
 from ..runtime.tensor import Tensor
 from ..transforms.vmap import vmap
-from .steps import the_greater, the_smaller
+from .steps import greater_of, smaller_of
 
 #: The rule of Gauss with 10 points and that of Kronrod with 21, which holds its points (QUADPACK): the points above 0
 #: and their weights, the last one of 0; of Gauss the weights of every second point.
@@ -65,10 +65,10 @@ def _rule_on(f: Any, left: Any, right: Any) -> Any:
 
 @from_source
 def _error_of(fine: Any, coarse: Any, spread: Any) -> Any:
-    """QUADPACK's estimate: the difference of both rules, which is far the_greater than the error where it is small."""
+    """QUADPACK's estimate: the difference of both rules, which is far greater_of than the error where it is small."""
     difference = (fine - coarse).abs().max()
     safe = ops.where(spread > 0, spread, ops.ones_like(spread))
-    better = safe * the_smaller((200 * difference / safe) ** 1.5, ops.ones_like(spread))
+    better = safe * smaller_of((200 * difference / safe) ** 1.5, ops.ones_like(spread))
     return ops.where(spread > 0, better, difference)
 
 
@@ -83,7 +83,7 @@ def _divided(f: Any, a: Any, b: Any, rtol: float, atol: float, most: int) -> Any
     errors[0] = _error_of(fine, coarse, spread)
     values[0] = fine
     count = ops.ones_like(a).astype("int32")
-    limit = the_greater(rtol * fine.abs().max(), a * 0 + atol)
+    limit = greater_of(rtol * fine.abs().max(), a * 0 + atol)
     error = errors[0]
     while (error > limit) & (count < most):
         worst = errors.argmax()
@@ -100,7 +100,7 @@ def _divided(f: Any, a: Any, b: Any, rtol: float, atol: float, most: int) -> Any
         values[count] = fine2
         count = count + 1
         error = errors.sum()
-        limit = the_greater(rtol * values.sum(axis=0).abs().max(), a * 0 + atol)
+        limit = greater_of(rtol * values.sum(axis=0).abs().max(), a * 0 + atol)
     return lefts, rights, count, error, error <= limit
 
 

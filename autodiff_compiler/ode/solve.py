@@ -11,7 +11,7 @@ from ..implicit.flat import flat, shaped
 from ..implicit.modes import EAGER, Compiled, Mode, from_source
 from .dormand_prince import between
 from .odeint import forwards, itself, on_states, tolerances
-from .steps import advanced, at_time, begun, the_greater
+from .steps import advanced, at_time, begun, greater_of
 
 
 class Trajectory(NamedTuple):
@@ -182,7 +182,7 @@ def at(trajectory: Trajectory, t: Any) -> Any:
     rows = ops.arange(steps.starts.shape[0])
     fixed = ops.stop_gradient(tau)
     before = (rows < steps.count) & (ops.stop_gradient(steps.starts) <= fixed)
-    k = the_greater(before.astype("int32").sum() - 1, 0)
+    k = greater_of(before.astype("int32").sum() - 1, 0)
     part = (tau - steps.starts[k]) / steps.lengths[k]
     end = ops.stop_gradient(steps.orientation * trajectory.t)
     room = 1e-5 * steps.lengths[k].abs()
