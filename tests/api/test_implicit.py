@@ -254,6 +254,13 @@ def test_memory_does_not_grow_with_the_iterations():
 
     assert peak(200) < 1.2 * peak(20)
 
+    def compiled(a):
+        return implicit.fixed_point(lambda z: z * 0.9 + a, a, solver="cg").value.sum()
+
+    program = str(ms.jit(ms.grad(compiled)).lower(f64([1.0])).ir("opt"))
+    assert "while" in program
+    assert "seq<" not in program  # a loop that keeps something of each trip gives a sequence
+
 
 @pytest.mark.parametrize(
     ("call", "text"),
@@ -286,6 +293,9 @@ class Counts(nn.Cell):
 def test_functions_that_change_something_are_refused():
     with pytest.raises(SideEffectError, match="`fixed_point` changes something outside"):
         ms.jit(lambda x, net=Counts(): implicit.fixed_point(net, x).value)(f64(0.5))
+
+    with pytest.raises(GradientError, match="draws random numbers"):
+        ms.grad(lambda a: root(lambda x: x - a * ops.dropout(x, 0.5), [1.0]).sum())(f64(1.0))
 
     class Holder:
         z = None
