@@ -87,7 +87,7 @@ def _state_of(fn: Any) -> tuple[list[Any], list[Any]]:
 def closed_over(fn: Callable[..., Any], args: Sequence[Any], what: str) -> tuple[Any, list[Tensor]]:
     """The function with the Tensors that it captures and that a derivative is taken by as arguments; and these.
 
-    GradientError: it reads such a Tensor in a way that cannot be followed, or draws random numbers, others in each call.
+    GradientError: it reads such a Tensor in a way that cannot be followed, or draws random numbers.
     """
     if not thread.state.active:
         return (lambda captured, *args: fn(*args)), []
