@@ -87,7 +87,7 @@ from .runtime.tensor import Tensor
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import amp, common, context, nn, ops, train, tree
+    from . import amp, common, context, implicit, nn, ode, ops, train, tree
     from .amp import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
     from .common import dtype
     from .context import ParallelMode, get_current_device, run_check, set_auto_parallel_context, set_device
@@ -287,6 +287,7 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "implicit",
     "int8",
     "int16",
     "int32",
@@ -303,6 +304,7 @@ __all__ = [
     "ms_function",
     "mutable",
     "nn",
+    "ode",
     "ops",
     "parse_ir",
     "profile",

@@ -43,6 +43,8 @@ MODULES = {
     "testing": "checks of gradients, and of both modes against each other",
     "amp": "mixed precision",
     "tree": "nested containers of Tensors as one value",
+    "implicit": "roots, fixed points, minima and linear systems, with their derivatives",
+    "ode": "differential equations and integrals, with their derivatives",
     "train": "`Model`, callbacks, metrics, checkpoints",
     "dataset": "pipelines of data",
     "dataset.transforms": "transforms of data",

@@ -403,9 +403,8 @@ def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], 
     """The user's backward block, copied in place; the forward block is not looked at."""
     cotangents = [zeros_like(builder, r) if g is None else g for g, r in zip(gs, op.results, strict=True)]
     refuse_missing(op, sweep.active)
-    return _under_mask(
-        builder, op, backward_of(op, builder), [*op.operands, *op.results, *cotangents], either(gs, masks)
-    )
+    given = [*op.operands, *op.results, *cotangents]
+    return _under_mask(builder, op, backward_of(op, builder), given, either(gs, masks))
 
 
 def _under_mask(builder: Builder, op: Op, block: Block, args: Sequence[Value], mask: Value | None) -> Shares:

@@ -63,8 +63,8 @@ class _Unrolled(Cloner):
 def drop_checks(block: Block) -> None:
     """Drops from a transposed rule what nothing needs but the checks inside it, where it depends on the arguments.
 
-    These stand for the cotangent of a rule that runs backward only by its transpose: no search runs for it, and there is
-    nothing to check.
+    These stand for the cotangent of a rule of which only the transpose runs: there is no search for it, and nothing to
+    check.
     """
     needed = set(block.outs)
     for op in reversed(block.ops):

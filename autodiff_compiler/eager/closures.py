@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import GradientError
+from ..runtime.random import generator
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor
 from ..runtime.trees import leaves, replaced
@@ -20,8 +21,8 @@ class ClosedFunction:
     """A function of Tensors, and of those that it captures: ``closed(captured, *args)``.
 
     The captured Tensors are objects that the function finds by itself; for a call they stand on other values.  A rule
-    calls it later, in a backward pass.  What its variables hold is kept, so that a loop may use the same names for other
-    Tensors meanwhile; where attributes or containers have changed, the call is refused.
+    calls it later, in a backward pass.  What its variables hold is kept, so that a loop may use the same names for
+    other Tensors meanwhile; where attributes or containers have changed, the call is refused.
     """
 
     def __init__(self, fn: Callable[..., Any], captured: Sequence[Tensor], what: str) -> None:
@@ -86,18 +87,23 @@ def _state_of(fn: Any) -> tuple[list[Any], list[Any]]:
 def closed_over(fn: Callable[..., Any], args: Sequence[Any], what: str) -> tuple[Any, list[Tensor]]:
     """The function with the Tensors that it captures and that a derivative is taken by as arguments; and these.
 
-    GradientError: it reads such a Tensor in a way that cannot be followed.
+    GradientError: it reads such a Tensor in a way that cannot be followed, or draws random numbers.
     """
     if not thread.state.active:
         return (lambda captured, *args: fn(*args)), []
     captured = [x for x, _ in reached([fn]) if isinstance(x, Tensor) and tracked(x)]
-    start = next_order()
+    start, drawn = next_order(), generator.counts()
     result = fn(*[constant_of(x) for x in args])
     if not _leads_only_to(leaves(result), {t._node for t in captured}, start):
         raise GradientError(
             f"the function of `{what}` depends on a Tensor that is differentiated by and found neither in its closure,"
             " nor in its attributes or globals",
             hint="give the Tensor as an argument, or let the function capture it as a variable",
+        )
+    if generator.counts() != drawn:
+        raise GradientError(
+            f"the function of `{what}` draws random numbers, others each time that it is called",
+            hint="draw them before, and let the function capture them",
         )
     return ClosedFunction(fn, captured, what), [alias_of(t) for t in captured]
 

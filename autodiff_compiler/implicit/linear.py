@@ -1,8 +1,8 @@
 """`linear_solve`: the solution of a linear system whose matrix is a function, and its derivatives.
 
-The derivative of ``x = A^-1 b`` is ``A^-1 (db - dA x)``, the pullback ``u = A^-T g``, with ``u`` for b and ``-u x^T`` for
-A: linear solves again, with the transposed function, which is the pullback of the function.  So derivatives of every
-order are solves, no search is differentiated, and nothing of its steps is kept.
+The derivative of ``x = A^-1 b`` is ``A^-1 (db - dA x)``, the pullback ``u = A^-T g``, with ``u`` for b and ``-u x^T``
+for A: linear solves again, with the transposed function, which is the pullback of the function.  So derivatives of
+every order are solves, no search is differentiated, and nothing of its steps is kept.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def zeros(v: Any) -> Any:
 
 @from_source
 def norm(v: Any) -> Any:
-    return ops.sqrt((v * v).sum())
+    return ops.norm(v)
 
 
 def eliminated(matrix: Any, b: Any) -> Any:
@@ -130,7 +130,7 @@ def _direct(matvec: Any, b: Any, start: Any, tol: float, max_steps: int) -> Any:
     matrix = jacfwd(matvec)(ops.zeros_like(b))
     x = eliminated(matrix, b)
     residual = norm(b - matvec(x))
-    return x, ops.ones_like(residual).astype("int32"), residual, ops.isfinite(x).all()
+    return x, ops.ones_like(residual).astype("int32"), residual, norm(x) < float("inf")
 
 
 @from_source
@@ -150,7 +150,7 @@ def _cg(matvec: Any, b: Any, start: Any, tol: float, max_steps: int) -> Any:
         p = r + (new / rr) * p
         rr = new
         k = k + 1
-    return x, k, ops.sqrt(rr), rr <= limit
+    return x, k, rr**0.5, rr <= limit
 
 
 @from_source
@@ -271,11 +271,11 @@ def linear_solve(
 ) -> Solution:  # fmt: skip
     """The solution x of ``operator(x, *args) = b``, with derivatives of every order.
 
-    `operator` is a linear function of x, or a matrix; x and `b` are a Tensor or trees of Tensors.  `method` is "cg" (for
-    symmetric positive definite operators), "gmres", or "direct" (the matrix is made, and eliminated), the default up to
-    64 unknowns, above it is "gmres".  It ends when the residual is below ``tol * norm(b)``, "gmres" also when
-    rounding keeps it from getting smaller, and it has converged below ``sqrt(tol) * norm(b)``.  Derivatives by `b`, by
-    `args` and by what the operator captures are linear solves, too; nothing of the steps is kept for them.
+    `operator` is a linear function of x, or a matrix; x and `b` are a Tensor or trees of Tensors.  `method` is "cg"
+    (for symmetric positive definite operators), "gmres", or "direct" (the matrix is made, and eliminated).  By default
+    it is "direct" up to 64 unknowns, "gmres" above.  It ends when the residual is below ``tol * norm(b)``; "gmres" also
+    when rounding keeps that from getting smaller, and it has converged below ``sqrt(tol) * norm(b)``.  Derivatives by
+    `b`, by `args` and by what the operator captures are linear solves, too; nothing of the steps is kept for them.
 
     >>> x = linear_solve(lambda x: 2.0 * x, Tensor([4.0, 6.0])).value
     >>> x.tolist()

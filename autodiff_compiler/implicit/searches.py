@@ -45,12 +45,12 @@ def _newton(f: Any, step_at: Any, start: Any, tol: float, max_steps: int) -> Any
     size = norm(fx)
     k = _zero_int(size)
     small = size <= 0
-    while ops.logical_not(small) & (k < max_steps) & (size < float("inf")):
+    while ~small & (k < max_steps) & (size < float("inf")):
         d = step_at(x, fx)
         small = norm(d) <= tol * norm(x + d)
         t = ops.ones_like(size)
         after = f(x + d)
-        while (norm(after) > size * (1 - 1e-4 * t)) & ops.logical_not(small) & (t > 1e-4):
+        while (norm(after) > size * (1 - 1e-4 * t)) & ~small & (t > 1e-4):
             t = t / 2
             after = f(x + t * d)
         x = x + t * d
@@ -70,7 +70,7 @@ def broyden(f: Any, start: Any, tol: float, max_steps: int) -> Any:
     inverse = eliminated(jacfwd(f)(x), ops.eye(x.shape[0], x.shape[0], x.dtype))
     k = _zero_int(size)
     small = size <= 0
-    while ops.logical_not(small) & (k < max_steps) & (size < float("inf")):
+    while ~small & (k < max_steps) & (size < float("inf")):
         d = -(inverse @ fx)
         after = f(x + d)
         change = inverse @ (after - fx)
@@ -142,7 +142,7 @@ def minimise(f: Any, start: Any, tol: float, max_steps: int) -> Any:
     size = norm(g)
     k = _zero_int(size)
     small = size <= 0
-    while ops.logical_not(small) & (k < max_steps) & (size < float("inf")):
+    while ~small & (k < max_steps) & (size < float("inf")):
         d = eliminated(jacfwd(slope)(x), -g)
         d = ops.where((d * g).sum() <= 0, d, -g)
         small = norm(d) <= tol * norm(x + d)

@@ -29,7 +29,7 @@ class Spec:
 
 
 _STATE_OPS = frozenset({"state_read", "state_write"})
-_DERIVATIVES = frozenset({"grad", "linearize", "pull", "vmap", "custom_vjp", "grad_map"})
+_DERIVATIVES = frozenset({"again", "grad", "linearize", "pull", "vmap", "custom_vjp", "grad_map"})
 
 #: What holds after a stage; each one keeps what the stages before it reached.
 STAGES: dict[str, Spec] = {

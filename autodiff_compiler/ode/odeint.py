@@ -39,9 +39,11 @@ def as_times(ts: Any, like: Any) -> Any:
     return ts.astype(like.dtype)
 
 
-def forwards(mode: Mode, f: Any, sign: Any) -> Any:
-    """The equation in the time ``sign * t``."""
-    return mode.function(lambda y, t: mode.call(_times, sign, mode.call(f, y, mode.call(_times, sign, t))))
+def forwards(mode: Mode, f: Any, orientation: Any) -> Any:
+    """The equation in the time ``orientation * t``."""
+    return mode.function(
+        lambda y, t: mode.call(_times, orientation, mode.call(f, y, mode.call(_times, orientation, t)))
+    )
 
 
 @from_source
@@ -75,11 +77,11 @@ def _shaped_rows(rows: Any, like: Any) -> Any:
 
 
 @from_source
-def _integrated(f: Any, y0: Any, ts: Any, sign: Any, method: str, rtol: Any, atol: Any, max_steps: int) -> Any:
+def _integrated(f: Any, y0: Any, ts: Any, orientation: Any, method: str, rtol: Any, atol: Any, max_steps: int) -> Any:
     if method == "rk4":
-        return by_rk4(f, y0, sign * ts)
+        return by_rk4(f, y0, orientation * ts)
     relative, absolute, least = tolerances(y0, rtol, atol)
-    return at_times(f, y0, sign * ts, relative, absolute, least, max_steps)
+    return at_times(f, y0, orientation * ts, relative, absolute, least, max_steps)
 
 
 def _odeint(
@@ -94,17 +96,17 @@ def _odeint(
     like = mode.constant(itself, y0)
     times = mode.call(as_times, ts, start)
     equation = on_states(mode, f, like, args, "the slope that the function of `odeint` returns")
-    sign = mode.call(direction, times)
+    orientation = mode.call(direction, times)
     options = (method, rtol, atol, max_steps)
     if adjoint == "discrete":
-        rows = mode.call(_integrated, forwards(mode, equation, sign), start, times, sign, *options)
+        rows = mode.call(_integrated, forwards(mode, equation, orientation), start, times, orientation, *options)
     else:
-        rows = _with_continuous_adjoint(mode, equation, start, times, sign, options)
+        rows = _with_continuous_adjoint(mode, equation, start, times, orientation, options)
     return mode.call(_shaped_rows, rows, like)
 
 
 # ------------------------------------------------------------------------------------------------ continuous adjoint
-def _with_continuous_adjoint(mode: Mode, equation: Any, y0: Any, ts: Any, sign: Any, options: Any) -> Any:
+def _with_continuous_adjoint(mode: Mode, equation: Any, y0: Any, ts: Any, orientation: Any, options: Any) -> Any:
     """The states, whose pullback is another differential equation, run backwards in time: nothing is kept of the steps.
 
     Its state is y, the cotangent a of y, and the cotangents of what the equation captures.
@@ -112,7 +114,7 @@ def _with_continuous_adjoint(mode: Mode, equation: Any, y0: Any, ts: Any, sign: 
     first = mode.constant(_first, ts)
     closed, captured = mode.closed_over(equation, [mode.constant(itself, y0), first], "odeint")
     here = mode.function(lambda y, t: mode.call(closed, captured, y, t))
-    rows = mode.constant(_integrated, forwards(mode, here, sign), y0, ts, sign, *options)
+    rows = mode.constant(_integrated, forwards(mode, here, orientation), y0, ts, orientation, *options)
 
     def rule(value: Any, y0: Any, ts: Any, *rest: Any) -> list[Any]:
         *theta, out, dout = rest
@@ -124,8 +126,8 @@ def _with_continuous_adjoint(mode: Mode, equation: Any, y0: Any, ts: Any, sign: 
             return mode.call(_joined, slope, by_y, by_theta)
 
         slopes = mode.function(lambda y, t: mode.call(closed, theta, y, t))
-        equation = forwards(mode, mode.function(backwards), mode.call(_times, sign, -1.0))
-        dy, dts, dtheta = mode.call(_swept, equation, slopes, out, dout, ts, theta, sign, *options)
+        equation = forwards(mode, mode.function(backwards), mode.call(_times, orientation, -1.0))
+        dy, dts, dtheta = mode.call(_swept, equation, slopes, out, dout, ts, theta, orientation, *options)
         return [None, dy, dts, *mode.call(_apart, dtheta, theta)]
 
     return mode.with_rule(rule, rows, [y0, ts, *captured], rule, "odeint")
@@ -154,7 +156,7 @@ def _apart(g: Any, like: Any) -> Any:
 
 @from_source
 def _swept(
-    f: Any, slopes: Any, out: Any, dout: Any, ts: Any, theta: Any, sign: Any, method: str, rtol: Any, atol: Any,
+    f: Any, slopes: Any, out: Any, dout: Any, ts: Any, theta: Any, orientation: Any, method: str, rtol: Any, atol: Any,
     max_steps: int,
 ) -> Any:  # fmt: skip
     """The cotangents of the first state, of the times and of the rest: from the last time to the first."""
@@ -165,7 +167,7 @@ def _swept(
     rows = ops.zeros((n,), a.dtype)
     for i in keep(range(n - 1, 0, -1)):
         state = ops.concat([out[i], a, gathered])
-        back = -sign * ops.stack([ts[i], ts[i - 1]])
+        back = -orientation * ops.stack([ts[i], ts[i - 1]])
         relative, absolute, least = tolerances(state, rtol, atol)
         if method == "rk4":
             end = by_rk4(f, state, back)[1]
@@ -188,10 +190,11 @@ def odeint(
     """The solution of ``dy/dt = f(y, t, *args)`` with ``y(ts[0]) = y0``, at the times `ts`.
 
     y is a Tensor or a tree of Tensors; what is returned has one more dimension in front, for the times, which increase
-    or decrease.  `method` is "dopri5" (steps as large as `rtol` and `atol` allow) or "rk4" (one step between two times).
+    or decrease.  `method` is "dopri5" (steps as large as `rtol` and `atol` allow) or "rk4" (a step from time to time).
     Derivatives by `y0`, `ts`, `args` and what `f` captures: the "discrete" adjoint differentiates the steps taken and
-    keeps them, the "continuous" one integrates the adjoint equation backwards and keeps nothing.  Times that are not
-    reached (after `max_steps`, or as the step got too small) have states of NaN, and so have times in no order.
+    keeps them, the "continuous" one integrates the adjoint equation backwards, keeps nothing, and is for reverse mode.
+    Times that are not reached (after `max_steps`, or as the step got too small) have states of NaN, and so have those
+    in no order.
 
     >>> from autodiff_compiler import Tensor
     >>> ys = odeint(lambda y, t: -y, Tensor(1.0), Tensor([0.0, 1.0, 2.0]))

@@ -7,7 +7,6 @@ the function there.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from .. import ops
@@ -17,6 +16,7 @@ from ..implicit.linear import pulled_back
 from ..implicit.modes import EAGER, Compiled, Mode, from_source
 from ..runtime.tensor import Tensor
 from ..transforms.vmap import vmap
+from .steps import greater_of, smaller_of
 
 #: The rule of Gauss with 10 points and that of Kronrod with 21, which holds its points (QUADPACK): the points above 0
 #: and their weights, the last one of 0; of Gauss the weights of every second point.
@@ -65,10 +65,10 @@ def _rule_on(f: Any, left: Any, right: Any) -> Any:
 
 @from_source
 def _error_of(fine: Any, coarse: Any, spread: Any) -> Any:
-    """QUADPACK's estimate: the difference of both rules, which is far greater than the error where it is small."""
+    """QUADPACK's estimate: the difference of both rules, which is far greater_of than the error where it is small."""
     difference = (fine - coarse).abs().max()
     safe = ops.where(spread > 0, spread, ops.ones_like(spread))
-    better = safe * ops.minimum((200 * difference / safe) ** 1.5, ops.ones_like(spread))
+    better = safe * smaller_of((200 * difference / safe) ** 1.5, ops.ones_like(spread))
     return ops.where(spread > 0, better, difference)
 
 
@@ -83,7 +83,7 @@ def _divided(f: Any, a: Any, b: Any, rtol: float, atol: float, most: int) -> Any
     errors[0] = _error_of(fine, coarse, spread)
     values[0] = fine
     count = ops.ones_like(a).astype("int32")
-    limit = ops.maximum(rtol * fine.abs().max(), a * 0 + atol)
+    limit = greater_of(rtol * fine.abs().max(), a * 0 + atol)
     error = errors[0]
     while (error > limit) & (count < most):
         worst = errors.argmax()
@@ -100,7 +100,7 @@ def _divided(f: Any, a: Any, b: Any, rtol: float, atol: float, most: int) -> Any
         values[count] = fine2
         count = count + 1
         error = errors.sum()
-        limit = ops.maximum(rtol * values.sum(axis=0).abs().max(), a * 0 + atol)
+        limit = greater_of(rtol * values.sum(axis=0).abs().max(), a * 0 + atol)
     return lefts, rights, count, error, error <= limit
 
 
@@ -140,8 +140,8 @@ def _reshaped(v: Any, y: Any) -> Any:
 
 
 @from_source
-def _dotted(a: Any, b: Any, sign: float) -> Any:
-    return (a * b).sum() * sign
+def _dotted(a: Any, b: Any, by: float) -> Any:
+    return (a * b).sum() * by
 
 
 @from_source
@@ -166,7 +166,7 @@ def _everywhere(f: Any, u: Any) -> Any:
 
 
 def _is_infinite(x: Any) -> bool:
-    return isinstance(x, int | float) and math.isinf(x)
+    return isinstance(x, int | float) and abs(x) == float("inf")
 
 
 def _finite(mode: Mode, f: Any, a: Any, b: Any, dtype: Any) -> tuple[Any, Any, Any]:
@@ -207,7 +207,7 @@ def _quad(
     reliable = mode.call(factor, small, lower)
 
     def rule(value: Any, a: Any, b: Any, *rest: Any) -> list[Any]:
-        *theta, out, dout = rest
+        *theta, _, dout = rest
         g = mode.call(scaled, dout, reliable)
         by_a = mode.call(_dotted, g, mode.call(closed, theta, a), -1.0)
         by_b = mode.call(_dotted, g, mode.call(closed, theta, b), 1.0)

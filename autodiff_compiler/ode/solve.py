@@ -11,7 +11,7 @@ from ..implicit.flat import flat, shaped
 from ..implicit.modes import EAGER, Compiled, Mode, from_source
 from .dormand_prince import between
 from .odeint import forwards, itself, on_states, tolerances
-from .steps import advanced, at_time, begun
+from .steps import advanced, at_time, begun, greater_of
 
 
 class Trajectory(NamedTuple):
@@ -37,15 +37,15 @@ class Steps(NamedTuple):
     states: Any
     lengths: Any
     coefficients: Any
-    sign: Any
+    orientation: Any
 
 
 @from_source
-def _no_steps(y: Any, t: Any, sign: Any, rows: int) -> Any:
+def _no_steps(y: Any, t: Any, orientation: Any, rows: int) -> Any:
     n = y.shape[0]
     return Steps(
         ops.zeros_like(t).astype("int32"), ops.zeros((rows,), y.dtype), ops.zeros((rows, n), y.dtype),
-        ops.ones((rows,), y.dtype), ops.zeros((rows, 4, n), y.dtype), sign,
+        ops.ones((rows,), y.dtype), ops.zeros((rows, 4, n), y.dtype), orientation,
     )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def _noted(steps: Any, now: Any, taken: Any) -> Any:
         lengths[k] = now.h_last
         coefficients[k] = now.coefficients
         k = k + 1
-    return Steps(k, starts, states, lengths, coefficients, steps.sign)
+    return Steps(k, starts, states, lengths, coefficients, steps.orientation)
 
 
 @from_source
@@ -72,15 +72,25 @@ def _crossed(before: Any, after: Any, direction: int) -> Any:
 
 @from_source
 def _run(
-    f: Any, g: Any, y0: Any, t0: Any, t1: Any, sign: Any, direction: int, dense: bool, rtol: Any, atol: Any, most: int
+    f: Any,
+    g: Any,
+    y0: Any,
+    t0: Any,
+    t1: Any,
+    orientation: Any,
+    direction: int,
+    dense: bool,
+    rtol: Any,
+    atol: Any,
+    most: int,
 ) -> Any:
     relative, absolute, least = tolerances(y0, rtol, atol)
     end = ops.stop_gradient(t1)
     now = begun(f, y0, t0, end, relative, absolute)
-    steps = _no_steps(y0, t0, sign, most if dense else 1)
+    steps = _no_steps(y0, t0, orientation, most if dense else 1)
     fired = now.h < 0
     value = ops.zeros_like(t0) if g is None else ops.stop_gradient(g(y0, t0))
-    while (now.t < end) & now.alive & (now.steps < most) & ops.logical_not(fired):
+    while (now.t < end) & now.alive & (now.steps < most) & ~fired:
         before = now.t
         now = advanced(f, now, end, relative, absolute, least)
         if dense:
@@ -123,19 +133,21 @@ def _solve(
     start = mode.call(flat, y0, "`y0` of `solve`")
     like = mode.constant(itself, y0)
     first, last = mode.call(_time, t0, start), mode.call(_time, t1, start)
-    sign = mode.call(_direction, first, last)
-    equation = forwards(mode, on_states(mode, f, like, args, "the slope that the function of `solve` returns"), sign)
+    orientation = mode.call(_direction, first, last)
+    equation = forwards(
+        mode, on_states(mode, f, like, args, "the slope that the function of `solve` returns"), orientation
+    )
     crossing = None
     if event is not None:
         crossing = mode.function(
             lambda v, t: mode.call(
-                _number, mode.call(event, mode.call(shaped, v, like), mode.call(_times, sign, t), *args)
+                _number, mode.call(event, mode.call(shaped, v, like), mode.call(_times, orientation, t), *args)
             )
         )
-    begin, end = mode.call(_times, sign, first), mode.call(_times, sign, last)
-    options = (sign, direction, dense, rtol, atol, max_steps)
+    begin, end = mode.call(_times, orientation, first), mode.call(_times, orientation, last)
+    options = (orientation, direction, dense, rtol, atol, max_steps)
     t, y, done, fired, count, steps = mode.call(_run, equation, crossing, start, begin, end, *options)
-    time = mode.call(_times, sign, t)
+    time = mode.call(_times, orientation, t)
     return Trajectory(time, mode.call(shaped, y, like), done, fired, count, (steps, like) if dense else None)
 
 
@@ -166,13 +178,13 @@ def at(trajectory: Trajectory, t: Any) -> Any:
     if trajectory.dense is None:
         raise ValueError("the steps of this trajectory were not kept: call `solve` with `dense=True`")
     steps, like = trajectory.dense
-    tau = steps.sign * (steps.starts[0] * 0 + t)
+    tau = steps.orientation * (steps.starts[0] * 0 + t)
     rows = ops.arange(steps.starts.shape[0])
     fixed = ops.stop_gradient(tau)
     before = (rows < steps.count) & (ops.stop_gradient(steps.starts) <= fixed)
-    k = ops.maximum(before.astype("int32").sum() - 1, 0)
+    k = greater_of(before.astype("int32").sum() - 1, 0)
     part = (tau - steps.starts[k]) / steps.lengths[k]
-    end = ops.stop_gradient(steps.sign * trajectory.t)
+    end = ops.stop_gradient(steps.orientation * trajectory.t)
     room = 1e-5 * steps.lengths[k].abs()
     inside = (fixed >= ops.stop_gradient(steps.starts[0] - room)) & (fixed <= end + ops.stop_gradient(room))
     y = between(steps.states[k], steps.lengths[k], steps.coefficients[k], part)
@@ -186,9 +198,9 @@ def solve(
 ) -> Trajectory:  # fmt: skip
     """Integrates ``dy/dt = f(y, t, *args)`` from ``y(t0) = y0`` to `t1`, or to the first event before.
 
-    An event is a time where ``event(y, t, *args)`` changes its sign: to positive with a `direction` of 1, to negative with
-    -1.  Its time and state have derivatives of every order.  With `dense` the steps are kept (room for `max_steps` of
-    them), and `at` gives the states between.  The derivatives are those of the steps taken, as for `odeint`.
+    An event is a time where ``event(y, t, *args)`` changes its sign: to positive with a `direction` of 1, to negative
+    with -1.  Its time and state have derivatives of every order.  With `dense` the steps are kept (room for `max_steps`
+    of them), and `at` gives the states between.  The derivatives are those of the steps taken, as for `odeint`.
 
     >>> from autodiff_compiler import Tensor, grad
     >>> falls = lambda y, t: Tensor([0.0, -2.0]) + y[1] * Tensor([1.0, 0.0])

@@ -50,18 +50,28 @@ def first_step(f: Any, y: Any, t: Any, slope: Any, end: Any, rtol: float, atol: 
     d0, d1 = mean_norm(y / scale), mean_norm(slope / scale)
     small = (d0 < 1e-5) | (d1 < 1e-5)
     safe = ops.where(d1 > 0, d1, ops.ones_like(d1))
-    h0 = ops.minimum(ops.where(small, d0 * 0 + 1e-6, 0.01 * d0 / safe), end - t)
+    h0 = smaller_of(ops.where(small, d0 * 0 + 1e-6, 0.01 * d0 / safe), end - t)
     positive = ops.where(h0 > 0, h0, ops.ones_like(h0))
     d2 = mean_norm((f(y + h0 * slope, t + h0) - slope) / scale) / positive
-    most = ops.maximum(d1, d2)
-    h1 = ops.where(most <= 1e-15, ops.maximum(h0 * 1e-3, h0 * 0 + 1e-6), (0.01 / (most + 1e-30)) ** 0.2)
-    found = ops.stop_gradient(ops.minimum(100 * h0, h1))
+    most = greater_of(d1, d2)
+    h1 = ops.where(most <= 1e-15, greater_of(h0 * 1e-3, h0 * 0 + 1e-6), (0.01 / (most + 1e-30)) ** 0.2)
+    found = ops.stop_gradient(smaller_of(100 * h0, h1))
     return ops.where(found > 0, found, h0)
 
 
 @from_source
+def smaller_of(a: Any, b: Any) -> Any:
+    return ops.where(a < b, a, b)
+
+
+@from_source
+def greater_of(a: Any, b: Any) -> Any:
+    return ops.where(a > b, a, b)
+
+
+@from_source
 def mean_norm(x: Any) -> Any:
-    return ops.sqrt((x * x).mean())
+    return (x * x).mean() ** 0.5
 
 
 @from_source
@@ -72,14 +82,14 @@ def advanced(f: Any, now: Any, end: Any, rtol: float, atol: float, least: float)
     y1, slope1, coefficients, error = step(f, now.t, now.y, now.slope, h)
     t1 = now.t + h
     t1 = t1 + ops.where(last, ops.stop_gradient(end - t1), h * 0)
-    scale = atol + rtol * ops.maximum(now.y.abs(), y1.abs())
+    scale = atol + rtol * greater_of(now.y.abs(), y1.abs())
     ratio = ops.stop_gradient(mean_norm(error / scale))
     taken = ratio <= 1
-    known = ops.where(ratio >= 0, ops.maximum(ratio, ratio * 0 + 1e-10), h * 0 + 1e10)
+    known = ops.where(ratio >= 0, greater_of(ratio, ratio * 0 + 1e-10), h * 0 + 1e10)
     h1 = h * ops.clip(_PART * known**-0.2, _LEAST, _MOST)
     # a last step that was cut says little about the next one
-    h1 = ops.where(taken & last, ops.maximum(h1, now.h), h1)
-    alive = (taken & last) | (h1 > ops.maximum(least * ops.stop_gradient(now.t).abs(), h * 0 + 1e-30))
+    h1 = ops.where(taken & last, greater_of(h1, now.h), h1)
+    alive = (taken & last) | (h1 > greater_of(least * ops.stop_gradient(now.t).abs(), h * 0 + 1e-30))
     t, y, slope, t_last, y_last, h_last = now.t, now.y, now.slope, now.t_last, now.y_last, now.h_last
     kept = now.coefficients
     if taken:

@@ -20,8 +20,8 @@ from .report import Row
 ROOT = pathlib.Path(__file__).parents[2]
 #: The modules of `workloads`, in the order of the table.
 GROUPS = (
-    "calls", "rosenbrock", "mlp", "elementwise", "rows", "logistic", "ode", "rnn", "hvp", "gmm", "compilation",
-    "batches", "lstm", "streaming", "imports", "memory",
+    "calls", "rosenbrock", "mlp", "elementwise", "rows", "logistic", "ode", "implicit", "rnn", "hvp", "gmm",
+    "compilation", "batches", "lstm", "streaming", "imports", "memory",
 )  # fmt: skip
 THREADS = (1, 2)
 

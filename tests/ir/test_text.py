@@ -127,6 +127,13 @@ EXACT = {
   } bwd (%b: f32[4], %o: f32[4], %g: f32[4]) {
     yield %g
   }""",
+    "custom_vjp that is recursive": """\
+  %y: f32[4] = custom_vjp %x {label="solve_1", linear=[0]} fwd (%a: f32[4]) {
+    yield %a
+  } bwd (%b: f32[4], %o: f32[4], %g: f32[4]) {
+    %d: f32[4] = again %g {label="solve_1"}
+    yield %d
+  }""",
     "grad_map": """\
   %y: f32[4] = grad_map %x bwd (%g: f32[4]) {
     yield %g

@@ -1,7 +1,7 @@
 """Functions whose captured values are arguments, and values that a rule gives a derivative, in compiled code.
 
-Both are what implicit derivatives need (`autodiff_compiler.implicit`): a rule gives cotangents to its operands alone, so
-that what a user's function captures has to be among them; and the rule of a linear solve uses a linear solve.
+Both are what implicit derivatives need (`autodiff_compiler.implicit`): a rule gives cotangents to its operands alone,
+so that what a user's function captures has to be among them; and the rule of a linear solve uses a linear solve.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 from ...autodiff.activity import holds_floats
 from ...errors import SideEffectError
 from ...ir.core import Block, Op, Value
-from ...ir.definition import Effect
 from ...ir.primitive import F, trace
 from ...ir.walk import Cloner, free_values, inline, ops_of
 from ..variables.structure import map_leaves
@@ -20,6 +19,9 @@ from ..variables.values import TensorVar, is_tensor
 from .context import DerivativeContext
 from .custom import call_with_rule
 from .traced import traced_call
+
+#: What a search may not do once per step, where it has no result.  (It may stop, and print.)
+_ACTING = frozenset({"host_call", "state_write"})
 
 
 def native(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,8 +48,7 @@ def closed_over(ctx: DerivativeContext, fn: Any, args: Sequence[Any], what: str)
     SideEffectError: it changes something, or draws random numbers, which a search would do once per step.
     """
     traced = traced_call(ctx, fn, args, {}, range(len(args)), None, backward=False)
-    acting = next((op for op in ops_of(traced.block) if op.defn.effect > Effect.READ and op.results == ()), None)
-    acting = acting or next((op for op in ops_of(traced.block) if op.defn.name == "state_write"), None)
+    acting = next((op for op in ops_of(traced.block) if op.defn.name in _ACTING and not op.results), None)
     if traced.changes or acting is not None:
         raise SideEffectError(
             f"the function of `{what}` changes something outside of it, and runs as often as the search takes",
@@ -107,10 +108,9 @@ def with_rule(
     derivatives.recursive[key] = label = f"{what}_{derivatives.labels}"
     names = ["value", *(f"operand {i}" for i in range(len(operands)))]
     first = native(lambda value, *_: value)
+    given = [value, *operands]
     try:
-        return call_with_rule(
-            ctx, first, [value, *operands], names, native(rule), f"`{what}`", label=label, linear=(1,) * linear
-        )
+        return call_with_rule(ctx, first, given, names, native(rule), f"`{what}`", label=label, linear=(1,) * linear)
     finally:
         del derivatives.recursive[key]
 

@@ -91,9 +91,8 @@ def call_with_rule(
     later = for_derivatives(ctx, found, inputs, what, "AC1704", rule, of)
     with about_rule(rule):
         block, bare = cotangent_block(ctx, [*inputs, *outs, *outs], hints, inputs, later, what)
-    op = trace.builder.emit_op(
-        REGISTRY["custom_vjp"], tuple(traced.operands), (label, tuple(linear)), (traced.block, block)
-    )
+    attrs = (label, tuple(linear))
+    op = trace.builder.emit_op(REGISTRY["custom_vjp"], tuple(traced.operands), attrs, (traced.block, block))
     ctx.derivatives.bare_numbers.update((op, i) for i in bare)
     returned = len(traced.outs)
     left = [F.stop_gradient(v) for v in op.results[returned:]]  # nothing else of the call carries a derivative
