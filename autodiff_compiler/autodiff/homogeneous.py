@@ -42,7 +42,10 @@ class _Zeros:
         self.known = set(known)
 
     def surely(self, x: Value) -> bool:
-        return x in self.known or x.is_const(0)
+        if x in self.known or x.is_const(0):
+            return True
+        op = x.op  # zeros of every example, from around
+        return op is not None and op.defn.name == "broadcast_to" and self.surely(op.operands[0])
 
     def mark(self, values: Sequence[Value], zero: Iterable[bool]) -> None:
         for x, is_zero in zip(values, zero, strict=True):

@@ -12,7 +12,6 @@ from typing import Any
 from ..errors import users_frames
 from ..transforms.grad import grad
 from ..transforms.jvp import jvp
-from ..transforms.vjp import vjp
 from .flat import Solution, default_tolerance, factor, flat, on_vectors, scaled, shaped
 from .linear import SOLVERS, Operator, Options, method_for, pulled_back, solved
 from .modes import EAGER, Compiled, Mode, from_source
@@ -52,18 +51,13 @@ def _found(
 def _jacobian(mode: Mode, equation: Any) -> Operator:
     """The Jacobian of ``equation(captured, x)`` by x, as an operator that captures x and the rest."""
 
-    def at(captured: Any) -> Any:
-        return mode.function(lambda x: mode.call(equation, list(captured[1:]), x))
+    def place(captured: Any, like: Any) -> tuple[Any, Any]:
+        return mode.function(lambda x: mode.call(equation, list(captured[1:]), x)), captured[0]
 
     def forward(captured: Any, v: Any) -> Any:
-        return mode.call(jvp, at(captured), captured[0], v)[1]
+        return mode.call(jvp, *place(captured, v), v)[1]
 
-    def backward(captured: Any, w: Any) -> Any:
-        _, pull = mode.call(vjp, at(captured), captured[0])
-        return mode.call(pull, w)[0]
-
-    operator = Operator(mode, forward)
-    return operator.with_transposed(backward)
+    return Operator(mode, forward).with_pullback(place)
 
 
 @from_source

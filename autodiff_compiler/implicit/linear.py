@@ -33,29 +33,46 @@ class Options(NamedTuple):
 
 
 class Operator:
-    """A linear function of a vector, ``operator(captured, v)``, and the transposed one."""
+    """A linear function of a vector, ``operator(captured, v)``, and the transposed one.
 
-    def __init__(self, mode: Mode, apply: Any, transposed: Operator | None = None) -> None:
-        self.mode, self._apply, self._transposed = mode, apply, transposed
+    `prepared`: of what it captures and a vector like v, the same function for many calls.
+    """
+
+    def __init__(self, mode: Mode, apply: Any, prepared: Any = None, transposed: Operator | None = None) -> None:
+        self.mode, self._apply, self._prepared, self._transposed = mode, apply, prepared, transposed
 
     def __call__(self, captured: Any, v: Any) -> Any:
         return self._apply(captured, v)
 
+    def at(self, captured: Any, like: Any) -> Any:
+        """The function of a vector alone."""
+        if self._prepared is not None:
+            return self._prepared(captured, like)
+        return self.mode.function(lambda v: self._apply(captured, v))
+
     @property
     def transposed(self) -> Operator:
         if self._transposed is None:
-            self._transposed = Operator(self.mode, self._pulled, self)
+
+            def place(captured: Any, like: Any) -> tuple[Any, Any]:
+                return self.at(captured, like), self.mode.call(zeros, like)
+
+            self.with_pullback(place)
+        assert self._transposed is not None
         return self._transposed
 
-    def with_transposed(self, apply: Any) -> Operator:
-        """The same operator, of which the transposed is known."""
-        self._transposed = Operator(self.mode, apply, self)
-        return self
+    def with_pullback(self, place: Any) -> Operator:
+        """The same operator, whose transposed is the pullback of a function at a point: those of `place`."""
 
-    def _pulled(self, captured: Any, w: Any) -> Any:
-        at_zero = self.mode.call(zeros, w)
-        _, pull = self.mode.call(vjp, self.mode.function(lambda v: self._apply(captured, v)), at_zero)
-        return self.mode.call(pull, w)[0]
+        def prepared(captured: Any, like: Any) -> Any:
+            _, pull = self.mode.call(vjp, *place(captured, like))
+            return self.mode.function(lambda w: self.mode.call(pull, w)[0])
+
+        def apply(captured: Any, w: Any) -> Any:
+            return self.mode.call(prepared(captured, w), w)
+
+        self._transposed = Operator(self.mode, apply, prepared, self)
+        return self
 
 
 def solved(
@@ -69,13 +86,13 @@ def solved(
     must stay linear in `b` by its form.
     """
 
-    def matvec(v: Any) -> Any:
-        return operator(captured, v)
-
     method, tol, max_steps = options
     first = mode.constant(zeros, b) if start is None else start
-    found = mode.constant(_SEARCHES[method], mode.function(matvec), b, first, tol, max_steps)
-    x, iterations, residual, converged = found
+
+    def search(b: Any, first: Any) -> Any:
+        return mode.call(_SEARCHES[method], operator.at(captured, b), b, first, tol, max_steps)
+
+    x, iterations, residual, converged = mode.constant(mode.function(search), b, first)
     if reliable is None:
         reliable = mode.call(factor, converged, b)
     else:

@@ -131,6 +131,8 @@ def _limit(x: Any, other: Any, dtype: Any) -> Any:
 
 @from_source
 def _flattened(y: Any) -> Any:
+    if not isinstance(y, Tensor):
+        raise TypeError(f"the function of `quad` returns a Tensor, not a {type(y).__name__}")
     return y.reshape(-1)
 
 

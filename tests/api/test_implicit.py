@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import Tensor, implicit, nn, ops
+from autodiff_compiler import Tensor, implicit, nn, ode, ops
 from autodiff_compiler.errors import GradientError, SideEffectError
 
 BACKENDS = ("native", "numpy")
@@ -195,9 +195,17 @@ def test_closures(wrap):
 
 @pytest.mark.parametrize("wrap", [lambda f: f, ms.jit], ids=["eager", "jit"])
 def test_examples_at_once(wrap):
-    a = f64([4.0, 9.0, 2.0])
-    found = wrap(lambda a: ms.vmap(ms.grad(lambda a: root(lambda x: x * x - a, 1.0)))(a))(a)
-    np.testing.assert_allclose(found.asnumpy(), 0.5 / np.sqrt(a.asnumpy()), rtol=1e-12)
+    def place(a):
+        return root(lambda x: x * x - a, 1.0)
+
+    def run(a):
+        slope = ms.grad(lambda a: ms.vmap(place)(a).sum())
+        return ms.vmap(ms.grad(place))(a), ms.jvp(slope, a, ops.ones_like(a))[1]
+
+    a = np.array([4.0, 9.0, 2.0])
+    first, second = wrap(run)(f64(a))
+    np.testing.assert_allclose(first.asnumpy(), 0.5 * a**-0.5, rtol=1e-12)
+    np.testing.assert_allclose(second.asnumpy(), -0.25 * a**-1.5, rtol=1e-12)
 
 
 def test_ridge_regression_is_the_closed_form_by_its_data():
@@ -270,6 +278,7 @@ def test_memory_does_not_grow_with_the_iterations():
         (lambda: implicit.root(lambda x: x, 1.0), "`x0` of `root` is made of Tensors of floats; one is a float"),
         (lambda: implicit.root(lambda x: x, f64(1.0), method="newt"), "`root` has no method 'newt'; it has 'newton'"),
         (lambda: implicit.argmin(lambda x: x, f64([1.0])), r"returns one number, not a Tensor of shape \[1\]"),
+        (lambda: ode.quad(lambda t: (t, t), f64(0.0), 1.0), "the function of `quad` returns a Tensor, not a tuple"),
         (lambda: implicit.linear_solve(lambda x: x, f64([1.0]), method="lu"), "no linear solver 'lu'; it has 'cg'"),
     ],
 )  # fmt: skip
