@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 import autodiff_compiler as ms
 from autodiff_compiler import Parameter, Tensor, dataset, functional_call, grad, nn, ops, tree, value_and_grad, vmap
@@ -188,6 +188,44 @@ def learning_to_learn(jit):
     w = 0.7 - 0.1 * 2 * x1 * (0.7 * x1 - y1)
     close(g, [[2 * x2 * (w * x2 - y2) * (1 - 0.2 * x1**2)]], rtol=1e-5)
     return g
+
+
+def a_root_by_newtons_method(jit):
+    @jit
+    def root(a):
+        x = a
+        while ops.abs(x * x - a) > 1e-12 * a:
+            x = x - (x * x - a) / (2 * x)
+        return x
+
+    a = Tensor(np.float64(2.0))
+    close(root(a), np.sqrt(2.0))
+    close(grad(root)(a), 0.5 / np.sqrt(2.0), rtol=1e-6)
+    return root(a), grad(root)(a)
+
+
+def clusters(jit):
+    points = normal(20, 2)
+
+    @jit
+    def step(centres):
+        near = ((Tensor(points)[:, None] - centres) ** 2).sum(-1).argmin(1)
+        mine = ops.one_hot(near, 3).astype(ms.float64)
+        return (mine.T @ Tensor(points)) / ops.maximum(mine.sum(0)[:, None], 1.0)
+
+    centres = Tensor(points[:3])
+    near = ((points[:, None] - points[:3]) ** 2).sum(-1).argmin(1)
+    close(step(centres), [points[near == k].mean(0) for k in range(3)])
+    for _ in range(4):
+        centres = step(centres)
+    return centres
+
+
+def a_minimum_by_scipy(jit):
+    f = jit(value_and_grad(lambda x: ((1 - x[:-1]) ** 2 + 100 * (x[1:] - x[:-1] ** 2) ** 2).sum()))
+    found = optimize.minimize(lambda x: tuple(map(np.asarray, f(Tensor(x)))), np.zeros(3), jac=True)
+    close(found.x, 1, rtol=1e-4)
+    return f(Tensor(np.full(3, 0.5)))
 
 
 # ------------------------------------------------------------------------------------------------ PyTorch's
@@ -470,6 +508,7 @@ def pictures_that_are_moved(jit):
 PROGRAMS = [
     *(selu_and_its_derivatives, logistic_regression_to_the_second_order, a_convolution_for_batches),
     *(a_regression_whose_state_is_a_record, a_network_that_is_a_list_of_dicts, branches_and_loops_of_data),
+    *(a_root_by_newtons_method, clusters, a_minimum_by_scipy),
     *(temporal_differences, gradients_clipped_for_each_example, a_gaussian_process, learning_to_learn),
     *(a_polynomial_for_the_sine, a_function_with_its_own_backward, a_network_of_as_many_terms_as_it_is_told),
     *(a_classifier_with_a_dataset, names_letter_by_letter, two_networks_against_each_other),
