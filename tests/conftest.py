@@ -55,11 +55,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What is there when tests start stays: collections of garbage, which tests ask for, need not look at it.
-
-    What survives young collections is looked at after each file of tests, not in between, too."""
+    """What is there when tests start stays: collections of garbage, which tests ask for, need not look at it."""
     gc.enable()
-    gc.set_threshold(*gc.get_threshold()[:2], 1000)
     gc.collect()
     gc.freeze()
 

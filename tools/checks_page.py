@@ -43,9 +43,13 @@ PARTS = """
 ## What `make test` leaves to `make test-long`
 
 One case in so many of these runs, those that cover the values of each parameter best; of `long` tests none, or none of
-those that are marked. Beside them, random tests draw a fifth as many cases (`part` of `tests/selection.py`). Rows of
-the language's tables compare unoptimised code, tapes and second derivatives for one program in four. Ops run as
-machine code in five dtypes of ten. On the NumPy backend one test in ten runs where it is not marked `both_backends`.
+those that are marked. Beside them, random tests draw a fifth as many cases (`part` of `tests/selection.py`). For each
+program of the language's tables optimised code and its gradient are compared; for one in six unoptimised code, tapes
+through compiled calls, second derivatives, tangents and printed stages, too, and for one in three every pass is
+verified. Of single ops compiled second derivatives are compared in one test of three. Ops run as machine code in
+float32 as users have it, and in two of four other dtypes at LLVM's level 0; `make test-long` takes ten dtypes. On the
+NumPy backend one test in sixteen runs where it is not marked `both_backends`. The pages of operators and of rooms, and
+foreign text in generated text, are looked at by `make check`.
 
 | test | one case in |
 |---|---|
