@@ -25,8 +25,9 @@ def paths_of(spec: Any, here: Path = ()) -> Iterator[Path]:
         return
     names = spec._fields if is_named_tuple(spec) else record_fields(spec)
     if names is not None:
-        for name in names:
-            yield from paths_of(getattr(spec, name), (*here, Field(name)))
+        for i, name in enumerate(names):
+            key = i if name == f"_{i}" and is_named_tuple(spec) else Field(name)  # it has no name, but a number
+            yield from paths_of(getattr(spec, name), (*here, key))
     elif isinstance(spec, list | tuple | dict):
         for key, part in spec.items() if isinstance(spec, dict) else enumerate(spec):
             yield from paths_of(part, (*here, key))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..compiler.history import Recompiles
 from ..errors import UnsupportedCallError, users_frames
+from ..runtime.host import TensorSpec
+from ..runtime.tensor import Tensor
 from .jit import JitFunction, jit
 
 if TYPE_CHECKING:
@@ -28,6 +31,18 @@ class HasCompiledForm:
             self._jit = jit(self)  # type: ignore[arg-type]
         return self._jit
 
+    def _by_parts(self, args: Sequence[Any], kwargs: dict[str, Any], tensor: Any) -> tuple[Any, list[Any], dict] | None:
+        """The form that takes the parts of objects among these arguments, with these; None if there are no objects."""
+        return None
+
+    def _form_for(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[JitFunction, Sequence[Any], dict]:
+        """The compiled form for these arguments or their types, and what it takes: objects are taken apart."""
+        found = self._by_parts(args, kwargs, lambda x: isinstance(x, Tensor | TensorSpec))
+        if found is None:
+            return self._as_compiled(), args, kwargs
+        form, parts, named = found
+        return form._as_compiled(), parts, named
+
     @users_frames
     def lower(self, *args: Any, **kwargs: Any) -> Artifact:
         """What compilation makes of a call with these arguments: IR at every stage, generated code, explanation.
@@ -40,7 +55,8 @@ class HasCompiledForm:
         >>> grad(lambda x: x * x).lower(Tensor(2.0)).memory().arguments
         4
         """
-        return self._as_compiled().lower(*args, **kwargs)
+        form, parts, named = self._form_for(args, kwargs)
+        return form.lower(*parts, **named)
 
     @users_frames
     def source(self, *args: Any, **kwargs: Any) -> PythonSource:
@@ -55,7 +71,8 @@ class HasCompiledForm:
         >>> gradient.splitlines()[-1]
         '    return x.copy()'
         """
-        return self._as_compiled().source(*args, **kwargs)
+        form, parts, named = self._form_for(args, kwargs)
+        return form.source(*parts, **named)
 
     def explain_recompiles(self) -> Recompiles:
         """Why it was compiled each time: a sequence of `Compile`, whose text can be printed."""

@@ -133,10 +133,9 @@ class Gradient(HasCompiledForm):
             raise
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
-        if self.positions and not self.by_all:
-            apart = self._taken_apart(args, kwargs, eagerly, is_tensor)
-            if apart is not None:
-                return made_again(self._of_parts()(*apart[0], **apart[1]))
+        if (by_parts := self._by_parts(args, kwargs, is_tensor)) is not None:
+            form, parts, named = by_parts
+            return made_again(form(*parts, **named))
         if context.mode == GRAPH_MODE and not jit_disabled():
             return self._as_compiled()(*args, **kwargs)
         args, sens = self._split(args, kwargs)
@@ -160,6 +159,8 @@ class Gradient(HasCompiledForm):
         self, args: Sequence[Any], kwargs: dict[str, Any], call: Call, tensor: Callable[[Any], bool]
     ) -> tuple[list[Any], dict[str, Any]] | None:
         """The arguments with objects taken apart, where it is differentiated by some or these are the sensitivity."""
+        if self.by_all or not self.positions:
+            return None
         named, positions = dict(kwargs), self.positions or ()
         given = list(with_keywords(self.fn, args, named, positions))
         parts = at_positions(given, positions, call, tensor)
@@ -179,11 +180,13 @@ class Gradient(HasCompiledForm):
         how = {"has_aux": self.has_aux, "with_value": self.with_value, "sens": self.sens, "ids": self.ids}
         return Gradient(fn, self.positions, self.weights, self.shape, **how, key=self._key)
 
-    def _of_parts(self) -> Gradient:
-        """The derivative by the parts of objects."""
+    def _by_parts(self, args: Sequence[Any], kwargs: dict[str, Any], tensor: Any) -> tuple[Any, list[Any], dict] | None:
+        apart = self._taken_apart(args, kwargs, eagerly, tensor)
+        if apart is None:
+            return None
         fn = of_parts(self.fn)
-        found: Gradient = memoised(fn, self._key, lambda: self._on(fn)) if self._key else self._on(fn)
-        return found
+        form: Gradient = memoised(fn, self._key, lambda: self._on(fn)) if self._key else self._on(fn)
+        return form, *apart
 
     def _as_compiled(self) -> JitFunction:
         if self._jit is None:
@@ -198,10 +201,9 @@ class Gradient(HasCompiledForm):
 
     def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         kwargs = dict(kwargs)
-        if self.positions and not self.by_all:
-            apart = self._taken_apart(args, kwargs, call := caller(ctx), ctx.is_tensor)
-            if apart is not None:
-                return made_again(self._on(OfParts(self.fn)).__graph_call__(ctx, *apart), call)
+        apart = self._taken_apart(args, kwargs, call := caller(ctx), ctx.is_tensor)
+        if apart is not None:
+            return made_again(self._on(OfParts(self.fn)).__graph_call__(ctx, *apart), call)
         given, sens = self._split(tuple(args), kwargs)
         given = self._by_position(given, kwargs)
         inputs = self._inputs(given, ctx.is_tensor, ctx.report.called_from if ctx.here is None else ctx.here.of_user())

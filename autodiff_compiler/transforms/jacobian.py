@@ -25,7 +25,17 @@ from .inputs import Inputs, as_tuple, directions, flag, holds_variables, is_seve
 from .jvp import aux_of, check_tangents, jvp, linearised
 from .maps import LinearMap, made_eagerly
 from .memo import memoised
-from .parts import OfParts, at_positions, caller, made_again, of_objects, of_objects_compiled, of_parts
+from .parts import (
+    OfParts,
+    at_positions,
+    caller,
+    eagerly,
+    is_tensor,
+    made_again,
+    of_objects,
+    of_objects_compiled,
+    of_parts,
+)
 from .vjp import mode_form
 
 
@@ -46,10 +56,9 @@ class Jacobian(HasCompiledForm):
 
     @users_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        named = dict(kwargs)
-        parts = at_positions(with_keywords(self.fn, args, named, self.positions), self.positions)
-        if parts is not None:
-            return made_again(_jacobian(of_parts(self.fn), *self._how)(*parts, **named))
+        if (by_parts := self._by_parts(args, kwargs, is_tensor)) is not None:
+            form, parts, named = by_parts
+            return made_again(form(*parts, **named))
         if context.mode == GRAPH_MODE and not jit_disabled():
             return self._as_compiled()(*args, **kwargs)
         args = tuple(with_keywords(self.fn, args, kwargs, self.positions))
@@ -63,6 +72,12 @@ class Jacobian(HasCompiledForm):
         main = main_of(outputs) if self.has_aux else outputs
         found = iter(rows)
         return self._result(outputs, replaced(main, lambda t: self._bare(inputs, next(found))))
+
+    def _by_parts(self, args: Sequence[Any], kwargs: dict[str, Any], tensor: Any) -> tuple[Any, list[Any], dict] | None:
+        named = dict(kwargs)
+        given = with_keywords(self.fn, args, named, self.positions)
+        parts = at_positions(given, self.positions, eagerly, tensor)
+        return None if parts is None else (_jacobian(of_parts(self.fn), *self._how), parts, named)
 
     def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         kwargs = dict(kwargs)

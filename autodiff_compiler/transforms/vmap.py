@@ -19,7 +19,7 @@ from ..runtime.trees import attributes_of, mapped, parts, with_parts
 from .compiled_form import HasCompiledForm
 from .maps import belongs_to_run
 from .memo import memoised
-from .parts import Call, OfParts, at_positions, caller, eagerly, made_again, of_parts, taken_apart
+from .parts import Call, OfParts, at_positions, caller, eagerly, is_tensor, made_again, of_parts, taken_apart
 
 
 class Vectorised(HasCompiledForm):
@@ -35,9 +35,8 @@ class Vectorised(HasCompiledForm):
 
     @users_frames
     def __call__(self, *args: Any) -> Any:
-        apart = at_positions(args, self._mapped(args))
-        if apart is not None:
-            return made_again(vmap(of_parts(self.fn), self.in_axes, self.out_axes)(*apart))
+        if (by_parts := self._by_parts(args, {}, is_tensor)) is not None:
+            return made_again(by_parts[0](*by_parts[1]))
         if context.mode == GRAPH_MODE and not jit_disabled() and not belongs_to_run(self.fn):
             return self._as_compiled()(*args)
         given = tuple([wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in args])
@@ -46,6 +45,10 @@ class Vectorised(HasCompiledForm):
         fronted = _with_axes(map_leaves, lambda x, axis: x if axis is None else _moved(x, axis, 0), given, axes)
         stacked = _zipped([self.fn(*_example(i, fronted, axes)) for i in range(size)])
         return _with_axes(mapped, _placed, stacked, _spread(self.out_axes, stacked, "out_axes", parts))
+
+    def _by_parts(self, args: Sequence[Any], kwargs: dict[str, Any], tensor: Any) -> tuple[Any, list[Any], dict] | None:
+        apart = at_positions(args, self._mapped(args), eagerly, tensor)
+        return None if apart is None else (vmap(of_parts(self.fn), self.in_axes, self.out_axes), apart, kwargs)
 
     def __graph_call__(self, ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if kwargs:

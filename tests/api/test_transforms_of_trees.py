@@ -311,6 +311,20 @@ def test_objects_stand_at_positions_among_auxiliary_results_and_as_sensitivity(m
     assert plain(doubled) == State([2.0, 20.0], [500.0], None)
 
 
+def test_forms_by_objects_are_looked_at_by_their_parts():
+    state, box = State(Tensor([1.0, 2.0]), Tensor([3.0])), Box(Tensor([5.0]), "m")
+    text = ms.grad(lambda s, b: (s.pos**2).sum() * b.held.sum(), (0, 1)).source(state, box)
+    assert "s.pos: f32[2]" in text
+    assert "b[0]: f32[1]" in text
+    given = State(np.float32([1.0, 2.0]), None), [np.float32([5.0])]  # what the names in the text ask for
+    (of_pos, _, _), (of_held,) = text.function(*given)
+    assert (of_pos.tolist(), of_held.tolist()) == ([10.0, 20.0], [5.0])
+    described = State(ms.TensorSpec("f32[7]"), None)
+    assert ms.grad(lambda s: (s.pos**2).sum()).lower(described).memory().arguments == 28
+    assert ms.hessian(lambda s: (s.pos**2).sum()).lower(state).memory().results >= 16
+    assert ms.vmap(lambda s: s.pos * 2).lower(State(Tensor([1.0, 2.0]), None)).memory().results == 8
+
+
 def test_what_compiles_anew_for_each_object_says_what_would_not():
     step = ms.jit(lambda s: s.pos * 2)
     for x in (1.0, 2.0):
