@@ -339,3 +339,29 @@ def test_what_is_stored_must_have_the_type_of_the_elements():
 def test_an_example_of_a_vmap_cannot_return_such_a_list():
     with pytest.raises(TypeError, match="must return Tensors, not a list whose length"):
         jit(lambda x: ms.vmap(lambda v: _grow(v * x))(x))(Tensor([1.0, 2.0]))
+
+
+def test_a_tensor_that_the_first_trip_has_added_cannot_be_changed_by_another_name():
+    def f(x):
+        out, h, g = [], x, x
+        while h.sum() < 6:
+            out.append(h)
+            h = h * 1.5
+        g[0] = 9.0
+        return ops.stack(out)
+
+    with pytest.raises(ms.SideEffectError, match="AC1602"):
+        jit(f)(Tensor([1.0, 2.0]))
+
+
+def test_a_list_as_long_as_an_argument_shows_what_becomes_of_its_elements():
+    def f(x, h):
+        out, g = [], h
+        for row in x:
+            out.append(h)
+            h = h * 0.5 + row
+        g[0] = 9.0
+        return ops.stack(out)
+
+    rows = [Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([1.0, 1.0])]
+    same_results(jit(f, dynamic=True)(*[r.copy() for r in rows]), f(*[r.copy() for r in rows]))

@@ -182,6 +182,8 @@ class Loop:
         self._following = self.ctx.effects.known.following
         #: what the last trace has added to lists, as Values of its block
         self.added: list[Value] = []
+        #: what the loop carries, at the head of the trip that was traced last
+        self._heads: list[Any] = []
         #: the numbers of names that do not stand for the list of the entry at the end of each trip
         self._rebound: set[int] = set()
         self._shared = Ends(serial_now(), self.ctx.effects.ties, following=self._following)
@@ -263,7 +265,7 @@ class Loop:
                 seen = len(ctx.effects.snapshots.read)
                 args = builder.block.args
                 k, m = len(first), len(first) + len(types)
-                heads = self.enter(templates, args[k:m])
+                heads = self._heads = self.enter(templates, args[k:m])
                 try:
                     with self._raising_in_a_trip(builder):
                         run(args[:k], args[m:])
@@ -415,8 +417,17 @@ class Loop:
             elif boxes and now is not last:
                 now.snapshot = snapshot_of(now, last)
             cell.set(self.ctx, value)
+        for entry, head in zip(self.entry, self._heads, strict=False):
+            self._lock_listed(entry, head)
         if self.additions:
             self._leave_additions(results[len(results) - len(self.added) :])
+
+    @staticmethod
+    def _lock_listed(entry: Any, head: Any) -> None:
+        """What the first trip has added to a list is a Tensor of the entry: nobody can write to that any more."""
+        for one, other in zip(parts(entry), parts(head), strict=False):
+            if is_box(one) and is_box(other) and other.locked == IN_A_LIST:
+                one.locked = one.locked or IN_A_LIST
 
     def _leave_additions(self, sequences: Sequence[Value]) -> None:
         """Gives the lists what the loop has collected; who held a Tensor at the entry may find it in one of them."""
