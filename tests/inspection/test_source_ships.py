@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ import autodiff_compiler as ms
 from autodiff_compiler import Tensor, TensorSpec, nn, ops
 
 RNG = np.random.default_rng(3)
-#: Both are kept loops in one text and short enough to differentiate by hand; `unroll_limit` is 8.
+#: more than `unroll_limit`, so that the loops are kept
 LENGTH = 12
 
 
@@ -73,8 +74,6 @@ def _arrays(x):
 
 
 def test_gradients_of_networks_run_where_this_package_is_not(tmp_path):
-    import pickle
-
     calls, expected = {}, {}
     for name, make in NETWORKS.items():
         net, loss, args = make()
