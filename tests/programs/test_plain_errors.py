@@ -224,7 +224,7 @@ def test_a_number_in_text_made_at_run_time_is_not_read():
 
 
 def test_a_list_grown_in_a_long_loop_is_told_of_the_limit():
-    f = define("def f(x):\n    k = []\n    for i in range(40):\n        k.append(x * i)\n    return k[-1]")
+    f = define("def f(x):\n    k = []\n    for i in range(40):\n        k.insert(0, x * i)\n    return k[-1]")
     with pytest.raises(ms.LoopError) as caught:
         ms.jit(f, unroll_max=30)(X)
     assert "`unroll_max` is 30: jit(fn, unroll_max=...) unrolls loops of more trips" in caught.value.notes
