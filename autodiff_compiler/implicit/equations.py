@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import users_frames
 from ..transforms.grad import grad
 from ..transforms.jvp import jvp
 from .flat import Solution, default_tolerance, factor, flat, on_vectors, scaled, shaped
 from .linear import SOLVERS, Operator, Options, method_for, pulled_back, solved
-from .modes import EAGER, Compiled, Mode, from_source
+from .modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 from .searches import anderson, bfgs, broyden, iterate, minimise, newton, newton_krylov
 
 _ROOT = {"newton": newton, "newton_krylov": newton_krylov, "broyden": broyden}
@@ -100,7 +99,7 @@ def _root(
     return Solution(mode.call(shaped, x, like), rest[0], rest[1], rest[2])
 
 
-@users_frames
+@runs_eagerly
 def root(
     f: Any, x0: Any, *args: Any, method: str = "newton", tol: float | None = None, max_steps: int = 100,
     solver: str | None = None, throw: bool = False,
@@ -134,7 +133,7 @@ def _fixed_point(
     return Solution(mode.call(shaped, x, like), rest[0], rest[1], rest[2])
 
 
-@users_frames
+@runs_eagerly
 def fixed_point(
     f: Any, x0: Any, *args: Any, method: str = "iterate", tol: float | None = None, max_steps: int = 1000,
     solver: str | None = None, throw: bool = False,
@@ -176,7 +175,7 @@ def _number(y: Any) -> Any:
     return y
 
 
-@users_frames
+@runs_eagerly
 def argmin(
     f: Any, x0: Any, *args: Any, method: str = "newton", tol: float | None = None, max_steps: int = 200,
     solver: str | None = None, throw: bool = False,

@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .. import ops
-from ..errors import users_frames
 from ..ir.primitive import F
 from ..runtime.tensor import Tensor
 from ..transforms.jacobian import jacfwd
 from ..transforms.vjp import vjp
 from .flat import Solution, default_tolerance, factor, flat, on_vectors, scaled, shaped
-from .modes import EAGER, Compiled, Mode, from_source
+from .modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 
 #: Systems up to this size are solved by elimination where nothing else is asked for.
 SMALL = 64
@@ -281,7 +280,7 @@ def _product(matrix: Any, v: Any) -> Any:
     return matrix @ v
 
 
-@users_frames
+@runs_eagerly
 def linear_solve(
     operator: Any, b: Any, *args: Any,
     method: str | None = None, x0: Any = None, tol: float | None = None, max_steps: int = 1000,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, TypeVar
 
+from ..config import GRAPH_MODE, context, disable_jit, jit_disabled
 from ..eager import closures as eager_closures
+from ..errors import users_frames
 from ..frontend.derivatives import closures as compiled_closures
 
 Fn = TypeVar("Fn", bound=Callable[..., Any])
@@ -15,6 +18,19 @@ def from_source(fn: Fn) -> Fn:
     """A function of this package that compiled code compiles from its source."""
     fn.__graph_call__ = lambda ctx, args, kwargs: ctx.call_python(fn, args, kwargs)  # type: ignore[attr-defined]
     return fn
+
+
+def runs_eagerly(fn: Fn) -> Fn:
+    """A public function: what its eager code differentiates is not compiled, in GRAPH_MODE neither."""
+
+    @wraps(fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if context.mode != GRAPH_MODE or jit_disabled():
+            return fn(*args, **kwargs)
+        with disable_jit():
+            return fn(*args, **kwargs)
+
+    return users_frames(run)  # type: ignore[return-value]
 
 
 class Eager:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops, tree
-from ..errors import users_frames
 from ..implicit.flat import flat, flat_like, shaped
 from ..implicit.linear import pulled_back
-from ..implicit.modes import EAGER, Compiled, Mode, from_source
+from ..implicit.modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 from ..transforms.loops import keep
 from .steps import at_times, by_rk4
 
@@ -182,7 +181,7 @@ def _swept(
     return a, rows, gathered
 
 
-@users_frames
+@runs_eagerly
 def odeint(
     f: Any, y0: Any, ts: Any, *args: Any, rtol: float | None = None, atol: float | None = None,
     method: str = "dopri5", adjoint: str = "discrete", max_steps: int = 10_000,

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .. import ops
-from ..errors import users_frames
 from ..implicit.flat import factor, scaled
 from ..implicit.linear import pulled_back
-from ..implicit.modes import EAGER, Compiled, Mode, from_source
+from ..implicit.modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 from ..runtime.tensor import Tensor
 from ..transforms.vmap import vmap
 from .steps import greater_of, smaller_of
@@ -234,7 +233,7 @@ def _value(f: Any, a: Any, b: Any) -> Any:
     return f((a + b) / 2)
 
 
-@users_frames
+@runs_eagerly
 def quad(
     f: Any, a: Any, b: Any, *args: Any, rtol: float | None = None, atol: float | None = None, max_parts: int = 50,
     dtype: Any = None,

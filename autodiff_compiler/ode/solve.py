@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .. import ops
-from ..errors import users_frames
 from ..implicit.equations import root
 from ..implicit.flat import flat, shaped
-from ..implicit.modes import EAGER, Compiled, Mode, from_source
+from ..implicit.modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 from .dormand_prince import between
 from .odeint import forwards, itself, on_states, tolerances
 from .steps import advanced, at_time, begun, greater_of
@@ -191,7 +190,7 @@ def at(trajectory: Trajectory, t: Any) -> Any:
     return shaped(y * ops.where(inside, ops.ones_like(end), end * float("nan")), like)
 
 
-@users_frames
+@runs_eagerly
 def solve(
     f: Any, y0: Any, t0: Any, t1: Any, *args: Any, event: Any = None, direction: int = 0,
     dense: bool = False, rtol: float | None = None, atol: float | None = None, max_steps: int = 1000,

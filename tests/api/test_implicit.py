@@ -317,3 +317,21 @@ def test_functions_that_change_something_are_refused():
 
     with pytest.raises(GradientError, match="has changed before its derivative was taken"):
         ms.grad(changed)(f64(2.0))
+
+
+@pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])
+def test_plain_calls_have_values_in_either_mode(mode):
+    """Nothing of a call outside of compiled code is compiled: its Tensors are there already."""
+    before = ms.get_context("mode")
+    ms.set_context(mode=mode)
+    try:
+        x = implicit.root(lambda x, a: x * x - a, Tensor(1.0, ms.float64), Tensor(4.0, ms.float64))
+        y = implicit.linear_solve(Tensor([[3.0, 1.0], [1.0, 2.0]], ms.float64), Tensor([1.0, 2.0], ms.float64))
+        z = ms.jvp(
+            lambda a: implicit.root(lambda x: x * x - a, Tensor(1.0, ms.float64)).value, *[Tensor(4.0, ms.float64)] * 2
+        )
+    finally:
+        ms.set_context(mode=before)
+    np.testing.assert_allclose(x.value.asnumpy(), 2.0, rtol=1e-12)
+    np.testing.assert_allclose(y.value.asnumpy(), [0.0, 1.0], atol=1e-12)
+    np.testing.assert_allclose(z[1].asnumpy(), 1.0, rtol=1e-12)
