@@ -164,9 +164,9 @@ SEEDS = [4, 12, 20]
 
 
 @pytest.fixture(autouse=True)
-def graph_mode():
+def eager_again():
     yield
-    ms.set_context(mode=ms.GRAPH_MODE)
+    ms.set_context(mode=ms.PYNATIVE_MODE)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -14,7 +14,7 @@ from tools.ascend_page import HOST
 ROOT = Path(__file__).resolve().parents[2]
 #: What `autodiff` and passes expand before a backend sees it.
 EXPANDED = {
-    "custom_vjp", "grad", "grad_map", "gradient_source", "linearize", "missing_cotangent", "no_cotangent", "pull",
+    "again", "custom_vjp", "grad", "grad_map", "gradient_source", "linearize", "missing_cotangent", "no_cotangent", "pull",
     "state_read", "state_write", "vmap",
 }  # fmt: skip
 

@@ -374,9 +374,9 @@ def test_the_cpu_is_where_a_tensor_is():
 
 def test_a_tensor_of_nothing_is_refused():
     with pytest.raises(TypeError, match="`input_data`"):
-        Tensor(shape=(2,), dtype=dt.float32)
-    with pytest.raises(TypeError, match="`input_data`"):
         Tensor(None)
+    with pytest.raises(ValueError, match="describes inputs"):
+        Tensor(shape=(2,), dtype=dt.float32) + 1
 
 
 def test_a_tensor_of_open_sizes_describes_inputs_only():

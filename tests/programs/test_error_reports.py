@@ -295,6 +295,7 @@ def f(x):
 
 def internal(fn, stage, cause):
     """The AC1901 of a call: it names the user's line, the stage and a report; the original exception is its cause."""
+    ms.set_context(verify=True)  # such a program is compiled, wherever it may lie on disk
     error = fails(fn, X, kind=InternalCompilerError)
     assert error.code == "AC1901"
     assert error.stage == stage

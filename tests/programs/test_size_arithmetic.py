@@ -160,7 +160,7 @@ def test_a_gradient_through_a_list_is_its_closed_form():
     ],
 )
 def test_lists_as_long_as_an_argument_are_machine_code(body):
-    f = ms.jit(function(body))
+    f = ms.jit(function(body), backend="native")
     for n in (3, 5):
         f(tensor(n))
     artifact = f.lower(tensor(7))
