@@ -14,8 +14,8 @@ from tools.ascend_page import HOST
 ROOT = Path(__file__).resolve().parents[2]
 #: What `autodiff` and passes expand before a backend sees it.
 EXPANDED = {
-    "again", "custom_vjp", "grad", "grad_map", "gradient_source", "linearize", "missing_cotangent", "no_cotangent", "pull",
-    "state_read", "state_write", "vmap",
+    "again", "custom_vjp", "grad", "grad_map", "gradient_source", "linearize", "missing_cotangent", "no_cotangent",
+    "pull", "state_read", "state_write", "vmap",
 }  # fmt: skip
 
 

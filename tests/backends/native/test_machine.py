@@ -25,7 +25,7 @@ needs_native = pytest.mark.skipif(why_not() is not None, reason=f"no native code
 @pytest.fixture
 def asked_anew():
     """Answers about this host are kept; a test that changes the host needs them forgotten before and after."""
-    kept = (subject._why_not, subject._host)
+    kept = (subject._why_not, subject.this_host)
     for each in kept:
         each.cache_clear()
     yield
@@ -143,7 +143,7 @@ def test_a_library_that_does_not_load(asked_anew, monkeypatch):
 )
 @needs_native
 def test_processors_without_what_it_needs(asked_anew, monkeypatch, host, said):
-    monkeypatch.setattr(subject, "_host", lambda: host)
+    monkeypatch.setattr(subject, "this_host", lambda: host)
     monkeypatch.setattr(subject, "_why_not", subject._why_not.__wrapped__)
     assert said in why_not()
 

@@ -10,6 +10,7 @@ from autodiff_compiler.backends.native.jit import machine as host
 from autodiff_compiler.backends.native.jit import shared
 from autodiff_compiler.backends.native.jit.engine import emit
 from autodiff_compiler.backends.native.jit.machine import why_not
+from autodiff_compiler.backends.native.kernels import blas
 from autodiff_compiler.backends.numpy import NumpyBackend
 from autodiff_compiler.dtypes import float16, float32, float64, int32
 from autodiff_compiler.errors import InternalCompilerError
@@ -55,3 +56,14 @@ def test_a_call_of_the_library_would_be_seen() -> None:
     )
     with host.override(**ARM), pytest.raises(InternalCompilerError, match="asks for sinf"):
         emit(text + "  ret float %y\n}\n")
+
+
+def test_what_stays_loaded_is_for_this_processor() -> None:
+    """Products of this process call functions that may have been made while code for another processor was."""
+    real = np.random.default_rng(0).standard_normal((256, 256))
+    blas.functions.cache_clear()
+    blas.gemm.cache_clear()
+    with host.override(**ARM):
+        assert blas.gemm("d")
+    program = NativeBackend(NumpyBackend).native(module_for(F.matmul, real, real))
+    np.testing.assert_allclose(program(real, real)[0], real @ real, rtol=1e-10, atol=1e-10)

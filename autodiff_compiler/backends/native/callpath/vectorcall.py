@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from ....errors import leave_user_frames
 from ..jit.engine import Loaded, load
+from ..jit.machine import this_host
 from . import abi
 from .memory_guards import place_of_field
 
@@ -43,7 +44,7 @@ def _stub_of(function: types.FunctionType) -> Loaded | None:
         text = _TEXT.replace("<code>", str(place))
         for i, name in enumerate(_CONTEXT):
             text = text.replace(f"<at {name}>", f"getelementptr (i8, ptr @context, i64 {8 * i})")
-        stub = load(text, context_size=len(_CONTEXT))
+        stub = load(text, context_size=len(_CONTEXT), target=this_host())
         code, plain = id(function.__code__), abi.word(id(function) + where)
         stub.fill([id(None), id(_NAME), id(_left), code, plain])
         _stubs[function] = stub

@@ -69,14 +69,14 @@ class Loaded:
         self.context[:] = list(pointers)
 
 
-def load(text: str, *, level: int | None = None, context_size: int = 0) -> Loaded:
+def load(text: str, *, level: int | None = None, context_size: int = 0, target: Machine | None = None) -> Loaded:
     """The functions of a module, from the cache or compiled now.
 
     `context_size`: how many pointers `@context` has, which the text uses without defining it.  `level`: of LLVM's code
-    generation, 0 to 3; None: by the size of the text.  InternalCompilerError: the text is no valid module, or calls a
-    function that compiled code may not call.
+    generation, 0 to 3; None: by the size of the text.  `target`: None: the current one.  InternalCompilerError: the
+    text is no valid module, or calls a function that compiled code may not call.
     """
-    target = machine()
+    target = target or machine()
     level = level_for(text) if level is None else level
     whole = _with_context(text, context_size)
     key = key_of(whole, target, level)

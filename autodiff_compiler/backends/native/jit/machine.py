@@ -148,7 +148,7 @@ def _library() -> str | None:
 
 
 def _processor() -> str | None:
-    host = _host()
+    host = this_host()
     if not host.vector_bytes:
         return f"it is made for x86-64 and AArch64; this is {host.triple}"
     if host.triple.startswith("x86_64") and not (host.has("fma") and host.has("avx2")):
@@ -179,11 +179,12 @@ def machine() -> Machine:
     reason = why_not()
     if reason is not None:
         raise RuntimeError(f"no native code: {reason}")
-    return _host()
+    return this_host()
 
 
 @cache
-def _host() -> Machine:
+def this_host() -> Machine:
+    """The processor of this process, whatever `override` sets: what stays loaded in it is for this one."""
     llvm = binding()
     features = llvm.get_host_cpu_features()
     return _described(llvm.get_process_triple(), llvm.get_host_cpu_name(), features.flatten())

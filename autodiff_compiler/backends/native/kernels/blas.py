@@ -10,6 +10,7 @@ from typing import Any
 
 from ....blas import FRESH, LARGE_PRODUCT, SINGLE, STAT, STATE, State, files, gemm_library, gemm_of
 from ..jit.engine import Loaded, load
+from ..jit.machine import this_host
 
 #: Multiplications up to which our own kernels are as fast as the library in one thread, which first packs its operands
 #: (measured: 0.93 to 2.7 times as fast, but for a few rows times a long transposed matrix).
@@ -60,7 +61,7 @@ def functions() -> Loaded:
         text = text.replace(f"<@{name}>", f"getelementptr (i8, ptr @context, i64 {8 * i})")
     for name, value in numbers.items():
         text = text.replace(f"<{name}>", str(value))
-    loaded = load(text, context_size=len(pointers))
+    loaded = load(text, context_size=len(pointers), target=this_host())
     loaded.fill(pointers)
     return loaded
 

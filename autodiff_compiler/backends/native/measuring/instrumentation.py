@@ -20,6 +20,7 @@ from ...base import Piece
 from ...timed import Counted, Span, Table, Times, Waiting, alone, counted, may_leave, runs_python, spent
 from ..codegen.emitter import Emitter
 from ..jit.engine import load
+from ..jit.machine import this_host
 
 #: Bytes of a row of the table: a count, and nanoseconds.
 _ROW = 16
@@ -293,7 +294,7 @@ def reading_nanoseconds() -> float:
     """What a reading adds to the time of its span."""
     text = _READ.replace("<table>", "@context").replace("<clock>", str(getattr(time, "CLOCK_MONOTONIC")))  # noqa: B009
     text = "\n".join([text, _CALIBRATE.replace("<readings>", str(_READINGS)), _DECLARE])
-    loaded = load(text, context_size=1)
+    loaded = load(text, context_size=1, target=this_host())
     table, clock = np.zeros(2, np.int64), np.zeros(1, np.int64)
     loaded.fill([table.ctypes.data])
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(loaded.address("readings"))

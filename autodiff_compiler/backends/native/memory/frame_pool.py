@@ -17,6 +17,7 @@ from functools import cache
 
 from ....ir.sizes import Size
 from ..jit.engine import Loaded, load
+from ..jit.machine import this_host
 from . import large_alloc
 
 HEADER = 64
@@ -53,7 +54,7 @@ def functions() -> Loaded:
     }  # fmt: skip
     for name, value in numbers.items():
         text = text.replace(f"<{name}>", str(value))
-    return load(text, context_size=2)
+    return load(text, context_size=2, target=this_host())
 
 
 def functions_for(frame_bytes: Size) -> Loaded:

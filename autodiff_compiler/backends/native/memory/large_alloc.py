@@ -33,6 +33,7 @@ import numpy as np
 from ....dtypes import DType
 from ....environment import amount
 from ..jit.engine import Loaded, load
+from ..jit.machine import this_host
 from .anchor import anchor
 
 #: Results of so many bytes or more lie in blocks of the pool.
@@ -77,7 +78,7 @@ def functions() -> Loaded:
     }  # fmt: skip
     for name, value in numbers.items():
         text = text.replace(f"<{name}>", str(value))
-    loaded = load(text, context_size=1)
+    loaded = load(text, context_size=1, target=this_host())
     allocator = _Allocator(
         HANDLER, 1, None, *(loaded.address(f"array_{x}") for x in ("malloc", "calloc", "realloc", "free"))
     )
