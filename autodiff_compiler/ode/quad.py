@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .. import ops
+from ..dtypes import float32
 from ..implicit.flat import factor, scaled
 from ..implicit.linear import pulled_back
 from ..implicit.modes import EAGER, Compiled, Mode, from_source, runs_eagerly
@@ -123,9 +124,12 @@ def _tolerances(x: Any, rtol: float | None, atol: float | None) -> Any:
 
 @from_source
 def _limit(x: Any, other: Any, dtype: Any) -> Any:
+    kind = other.dtype if isinstance(other, Tensor) else dtype
+    if kind is None or not kind.is_float:
+        kind = float32
     if isinstance(x, Tensor):
-        return x.reshape(())
-    return Tensor(x, other.dtype if isinstance(other, Tensor) else dtype)
+        return x.reshape(()) if x.dtype.is_float else x.reshape(()).astype(kind)
+    return Tensor(x, kind)
 
 
 @from_source
@@ -241,9 +245,10 @@ def quad(
     """The integral of ``f(t, *args)`` for t from a to b, by the rules of Gauss and Kronrod on parts of the interval.
 
     `f` takes a Tensor without dimensions and returns a Tensor; it is evaluated at 21 points at once (`vmap`).  A limit
-    is a Tensor or a number, which may be infinite; `dtype` is that of t where both are numbers (float32).  The interval
-    is divided until the error is below ``max(atol, rtol * abs(value))``, into at most `max_parts`.  Derivatives by the
-    limits, by `args` and by what `f` captures are integrals of derivatives, and NaN where it did not converge.
+    is a Tensor or a number; only numbers may be infinite.  `dtype` is that of t where both are numbers (float32).  The
+    interval is divided until the error is below ``max(atol, rtol * abs(value))``, into at most `max_parts`.
+    Derivatives by the limits, by `args` and by what `f` captures are integrals of derivatives, and NaN where it did not
+    converge.
 
     >>> from autodiff_compiler import Tensor, grad, ops
     >>> round(quad(lambda t: ops.exp(-t * t), -float("inf"), float("inf")).value.item(), 5)

@@ -335,3 +335,9 @@ def test_plain_calls_have_values_in_either_mode(mode):
     np.testing.assert_allclose(x.value.asnumpy(), 2.0, rtol=1e-12)
     np.testing.assert_allclose(y.value.asnumpy(), [0.0, 1.0], atol=1e-12)
     np.testing.assert_allclose(z[1].asnumpy(), 1.0, rtol=1e-12)
+
+
+def test_an_operator_that_is_not_linear_is_told():
+    found = implicit.linear_solve(lambda x: 2 * x + 1.0, f64([1.0, 1.0]), method="direct")
+    assert not found.converged.item()
+    assert found.residual.item() > 1

@@ -212,3 +212,9 @@ def test_compiled_integral_and_one_that_is_infinite():
     assert not infinite.converged.item()
     with pytest.raises(ValueError, match="the limits of `quad` are in order"):
         ode.quad(lambda t: t, float("inf"), 1.0)
+
+
+@pytest.mark.parametrize("limits", [(0, 1), (0, 1.0), (Tensor(0), Tensor(1)), (0, Tensor(1.0, ms.float64))])
+def test_limits_of_quad_may_be_integers(limits):
+    for of in (ode.quad, ms.jit(ode.quad)):
+        np.testing.assert_allclose(of(lambda t: t * t, *limits).value.item(), 1 / 3, rtol=1e-6)
