@@ -194,7 +194,9 @@ def loop_fingerprint(
     def of(x: Value) -> int:
         return number.setdefault(x, len(number))
 
-    ops = {op: (op.defn.name, attrs_key(op.attrs), *map(of, op.operands), of(op.results[0])) for op in cluster.ops}
+    # 1, 1.0 and True are equal, but are written in other ways
+    attrs = {op: (*map(type, op.attrs), attrs_key(op.attrs)) for op in cluster.ops}
+    ops = {op: (op.defn.name, attrs[op], *map(of, op.operands), of(op.results[0])) for op in cluster.ops}
     position = {op: i for i, op in enumerate(ops)}
     steps = [
         (tuple(map(position.__getitem__, reductions)), tuple(map(of, stores)))
