@@ -11,7 +11,7 @@ from typing import Any
 
 from ..transforms.grad import grad
 from ..transforms.jvp import jvp
-from .flat import Solution, default_tolerance, factor, flat, on_vectors, scaled, shaped
+from .flat import Solution, default_tolerance, factor, flat, itself, on_vectors, scaled, shaped
 from .linear import SOLVERS, Operator, Options, method_for, pulled_back, solved
 from .modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 from .searches import anderson, bfgs, broyden, iterate, minimise, newton, newton_krylov
@@ -78,13 +78,8 @@ def _method(methods: dict[str, Any], method: str, what: str) -> Any:
 
 def _begun(mode: Mode, x0: Any, what: str) -> tuple[Any, Any]:
     """Where a search starts, as a tree and as a vector; no derivative goes through either."""
-    like = mode.constant(_itself, x0)
+    like = mode.constant(itself, x0)
     return like, mode.constant(flat, like, f"`x0` of `{what}`")
-
-
-@from_source
-def _itself(x: Any) -> Any:
-    return x
 
 
 # ------------------------------------------------------------------------------------------------ root
@@ -95,8 +90,8 @@ def _root(
     search = _method(_ROOT, method, "root")
     like, start = _begun(mode, x0, "root")
     closed, captured = mode.closed_over(on_vectors(mode, f, like, args, "the result of the function"), [start], "root")
-    x, *rest = _found(mode, "root", search, closed, closed, captured, start, tol, max_steps, solver, throw)
-    return Solution(mode.call(shaped, x, like), rest[0], rest[1], rest[2])
+    x, *how = _found(mode, "root", search, closed, closed, captured, start, tol, max_steps, solver, throw)
+    return Solution(mode.call(shaped, x, like), *how)
 
 
 @runs_eagerly
@@ -129,8 +124,8 @@ def _fixed_point(
     like, start = _begun(mode, x0, what)
     closed, captured = mode.closed_over(on_vectors(mode, f, like, args, "the result of the function"), [start], what)
     equation = mode.function(lambda c, x: mode.call(_difference, mode.call(closed, c, x), x))
-    x, *rest = _found(mode, what, search, closed, equation, captured, start, tol, max_steps, solver, throw)
-    return Solution(mode.call(shaped, x, like), rest[0], rest[1], rest[2])
+    x, *how = _found(mode, what, search, closed, equation, captured, start, tol, max_steps, solver, throw)
+    return Solution(mode.call(shaped, x, like), *how)
 
 
 @runs_eagerly
@@ -164,8 +159,8 @@ def _argmin(
         return mode.call(mode.call(grad, mode.function(lambda x: mode.call(closed, c, x))), v)
 
     equation = mode.function(slope)
-    x, *rest = _found(mode, "argmin", search, closed, equation, captured, start, tol, max_steps, solver, throw)
-    return Solution(mode.call(shaped, x, like), rest[0], rest[1], rest[2])
+    x, *how = _found(mode, "argmin", search, closed, equation, captured, start, tol, max_steps, solver, throw)
+    return Solution(mode.call(shaped, x, like), *how)
 
 
 @from_source

@@ -23,6 +23,11 @@ class Solution(NamedTuple):
 
 
 @from_source
+def itself(x: Any) -> Any:
+    return x
+
+
+@from_source
 def flat(x: Any, what: str) -> Any:
     """The elements of a tree of Tensors of one float dtype."""
     found = tree.leaves(x)
@@ -39,12 +44,12 @@ def flat(x: Any, what: str) -> Any:
 
 @from_source
 def shaped(v: Any, like: Any) -> Any:
-    """A tree with the structure of another one, of the elements of a vector."""
+    """A tree with the structure of another one, of the elements of a vector, or of each of several in rows."""
     found, form = tree.flatten(like)
     made = []
     at = 0
     for leaf in found:
-        made.append(v[at : at + leaf.size].reshape(leaf.shape))
+        made.append(v[..., at : at + leaf.size].reshape((*v.shape[:-1], *leaf.shape)))
         at = at + leaf.size
     return tree.unflatten(form, made)
 

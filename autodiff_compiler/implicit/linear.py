@@ -14,7 +14,7 @@ from ..ir.primitive import F
 from ..runtime.tensor import Tensor
 from ..transforms.jacobian import jacfwd
 from ..transforms.vjp import vjp
-from .flat import Solution, default_tolerance, factor, flat, on_vectors, scaled, shaped
+from .flat import Solution, default_tolerance, factor, flat, itself, on_vectors, scaled, shaped
 from .modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 
 #: Systems up to this size are solved by elimination where nothing else is asked for.
@@ -238,7 +238,7 @@ def _linear_solve(
     what = "linear_solve"
     v = mode.call(flat, b, "the right side of `linear_solve`")
     chosen = method_for(mode, method, v, SOLVERS, what)
-    like = mode.constant(_itself, b)
+    like = mode.constant(itself, b)
     start = None if x0 is None else mode.constant(flat, x0, "`x0` of `linear_solve`")
     if not callable_in(mode, operator):
         matrix = operator
@@ -269,11 +269,6 @@ def method_for(mode: Mode, method: str | None, v: Any, known: tuple[str, ...], w
 @from_source
 def _by_size(v: Any) -> str:
     return "direct" if v.shape[0] <= SMALL else "gmres"
-
-
-@from_source
-def _itself(x: Any) -> Any:
-    return x
 
 
 @from_source

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import ops, tree
-from ..implicit.flat import flat, flat_like, shaped
+from .. import ops
+from ..implicit.flat import flat, flat_like, itself, shaped
 from ..implicit.linear import pulled_back
 from ..implicit.modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 from ..transforms.loops import keep
@@ -60,22 +60,6 @@ def on_states(mode: Mode, f: Any, like: Any, args: Any, what: str) -> Any:
 
 
 @from_source
-def itself(x: Any) -> Any:
-    return x
-
-
-@from_source
-def _shaped_rows(rows: Any, like: Any) -> Any:
-    found, form = tree.flatten(like)
-    made = []
-    at = 0
-    for leaf in found:
-        made.append(rows[:, at : at + leaf.size].reshape((rows.shape[0], *leaf.shape)))
-        at = at + leaf.size
-    return tree.unflatten(form, made)
-
-
-@from_source
 def _integrated(f: Any, y0: Any, ts: Any, orientation: Any, method: str, rtol: Any, atol: Any, max_steps: int) -> Any:
     if method == "rk4":
         return by_rk4(f, y0, orientation * ts)
@@ -101,7 +85,7 @@ def _odeint(
         rows = mode.call(_integrated, forwards(mode, equation, orientation), start, times, orientation, *options)
     else:
         rows = _with_continuous_adjoint(mode, equation, start, times, orientation, options)
-    return mode.call(_shaped_rows, rows, like)
+    return mode.call(shaped, rows, like)
 
 
 # ------------------------------------------------------------------------------------------------ continuous adjoint

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from .. import ops
 from ..implicit.equations import root
-from ..implicit.flat import flat, shaped
+from ..implicit.flat import flat, itself, shaped
 from ..implicit.modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 from .dormand_prince import between
-from .odeint import forwards, itself, on_states, tolerances
+from .odeint import forwards, on_states, tolerances
 from .steps import advanced, at_time, begun, greater_of
 
 
