@@ -52,9 +52,10 @@ _MANY_CALLS = 200
 
 def _as_written(low: Lowering) -> str:
     """The attributes of the driver: of many calls in a row there is nothing to optimise, and LLVM takes long for it."""
-    calls = sum(line.startswith("  call void @k") for line in low.text.lines)
+    if low.trace.called < _MANY_CALLS:
+        return ""
     loops = sum(" = phi " in line for line in low.text.lines) - low.inlined
-    return "noinline optnone " if calls >= _MANY_CALLS and loops <= 0 else ""
+    return "noinline optnone " if loops <= 0 else ""
 
 
 def _is_empty(op: Op) -> bool:
