@@ -448,13 +448,15 @@ def disable_jit() -> Iterator[None]:
     6.0
     """
     global _disabled
-    _disabled += 1
+    with _asking:
+        _disabled += 1
     for changed in switches:
         changed()
     try:
         yield
     finally:
-        _disabled -= 1
+        with _asking:
+            _disabled -= 1
 
 
 def jit_disabled() -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, TensorSpec, context, nn
+from autodiff_compiler.config import jit_disabled
 
 
 @pytest.fixture(autouse=True)
@@ -307,3 +310,22 @@ def test_settings_are_not_changed_by_compiled_code(call: Any) -> None:
 
     with pytest.raises(ms.SideEffectError, match=r"\[AC1604\].* would be called once"):
         ms.jit(changing)(Tensor(1.0))
+
+
+def test_threads_that_disable_jit_leave_it_as_it_was() -> None:
+    def use() -> None:
+        for _ in range(300):
+            with ms.disable_jit():
+                pass
+
+    before, interval = jit_disabled(), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=use) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert jit_disabled() == before
