@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, NamedTuple
 
 from .config import GRAPH_MODE, PYNATIVE_MODE, asks_settings, called_outside, context, get_context, set_context
+from .data_parallel.settings import (
+    ParallelMode,
+    get_auto_parallel_context,
+    reset_auto_parallel_context,
+    set_auto_parallel_context,
+)
 
 __all__ = [
     "COMPATIBLE",
@@ -94,86 +99,6 @@ def set_deterministic(deterministic: bool) -> None:
 def set_recursion_limit(recursion_limit: int = 1000) -> None:
     """MindSpore's setting `max_call_depth`; here there is room for as many calls as Python itself can make."""
     context.set(max_call_depth=recursion_limit)
-
-
-# ------------------------------------------------------------------------------------------------ parallel training
-class ParallelMode:
-    """The ways of training on several devices; `STAND_ALONE` is the only one here."""
-
-    STAND_ALONE = "stand_alone"
-    DATA_PARALLEL = "data_parallel"
-    HYBRID_PARALLEL = "hybrid_parallel"
-    SEMI_AUTO_PARALLEL = "semi_auto_parallel"
-    AUTO_PARALLEL = "auto_parallel"
-    MODE_LIST = (STAND_ALONE, DATA_PARALLEL, HYBRID_PARALLEL, SEMI_AUTO_PARALLEL, AUTO_PARALLEL)
-
-
-#: MindSpore's settings with the values that mean one device.
-_PARALLEL: dict[str, Any] = {
-    "all_reduce_fusion_config": [],
-    "auto_parallel_search_mode": "recursive_programming",
-    "dataset_strategy": "data_parallel",
-    "device_num": 1,
-    "enable_alltoall": False,
-    "enable_parallel_optimizer": False,
-    "full_batch": False,
-    "global_rank": 0,
-    "gradient_fp32_sync": True,
-    "gradients_mean": False,
-    "parallel_mode": ParallelMode.STAND_ALONE,
-    "parallel_optimizer_config": {},
-    "parameter_broadcast": False,
-    "pipeline_stages": 1,
-    "search_mode": "recursive_programming",
-    "strategy_ckpt_load_file": "",
-    "strategy_ckpt_save_file": "",
-}
-#: Settings whose presence alone means several devices.
-_ONE_DEVICE = ("device_num", "global_rank", "parallel_mode", "pipeline_stages")
-_chosen = dict(_PARALLEL)
-
-
-@called_outside
-def set_auto_parallel_context(**kwargs: Any) -> None:
-    """Keeps MindSpore's settings of parallel training as long as they mean one device; they change nothing then.
-
-    NotImplementedError: several devices.  ValueError: a setting or parallel mode that MindSpore does not know.
-
-    >>> set_auto_parallel_context(parallel_mode=ParallelMode.STAND_ALONE, gradients_mean=True)
-    >>> get_auto_parallel_context("gradients_mean")
-    True
-    >>> reset_auto_parallel_context()
-    """
-    for name, value in kwargs.items():
-        _known(name)
-        if name == "parallel_mode" and value not in ParallelMode.MODE_LIST:
-            raise ValueError(f"parallel_mode is one of {', '.join(ParallelMode.MODE_LIST)}, not {value!r}")
-        if name in _ONE_DEVICE and value != _PARALLEL[name]:
-            raise NotImplementedError(
-                f"{name}={value!r}: training on several devices is not supported; leave it at {_PARALLEL[name]!r}"
-            )
-    _chosen.update(kwargs)
-
-
-@asks_settings
-def get_auto_parallel_context(attr_key: str) -> Any:
-    """The value of one setting of parallel training; ValueError if there is none of that name."""
-    _known(attr_key)
-    return _chosen[attr_key]
-
-
-@called_outside
-def reset_auto_parallel_context() -> None:
-    """All settings of parallel training begin again."""
-    _chosen.update(_PARALLEL)
-
-
-def _known(name: str) -> None:
-    if name not in _PARALLEL:
-        close = difflib.get_close_matches(name, _PARALLEL, 1)
-        raise ValueError(
-            f"there is no setting {name!r} of parallel training" + (f"; did you mean {close[0]!r}?" if close else "")
-        )
 
 
 # ------------------------------------------------------------------------------------------------ a first try

@@ -6,7 +6,9 @@ from typing import Any
 
 from .. import ops
 from ..common.initializer import initializer
-from ..dtypes import dtype_of
+from ..data_parallel.collective import all_reduce
+from ..data_parallel.start import own_group
+from ..dtypes import dtype_of, float32, float64
 from ..errors import ShapeError, kind_of
 from ..locks import remembered
 from ..primitives.requirements import require
@@ -85,10 +87,7 @@ class _BatchNorm(_PerChannel):
         moving_mean_init: Any,
         moving_var_init: Any,
         dtype: Any,
-        process_groups: Any = None,
     ) -> None:
-        if process_groups is not None and [list(group) for group in process_groups] != [[0]]:
-            raise ValueError(f"`process_groups` {process_groups} names other devices than the only one, 0")
         # MindSpore 2.10: `momentum` is the part of the moving statistics that stays; the attribute is the batch's part.
         self.momentum = 1.0 - momentum
         batch = self.use_batch_statistics
@@ -173,12 +172,50 @@ class BatchNorm3d(Layer, parameters=f"{_OF_BATCH}, dtype=float32"):
 
 
 class SyncBatchNorm(_BatchNorm, parameters=f"{_OF_BATCH}, process_groups=None, dtype=float32"):
-    """`BatchNorm1d` or `BatchNorm2d` with statistics over all devices: here there is one.
+    """`BatchNorm1d` or `BatchNorm2d` with the statistics of the batches of all processes together.
 
-    ValueError: `process_groups` of several devices.
+    `process_groups` are lists of the numbers of processes, which share statistics where they stand in one list; without
+    it all do, and one that stands in none uses its own.  The batches may have different sizes.  Derivatives are those of one BatchNorm over the whole batch,
+    where the loss is the sum of the losses of the processes.
+
+    TypeError, ValueError: `process_groups` that are no lists of processes.
     """
 
     _ranks = (2, 4)
+
+    def _make(
+        self,
+        momentum: Any,
+        affine: Any,
+        gamma_init: Any,
+        beta_init: Any,
+        moving_mean_init: Any,
+        moving_var_init: Any,
+        dtype: Any,
+        process_groups: Any,
+    ) -> None:
+        super()._make(momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init, dtype)
+        group = own_group(process_groups)
+        self.group, self.processes = ("", 1) if group is None else (group.name, group.size)
+
+    def construct(self, x: Any) -> Any:
+        batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
+        if not batch or self.processes == 1:
+            return super().construct(x)
+        self._check(x.shape)
+        wide = x if x.dtype is float64 else ops.cast(x, float32)
+        axes = (0, *range(2, x.ndim))
+        row = (1, -1, *(1 for _ in range(2, x.ndim)))
+        here = ops.full((1,), x.size // self.num_features, wide.dtype)
+        sums = all_reduce(ops.concat([ops.sum(wide, axes), here], 0), self.group)
+        number = sums[self.num_features]
+        center = sums[: self.num_features] / number
+        variance = all_reduce(ops.sum(ops.square(wide - ops.reshape(center, row)), axes), self.group) / number
+        unbiased = variance * (number / ops.maximum(number - 1.0, 1.0))
+        stay = 1.0 - self.momentum
+        ops.assign(self.moving_mean, self.moving_mean * stay + ops.stop_gradient(center) * self.momentum)
+        ops.assign(self.moving_variance, self.moving_variance * stay + ops.stop_gradient(unbiased) * self.momentum)
+        return ops.batch_norm(x, center, variance, self.gamma, self.beta, False, self.momentum, self.eps)
 
 
 # ------------------------------------------------------------------------------------------------ one sample

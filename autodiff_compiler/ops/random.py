@@ -52,12 +52,15 @@ def _advanced(state: Any) -> Any:
     return now
 
 
-def _drawing(function: _Function) -> _Function:
-    """The public form of a function of a generator state, which `seed` (or `generator`) chooses."""
+def _drawing(function: _Function, masks: bool = False) -> _Function:
+    """The public form of a function of a generator state, which `seed` (or `generator`) chooses.
+
+    `masks`: it drops elements, each of the processes that train one network others.
+    """
     full = inspect.signature(function)
     signature = full.replace(parameters=list(full.parameters.values())[1:])
 
-    def source_of(args: Any, kwargs: Any, unwrap: _Function = lambda x: x) -> tuple[Any, tuple[int | None, ...]]:
+    def source_of(args: Any, kwargs: Any, unwrap: _Function = lambda x: x) -> tuple[Any, tuple[Any, ...]]:
         """The generator to draw from and the seed of its stream: a `generator` of the user's has one stream."""
         try:
             bound = signature.bind(*args, **kwargs)
@@ -70,7 +73,7 @@ def _drawing(function: _Function) -> _Function:
                 raise TypeError(f"`generator` is a Generator or None, not a {type(own).__name__}")
             return own, ()
         if seed is None or (seed == 0 and signature.parameters["seed"].default == 0):
-            return generator, (None,)  # where the default is 0, 0 means no seed
+            return generator, (None, masks)  # where the default is 0, 0 means no seed
         return generator, (static_int(seed, "seed"),)
 
     @functools.wraps(function)
@@ -504,12 +507,17 @@ def _drawn_dropout(state: Any, x: Any, p: float, dimensions: int | None) -> tupl
     return call.masked_dropout(x, mask, p), mask
 
 
-@_drawing
+def _dropping(function: _Function) -> _Function:
+    """The public form of a function that drops elements."""
+    return _drawing(function, masks=True)
+
+
+@_dropping
 def _dropped(state: Any, x: Any, p: float, dimensions: int | None, seed: int | None = None) -> Any:
     return _drawn_dropout(state, x, p, dimensions)[0]
 
 
-@_drawing
+@_dropping
 def dropout_and_mask(
     state: Any, x: Any, p: float, dimensions: int | None, of_x: bool, seed: int | None = None
 ) -> tuple[Any, Any]:

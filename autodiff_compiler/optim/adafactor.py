@@ -38,6 +38,8 @@ class AdaFactor(Optimizer):
     [0.75, 1.25]
     """
 
+    _elementwise = False
+
     def __init__(
         self,
         params: Iterable[Any],

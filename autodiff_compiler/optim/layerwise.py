@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import ops
+from ..data_parallel.collective import all_reduce
 from ..dtypes import float32, float64
 from ..nn.cell import Cell
 from ..runtime.parameter import Parameter
@@ -16,9 +17,13 @@ from .optimizer import Optimizer
 __all__ = ["LARS", "Lamb"]
 
 
-def _norm(x: Any) -> Any:
+def _squares(x: Any) -> Any:
     wide = x if x.dtype is float64 else ops.cast(x, float32)
-    return ops.sqrt(ops.sum(ops.square(wide)))
+    return ops.sum(ops.square(wide))
+
+
+def _norm(x: Any) -> Any:
+    return ops.sqrt(_squares(x))
 
 
 class Lamb(AdamW):
@@ -50,7 +55,12 @@ class Lamb(AdamW):
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
         step = self.step(i, p, g)
-        norm, length = _norm(p), _norm(step)
+        if self.sharding is None:
+            norm, length = _norm(p), _norm(step)
+        else:
+            squares = ops.stack([ops.cast(_squares(p), float64), ops.cast(_squares(step), float64)])
+            roots = ops.cast(ops.sqrt(all_reduce(squares, self.sharding.group)), float32)
+            norm, length = roots[0], roots[1]
         usable = ops.logical_and(norm > 0.0, length > 0.0)
         trust = ops.where(usable, norm / ops.where(usable, length, 1.0), 1.0)
         return ops.assign(p, ops.cast(p - lr * trust * step, p.dtype))

@@ -15,6 +15,7 @@ from ..peer_names import OPTIMIZER, without
 from ..runtime.parameter import Parameter, ParameterTuple
 from ..runtime.tensor import Tensor
 from .groups import checked_number, checked_rate, groups_of, positions
+from .sharded import ShardedState
 from .state import KeptState
 
 __all__ = ["Optimizer", "opt_init_args_register"]
@@ -51,7 +52,7 @@ def opt_init_args_register(init: Callable[..., None]) -> Callable[..., None]:
     return noting
 
 
-class Optimizer(KeptState, Cell):
+class Optimizer(ShardedState, KeptState, Cell):
     """Base of optimizers: ``optimizer(gradients)`` changes the Parameters, eagerly or inside compiled functions.
 
     `learning_rate` is a number, a Tensor or list with the rate of every step (the last one stays), or a Cell that is
@@ -112,23 +113,33 @@ class Optimizer(KeptState, Cell):
             _is_on(groups[index].decay) if self.is_group else "beta" not in p.name and "gamma" not in p.name
             for p, index in placed
         )
+        self._share(any(group.centralized for group in groups))
         # Attributes that optimizers written for MindSpore use.
         self._parameters, self.param_length = self.parameters, len(self.parameters)
         self.hyper_map = self.map_ = ops.HyperMap()
         self.assignadd, self.global_step_increase_tensor = ops.assign_add, 1
-        self.optim_filter, self.use_parallel = (True,) * len(self.parameters), False
+        self.optim_filter, self.use_parallel = (True,) * len(self.parameters), self.sharding is not None
 
     # ------------------------------------------------------------------------------------------- a step
     def construct(self, gradients: Any) -> Any:
         """One step: changes the Parameters and returns them."""
+        gradients = self.checked(gradients)
+        self.step_of_trained(gradients if self.sharding is None else self.own_parts(gradients))
+        return tuple(self.parameters)
+
+    def step_of_trained(self, gradients: Any) -> None:
+        """One step with the gradients of what this process trains: of the Parameters, or of its parts of them."""
+        if self.sharding is not None:
+            self.refresh()
         gradients, rates = self.prepared(gradients), self.begin(self.rates())
-        trained = zip(self.parameters, gradients, strict=True)
+        trained = zip(self.trained, gradients, strict=True)
         _ = [  # a comprehension is always unrolled
             self.update(i, p, g, rates[self.group_of[i]] if self.is_group_lr else rates[0])
             for i, (p, g) in enumerate(trained)
         ]
         ops.assign_add(self.global_step, 1)
-        return tuple(self.parameters)
+        if self.sharding is not None:
+            self.collect()
 
     def begin(self, rates: list[Any]) -> list[Any]:
         """Runs once per step, before the updates; returns the rates of the groups."""
@@ -225,8 +236,8 @@ class Optimizer(KeptState, Cell):
 
     # ------------------------------------------------------------------------------------------- gradients
     def prepared(self, gradients: Sequence[Any]) -> Sequence[Any]:
-        """The gradients, one per Parameter, checked, unscaled, with weight decay, and centralized."""
-        return self.gradients_centralization(self.decay_weight(self.scale_grad(self.checked(gradients))))
+        """The gradients of what is trained, unscaled, with weight decay, and centralized."""
+        return self.gradients_centralization(self.decay_weight(self.scale_grad(gradients)))
 
     def checked(self, gradients: Sequence[Any]) -> Sequence[Any]:
         """The gradients; TypeError or ValueError if they do not fit the Parameters."""
@@ -248,7 +259,7 @@ class Optimizer(KeptState, Cell):
         return tuple(
             [
                 g if self.decay_of(i) is None else g + self.decay_of(i) * p
-                for i, (p, g) in enumerate(zip(self.parameters, gradients, strict=True))
+                for i, (p, g) in enumerate(zip(self.trained, gradients, strict=True))
             ]
         )
 

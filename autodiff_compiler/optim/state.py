@@ -10,19 +10,10 @@ __all__ = ["KeptState"]
 
 
 class KeptState:
-    """Methods that make and update the state of an optimizer, whose `parameters` are trained.
+    """Methods that update the state of an optimizer.
 
     They are methods because plain functions of this package run at compile time and could not read Parameters.
     """
-
-    parameters: Any
-
-    def moments_like(self, prefix: str, init: Any = "zeros") -> Any:
-        """A ParameterTuple of untrained Parameters of the trained ones' shapes, called ``prefix.name``."""
-        made = self.parameters.clone(prefix, init)
-        for p in made:
-            p.requires_grad = False
-        return made
 
     def kept(self, state: Any, value: Any) -> Any:
         """Assigns a value to a Parameter, cast to its dtype, and returns the value uncast."""

@@ -44,8 +44,8 @@ class _Versions(threading.local):
 versions = _Versions()
 
 
-class _Ignored:
-    """An attribute of a Parameter about parallel training: it can be read and set, and has no effect."""
+class _Note:
+    """An attribute of a Parameter about parallel training: it can be read and set, and has no effect in this module."""
 
     def __init__(self, default: Any) -> None:
         self._default = default
@@ -79,9 +79,11 @@ class Parameter(Tensor):
     __slots__ = ("_name", "_notes", "_requires_grad", "layerwise_parallel", "parallel_optimizer", "storage_format")
     _notes: dict[str, Any] | None
 
-    cache_enable, cache_shape, is_init = _Ignored(False), _Ignored([]), _Ignored(False)
-    comm_fusion, key, sliced = _Ignored(1), _Ignored(-1), _Ignored(False)
-    parallel_optimizer_comm_recompute = _Ignored(False)
+    cache_enable, cache_shape, is_init = _Note(False), _Note([]), _Note(False)
+    comm_fusion, key, sliced = _Note(1), _Note(-1), _Note(False)
+    parallel_optimizer_comm_recompute = _Note(False)
+    #: The shape of the Parameter of whose elements this one is the part that this process has; None: it is whole.
+    whole_shape = _Note(None)
 
     def __init__(
         self,

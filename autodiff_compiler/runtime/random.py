@@ -24,7 +24,8 @@ __all__ = ["Generator", "checked_seed", "generator", "get_rng_state", "get_seed"
 class Generator:
     """The states of all streams of random numbers; one for the process.
 
-    Until `set_seed` is called, stream 0 differs from process to process and the others do not.
+    Until `set_seed` is called, stream 0 differs from process to process and the others do not.  Processes that train one
+    network drop elements by masks of their own: process r draws them from stream -r - 1.
     """
 
     def __init__(self) -> None:
@@ -34,23 +35,25 @@ class Generator:
         self._lock = Lock()  # of the table of streams; always the innermost
         self._streams: dict[int, Parameter] = {}
         self.seed: int | None = None
+        #: The number of this process among those that train one network; None if it trains alone.
+        self.rank: int | None = None
         #: How often a seed was set.
         self.restarts = 0
         self._start = int.from_bytes(os.urandom(8), "little") >> 2
 
-    def state(self, seed: int | None) -> Parameter:
-        """The state of the stream without a seed of its own, or of an op's seed."""
+    def state(self, seed: int | None, masks: bool = False) -> Parameter:
+        """The state of the stream without a seed of its own, or of an op's seed; `masks`: of what drops elements."""
         with self._lock:
-            return self._state(_stream(seed))
+            return self._state(self._number(seed, masks))
 
     def owns(self, state: Parameter) -> bool:
         """Whether a Parameter is the state of a stream."""
         with self._lock:
             return any(state is cell for cell in self._streams.values())
 
-    def take(self, seed: int | None) -> Tensor:
+    def take(self, seed: int | None, masks: bool = False) -> Tensor:
         """The state of a stream for one draw; advances the stream."""
-        number = _stream(seed)
+        number = self._number(seed, masks)
         with self.drawing, self._lock:
             cell = self._state(number)
             now = np.array(cell._data)
@@ -82,13 +85,16 @@ class Generator:
         """The seed of stream 0, also if nobody gave one."""
         return self._start
 
+    def _number(self, seed: int | None, masks: bool) -> int:
+        return -self.rank - 1 if masks and seed is None and self.rank is not None else _stream(seed)
+
     def _first(self, number: int) -> int:
-        return (self.seed or 0) if number else self._start
+        return (self.seed or 0) if number > 0 else self._start
 
     def _state(self, number: int) -> Parameter:
         found = self._streams.get(number)
         if found is None:
-            name = "random_state" if number == 0 else f"random_state.{number - 1}"
+            name = "random_state" if number == 0 else f"random_state.{number - 1 if number > 0 else f'process{-number - 1}'}"
             value = np.array([self._first(number), number, 0], np.int64)
             found = self._streams[number] = Parameter(value, name=name, requires_grad=False)
         return found

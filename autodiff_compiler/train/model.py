@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ import numpy as np
 from .. import nn
 from ..amp.train_network import build_train_network
 from ..config import GRAPH_MODE, get_context
-from ..context import ParallelMode
+from ..data_parallel.lockstep import any_of, in_step
+from ..data_parallel.settings import get_auto_parallel_context, together
+from ..data_parallel.start import begin_with_first
+from ..data_parallel.texts import texts_of_all
 from ..dataset.rows import lasts_once
 from ..errors import AutodiffWarning, kind_of, warn_at
 from ..nn.arguments import choice, flag, integer, positive
@@ -212,7 +216,8 @@ class Model:
             mode="train", network=self._network, train_network=self._train_network, loss_fn=self._loss_fn,
             optimizer=self._optimizer, loss_scale_mananger=self._loss_scale_manager, train_dataset=dataset,
             train_dataset_element=None, epoch_num=epochs, batch_num=SoFar(0) if helper.size is None else helper.size,
-            cur_step_num=0, dataset_sink_mode=False, parallel_mode=ParallelMode.STAND_ALONE, device_number=1,
+            cur_step_num=0, dataset_sink_mode=False, parallel_mode=get_auto_parallel_context("parallel_mode"),
+            device_number=get_auto_parallel_context("device_num"),
             list_callback=listed(callbacks), last_save_ckpt_step=None, latest_ckpt_file=None, initial_step=None,
         )  # fmt: skip
         self._current_epoch_num = self._current_step_num = 0
@@ -227,16 +232,16 @@ class Model:
         self, epochs: range, helper: DatasetHelper, manager: Any, args: Any, validation: tuple[Any, Any]
     ) -> None:
         run_context = RunContext(args)
+        begin_with_first(self._train_network.get_parameters())
+        _save_together([c for c in manager.callbacks if isinstance(c, ModelCheckpoint)])
         self._set_train(self._train_network, True, renew=True)
         manager.on_train_begin(run_context)
         for epoch in epochs:
             args.cur_epoch_num = self._current_epoch_num = epoch
             self._current_step_num = 0
             manager.on_train_epoch_begin(run_context)
-            for inputs in helper:
+            for inputs in self._batches(helper, epoch, run_context):
                 self._train_step(inputs, manager, run_context)
-                if run_context.get_stop_requested():
-                    break
             if self._current_step_num == 0:
                 raise ValueError(f"the dataset has no batches in epoch {epoch}")
             args.batch_num = int(args.batch_num)
@@ -245,9 +250,23 @@ class Model:
             manager.on_train_epoch_end(run_context)
             args.pop("metrics", None)
             args.pop("eval_results", None)
-            if run_context.get_stop_requested():
+            if _stops(run_context):
                 break
         manager.on_train_end(run_context)
+
+    def _batches(self, helper: DatasetHelper, epoch: int, run_context: RunContext) -> Iterator[tuple[Any, ...]]:
+        """The batches of an epoch, until a stop is requested.
+
+        ValueError where processes that train together have different ones.
+        """
+        everybody = together()
+        if everybody is not None:
+            yield from in_step(helper, everybody, f"epoch {epoch}", run_context.get_stop_requested)
+            return
+        for inputs in helper:
+            yield inputs
+            if run_context.get_stop_requested():
+                return
 
     def _train_step(self, inputs: tuple[Any, ...], manager: Any, run_context: RunContext) -> None:
         args = run_context.original_args()
@@ -416,6 +435,25 @@ class Model:
             self._set_train(network, training, renew=True)
             if get_context("mode") == GRAPH_MODE:
                 network.compile(*inputs)
+
+
+def _save_together(savers: list[ModelCheckpoint]) -> None:
+    """Lets processes that train together save one file, if all of them have callbacks for that."""
+    everybody = together()
+    same = everybody is not None and len(set(texts_of_all("; ".join(s.when() for s in savers), everybody))) == 1
+    for saver in savers:
+        saver.save_together(everybody if same else None)
+
+
+def _stops(run_context: RunContext) -> bool:
+    """Whether a stop was requested; of processes that train together all stop with one."""
+    everybody = together()
+    if everybody is None:
+        return run_context.get_stop_requested()
+    stops = any_of(run_context.get_stop_requested(), everybody)
+    if stops:
+        run_context.request_stop()
+    return stops
 
 
 def _is_ours(callback: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import escape
 from ..config import called_outside
+from ..data_parallel.parts import own_part, whole_array
 from ..dtypes import DType
 from ..errors import AutodiffWarning, ParameterError, UnsupportedCallError, kind_of, warn_at
 from ..nn.cell import Cell
@@ -51,7 +52,11 @@ def save_checkpoint(
     of ``{"name": ..., "data": Tensor}``, or a dict as `load_checkpoint` returns it.  `choice_func(name)` chooses among
     them.  `append_dict` adds numbers, texts and Tensors by name.  `format` is "ckpt" (MindSpore's own), "safetensors"
     (needs that package, holds no texts) or "npz"; the name is given that ending if it has none.  `crc_check` adds a
-    checksum.  `integrated_save` and `async_save` change nothing: the file is there when this returns.
+    checksum.  `async_save` changes nothing: the file is there when this returns.
+
+    Of an optimizer whose state is cut between processes (`enable_parallel_optimizer`), all processes call this: the
+    file has the whole state then, for any number of processes.  Without `integrated_save` it has the part of this
+    process, and each needs a path of its own.
 
     TypeError: what is no Cell, Parameter or name.  ValueError: an unknown format, what the format cannot hold (a
     CheckpointError), or two Parameters of one name (a ParameterError).  Encryption is not available.
@@ -77,7 +82,7 @@ def save_checkpoint(
             raise TypeError(f"save_checkpoint() has no argument {name!r}")
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a folder, not a file")
-    content = _content_of(_named(save_obj, choice_func) + _appended(append_dict))
+    content = _content_of(_named(save_obj, choice_func) + _appended(append_dict), integrated_save)
     checkpoint_file.write(path if path.endswith(format) else f"{path}.{format}", format, content, crc_check)
 
 
@@ -130,13 +135,22 @@ def _appended(append_dict: Any) -> list[tuple[str, Any]]:
     return [(name, value if isinstance(value, str) else Tensor(value)) for name, value in append_dict.items()]
 
 
-def _content_of(pairs: list[tuple[str, Any]]) -> Content:
+def join_parts(network: Cell) -> None:
+    """Gives the other processes what they need to save the Parameters of which each has a part."""
+    for parameter in network.get_parameters():
+        if parameter.whole_shape is not None:
+            whole_array(parameter)
+
+
+def _content_of(pairs: list[tuple[str, Any]], whole: bool) -> Content:
     content: Content = {}
     for name, value in pairs:
         if name in content:
             raise ParameterError(f"two things to save are called {name!r}", hint=NAME_APART)
         if isinstance(value, str):
             content[name] = value
+        elif whole and isinstance(value, Parameter) and value.whole_shape is not None:
+            content[name] = whole_array(value)
         else:
             data = value if isinstance(value, Tensor) else Tensor(value)
             content[name] = np.asarray(data._data, order="C")
@@ -268,7 +282,7 @@ def _check_loading(net: Any, parameter_dict: Any, strict_load: Any, remove_redun
             raise TypeError(f"`parameter_dict` holds Parameters by name, not {kind_of(value)} called {name!r}")
     _check_flags(strict_load=strict_load, remove_redundancy=remove_redundancy)
     if remove_redundancy:
-        raise TypeError("`remove_redundancy` is for training on many devices; here is one")
+        raise TypeError("`remove_redundancy` is not supported: a checkpoint has all Parameters")
 
 
 def _matched_by_prefix(missing: list[Parameter], given: dict[str, Any]) -> list[tuple[Parameter, Parameter]]:
@@ -297,9 +311,11 @@ def _fitted(
     """The arrays to write; a RuntimeError with all that does not fit."""
     fitted, misfits, cast = [], [], []
     for parameter, new in pairs:
-        value, own, other = new._data, parameter.shape, new.shape
+        value, own, other = new._data, parameter.whole_shape or parameter.shape, new.shape
         if len(other) > len(own) and other == own + (1,) * (len(other) - len(own)):
             value = value.reshape(own)
+        if parameter.whole_shape is not None and value.shape in (own, parameter.shape):
+            value, own = own_part(value, parameter), parameter.shape
         if value.shape != own:
             misfits.append(f"{parameter.name}: shape {other}, the network has {own}")
             continue

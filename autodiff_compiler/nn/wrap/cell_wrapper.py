@@ -9,13 +9,17 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from ... import ops
+from ...data_parallel.settings import is_data_parallel
+from ...data_parallel.start import begin_with_first
 from ...dtypes import float32
 from ...errors import kind_of
 from ...runtime.parameter import ParameterTuple
 from ...transforms.grad import GradOperation, value_and_grad
+from ...transforms.host import py_call
 from ..arguments import flag
 from ..arrays import Identity
 from ..cell import Cell
+from .grad_reducer import DistributedGradReducer
 
 __all__ = ["ForwardValueAndGrad", "TrainOneStepCell", "WithEvalCell", "WithGradCell", "WithLossCell"]
 
@@ -148,7 +152,10 @@ class TrainOneStepCell(_NetworkWrapper):
 
     The network, its gradient and the update are one program in GRAPH_MODE; the network runs once in both modes.  `sens`
     is the cotangent of the loss, a number; None: one.  With `return_grad` the gradients follow the loss, in a dict by
-    the names of the Parameters.  ValueError: `sens` is 0.  TypeError: no network, or no optimizer.
+    the names of the Parameters.  In data-parallel mode (`set_auto_parallel_context`) the gradients are those of all
+    processes, as `DistributedGradReducer` combines them; the loss is that of this process.
+
+    ValueError: `sens` is 0.  TypeError: no network, or no optimizer.
 
     >>> from autodiff_compiler import Tensor, nn
     >>> net = nn.Dense(1, 1, weight_init=3.0, has_bias=False)
@@ -175,20 +182,32 @@ class TrainOneStepCell(_NetworkWrapper):
         self.sens = 1.0 if sens is None else sens
         self.return_grad = return_grad
         self.weights_name = [p.name for p in self.weights]
-        #: Where several processes would combine their gradients.
-        self.grad_reducer = Identity()
-        self.reducer_flag = False
+        begin_with_first(p for part in (network, optimizer) if isinstance(part, Cell) for p in part.get_parameters())
+        #: Where several processes combine their gradients.
+        self.reducer_flag = is_data_parallel()
+        self.grad_reducer = DistributedGradReducer(self.weights) if self.reducer_flag else Identity()
+        #: Whether each process gets only those elements of the gradients that it updates.
+        self.scatters = self.reducer_flag and getattr(optimizer, "sharding", None) is not None and not return_grad
 
     def construct(self, *inputs: Any) -> Any:
         if self.sense_flag:
             loss, grads = self.loss_and_gradients(self.sens, inputs)
         else:
             loss, grads = value_and_grad(self.network, None, self.weights)(*inputs)
+        if self.scatters:
+            self.optimizer.step_of_trained(self.scattered(grads))
+            return loss
         grads = self.grad_reducer(grads)
         self.optimizer(grads)
         if self.return_grad:
             return loss, dict(zip(self.weights_name, grads, strict=True))
         return loss
+
+    def scattered(self, grads: Any) -> Any:
+        """What this process updates of the gradients of all processes."""
+        py_call(self.grad_reducer.begins.compare)
+        factor = 1.0 / self.grad_reducer.degree if self.grad_reducer.mean else 1.0
+        return self.optimizer.scattered(self.optimizer.checked(grads), factor)
 
     def loss_and_gradients(self, sens: Any, inputs: Any) -> Any:
         """The network's loss and the gradients by the trained Parameters, for the cotangent `sens` of every element."""

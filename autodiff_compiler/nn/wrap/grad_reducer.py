@@ -1,22 +1,36 @@
-"""Gradients over several processes, of which there is one."""
+"""Gradients over several processes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..arguments import integer
+from ... import ops
+from ...data_parallel.collective import all_reduce
+from ...data_parallel.settings import get_auto_parallel_context
+from ...data_parallel.start import BeginsEqual, group_called
+from ...runtime.parameter import Parameter
+from ...transforms.host import py_call
+from ..arguments import flag, integer
 from ..cell import Cell
 
 __all__ = ["DistributedGradReducer"]
 
 
 class DistributedGradReducer(Cell):
-    """The gradients of all processes together.  There is one process, so they are returned as they are.
+    """The gradients of all processes together: their sums, or with `mean` the sums divided by `degree`.
 
-    ValueError: a `degree` of more than one.
+    `parameters` are those that the gradients belong to, in their order; the gradients of those that are
+    `layerwise_parallel` stay as they are.  Without `mean` it is the setting `gradients_mean`, without `degree` the
+    number of processes of `group`, which are all if it is not given.  `fusion_type` changes nothing: which gradients
+    are sent together is chosen by their sizes.  The first call compares the Parameters of all processes, or with the
+    setting `parameter_broadcast` they are those of process 0 from now on.
+
+    ValueError: a `degree` below 1, no such group; in the first call, Parameters that differ between processes.
+    TypeError: something else than Parameters.
 
     >>> from autodiff_compiler import Tensor
-    >>> DistributedGradReducer([])((Tensor([1.0]),))[0].tolist()
+    >>> p = Parameter([2.0], name="p")
+    >>> DistributedGradReducer([p], mean=True)((Tensor([1.0]),))[0].tolist()
     [1.0]
     """
 
@@ -29,9 +43,33 @@ class DistributedGradReducer(Cell):
         group: Any = "",
     ) -> None:
         super().__init__(auto_prefix=False)
-        self.degree, self.mean = 1 if degree is None else integer("degree", degree, 1), bool(mean)
-        if self.degree != 1:
-            raise ValueError(f"there is one process, so `degree` must be 1, not {degree}")
+        integer("fusion_type", fusion_type)
+        given = list(parameters)
+        for p in given:
+            if not isinstance(p, Parameter):
+                raise TypeError(f"`parameters` are the Parameters of the gradients, not a {type(p).__name__}")
+        found = group_called(group)
+        self.group, self.processes = found.name, found.size
+        self.mean = get_auto_parallel_context("gradients_mean") if mean is None else flag("mean", mean)
+        self.degree = self.processes if degree is None else integer("degree", degree, 1)
+        #: Whether gradients are those of all processes, for each Parameter.
+        self.allreduce_filter = tuple(not p.layerwise_parallel for p in given)
+        self.begins = BeginsEqual([p for p in given if not p.layerwise_parallel], found)
 
     def construct(self, grads: Any) -> Any:
+        if self.processes > 1:
+            py_call(self.begins.compare)
+            grads = tuple(
+                [
+                    all_reduce(g, self.group) if reduced else g
+                    for g, reduced in zip(grads, self.allreduce_filter, strict=True)
+                ]
+            )
+        if self.mean and self.degree > 1:
+            grads = tuple(
+                [
+                    g * ops.cast(1.0 / self.degree, g.dtype) if reduced else g
+                    for g, reduced in zip(grads, self.allreduce_filter, strict=True)
+                ]
+            )
         return grads

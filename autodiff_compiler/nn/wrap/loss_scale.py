@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ops
+from ...data_parallel.collective import all_reduce
 from ...dtypes import float32, int32
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor
@@ -77,9 +78,9 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     """A step of training with a scaled loss: returns the loss, whether gradients overflowed, and the scale after it.
 
     The loss is multiplied by the scale before it is differentiated, the gradients are divided by it after.  If an
-    element of them is not finite, the optimizer is not called.  `scale_sense` is a Cell with `get_loss_scale` that
-    adapts the scale, such as `DynamicLossScaleUpdateCell`, or the scale itself: a Tensor of shape () or (1,), which
-    `set_sense_scale` changes.
+    element of them is not finite, the optimizer is not called; of several processes in data-parallel mode it is called
+    in all or in none.  `scale_sense` is a Cell with `get_loss_scale` that adapts the scale, such as
+    `DynamicLossScaleUpdateCell`, or the scale itself: a Tensor of shape () or (1,), which `set_sense_scale` changes.
 
     TypeError: `scale_sense` is neither.  ValueError: it has another shape.
 
@@ -104,16 +105,20 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         self.scale_sense = _state(scale_sense, scale_sense.dtype, "scale_sense")
         # Attributes that subclasses written for MindSpore use.
         self.hyper_map, self.base = ops.HyperMap(), Tensor(1.0, float32)
-        self.reduce_sum, self.less_equal, self.is_distributed = ops.ReduceSum(), ops.LessEqual(), False
+        self.reduce_sum, self.less_equal, self.is_distributed = ops.ReduceSum(), ops.LessEqual(), self.reducer_flag
 
     def construct(self, *inputs: Any) -> Any:
         scale = ops.reshape(self.scale_sense * 1.0, ())  # that of this step, whatever is assigned below
         loss, grads = self.loss_and_gradients(scale, inputs)
         unscale = 1.0 / scale
-        grads = self.grad_reducer(tuple([g * ops.cast(unscale, g.dtype) for g in grads]))
+        grads = tuple([g * ops.cast(unscale, g.dtype) for g in grads])
+        grads = self.scattered(grads) if self.scatters else self.grad_reducer(grads)
         overflows = self.get_overflow_status(None, grads)
         if not self.process_loss_scale(overflows):
-            self.optimizer(grads)
+            if self.scatters:
+                self.optimizer.step_of_trained(grads)
+            else:
+                self.optimizer(grads)
         return loss, overflows, self.scale_sense * 1.0
 
     def set_sense_scale(self, sens: Any) -> None:
@@ -128,7 +133,10 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
     def get_overflow_status(self, status: Any, compute_output: Any) -> Any:
         """Whether a Tensor in `compute_output`, a tuple or list, has an element that is not finite: a bool Tensor."""
-        return ops.logical_not(all_finite(compute_output))
+        finite = all_finite(compute_output)
+        if self.scatters:  # each process sees its own parts of the gradients
+            finite = all_reduce(finite, self.grad_reducer.group, "min")
+        return ops.logical_not(finite)
 
     def process_loss_scale(self, overflow: Any) -> Any:
         """Adapts the scale, if a Cell was given for it, and returns `overflow`."""

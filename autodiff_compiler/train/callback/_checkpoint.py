@@ -8,12 +8,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ...collectives.group import Group
+from ...data_parallel.files import write_once
+from ...data_parallel.lockstep import any_of
+from ...data_parallel.texts import texts_of_all
 from ...errors import UnsupportedCallError, kind_of
 from ...nn.arguments import flag, integer
 from ...nn.cell import Cell
 from ...runtime.tensor import Tensor
 from ..checkpoint_file import FORMATS
-from ..serialization import save_checkpoint
+from ..serialization import join_parts, save_checkpoint
 from ._callback import Callback, RunContext, step_in_epoch, warn
 
 __all__ = ["CheckpointConfig", "ModelCheckpoint"]
@@ -32,8 +36,9 @@ class CheckpointConfig:
     file holds these numbers then) and one dict of numbers, texts and Tensors by name.  `format` is "ckpt",
     "safetensors" or "npz"; `crc_check` adds a checksum.  With `exception_save` the state at an error is saved.
 
-    `integrated_save`, `async_save`, `remove_redundancy` and MindSpore's `incremental` change nothing: a file is
-    written when the step ends.  There is no encryption.
+    Without `integrated_save`, an optimizer whose state is cut between processes saves the part of this process only.
+    `async_save`, `remove_redundancy` and MindSpore's `incremental` change nothing: a file is written when the step
+    ends.  There is no encryption.
 
     TypeError, ValueError: an argument that does not fit.  UnsupportedCallError: an `enc_key`.
 
@@ -147,6 +152,9 @@ class ModelCheckpoint(Callback):
     ``<prefix>.<format>`` then if `prefix` is one.  Folders are made where they are missing; without `directory` it is
     the current one.
 
+    Of processes that train together, all with this callback, the first one writes, and the others wait until the file is
+    there; where they have different folders, each writes its own.
+
     A file is written as a whole or not at all, and older ones are removed after that: an interrupt leaves at least
     what there was.  With `exception_save` an error or an interrupt is followed by ``..._breakpoint.ckpt``.
 
@@ -186,8 +194,20 @@ class ModelCheckpoint(Callback):
             self._prefix = _unused(self._directory, self._prefix)
         self._append_dict = dict(self._config.append_dict or {})
         self._latest_ckpt_file_name = ""
+        #: The processes that save together; None: this one saves for itself.
+        self._group: Group | None = None
         self._last_step = 0
         self._saved_at = time.time()
+
+    def save_together(self, group: Group | None) -> None:
+        """Lets processes that all have this callback save one file, if its path is the same for all."""
+        self._group = group
+        if group is not None and self._prefix_of is None:
+            self._prefix = texts_of_all(self._prefix, group)[0]
+
+    def when(self) -> str:
+        """When it saves, as a text that is equal where callbacks of several processes save in the same steps."""
+        return f"{self._config.save_checkpoint_steps} steps, {self._config.save_checkpoint_seconds} seconds"
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Begins to count the steps."""
@@ -206,6 +226,7 @@ class ModelCheckpoint(Callback):
             due = args["cur_step_num"] >= self._last_step + steps
         else:
             due = bool(seconds) and time.time() - self._saved_at > seconds  # type: ignore[operator]
+            due = due if self._group is None else any_of(due, self._group)
         if due:
             self._save(args)
 
@@ -228,10 +249,23 @@ class ModelCheckpoint(Callback):
         path = os.path.join(self._directory, f"{name}.{config.format}")
         now = time.time()
         network = args["train_network"] if config.saved_network is None else config.saved_network
-        self._write(network, path, self._appended(args["cur_epoch_num"], step))
+        appended = self._appended(args["cur_epoch_num"], step)
+
+        def write(wanted: bool) -> None:
+            if wanted:
+                self._write(network, path, appended)
+            elif config.integrated_save:
+                join_parts(network)
+
+        if self._group is None:
+            write(True)
+            wrote = True
+        else:
+            wrote = write_once(path, write, self._group)
         self._last_step, self._saved_at, self._latest_ckpt_file_name = step, now, path
         args["last_save_ckpt_step"], args["latest_ckpt_file"] = step, path
-        self._clear(path, now)
+        if wrote:
+            self._clear(path, now)
 
     def _write(self, network: Any, path: str, appended: dict[str, Any]) -> None:
         config = self._config

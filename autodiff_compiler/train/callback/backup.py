@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 from ...nn.arguments import flag, positive
@@ -58,5 +59,6 @@ class BackupAndRestore(Callback):
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Removes the file."""
-        if self.delete_checkpoint and os.path.exists(self.backup_file):
-            os.remove(self.backup_file)
+        if self.delete_checkpoint:
+            with suppress(FileNotFoundError):  # of processes that train together one is the first
+                os.remove(self.backup_file)
