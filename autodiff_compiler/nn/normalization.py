@@ -207,10 +207,11 @@ class SyncBatchNorm(_BatchNorm, parameters=f"{_OF_BATCH}, process_groups=None, d
         axes = (0, *range(2, x.ndim))
         row = (1, -1, *(1 for _ in range(2, x.ndim)))
         here = ops.full((1,), x.size // self.num_features, wide.dtype)
-        sums = all_reduce(ops.concat([ops.sum(wide, axes), here], 0), self.group)
+        sums = all_reduce(ops.concat([ops.sum(wide, axes), here], 0), self.group, self.processes)
         number = sums[self.num_features]
         center = sums[: self.num_features] / number
-        variance = all_reduce(ops.sum(ops.square(wide - ops.reshape(center, row)), axes), self.group) / number
+        squares = ops.sum(ops.square(wide - ops.reshape(center, row)), axes)
+        variance = all_reduce(squares, self.group, self.processes) / number
         unbiased = variance * (number / ops.maximum(number - 1.0, 1.0))
         stay = 1.0 - self.momentum
         ops.assign(self.moving_mean, self.moving_mean * stay + ops.stop_gradient(center) * self.momentum)

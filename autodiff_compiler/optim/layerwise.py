@@ -59,7 +59,7 @@ class Lamb(AdamW):
             norm, length = _norm(p), _norm(step)
         else:
             squares = ops.stack([ops.cast(_squares(p), float64), ops.cast(_squares(step), float64)])
-            roots = ops.cast(ops.sqrt(all_reduce(squares, self.sharding.group)), float32)
+            roots = ops.cast(ops.sqrt(all_reduce(squares, self.sharding.group, self.sharding.size)), float32)
             norm, length = roots[0], roots[1]
         usable = ops.logical_and(norm > 0.0, length > 0.0)
         trust = ops.where(usable, norm / ops.where(usable, length, 1.0), 1.0)

@@ -99,7 +99,7 @@ class ShardedState:
         parts = list(gradients)
         for kind in self.sharding.kinds:
             rows = ops.concat([self._rows(gradients[i], i) for i in kind], 1)
-            summed = reduce_scatter(ops.reshape(rows, (-1,)), self.sharding.group, self.sharding.size)
+            summed = reduce_scatter(rows, self.sharding.group, self.sharding.size)
             summed = summed * ops.cast(factor, summed.dtype) if factor != 1.0 else summed
             start = 0
             for i in kind:
@@ -116,7 +116,7 @@ class ShardedState:
         size = self.sharding.size
         for kind in self.sharding.kinds:
             own = ops.concat([self.trained[i] for i in kind], 0)
-            rows = ops.reshape(all_gather(own, self.sharding.group, size), (size, -1))
+            rows = all_gather(own, self.sharding.group, size)
             start = 0
             for i in kind:
                 length, p = self.sharding.lengths[i], self.parameters[i]

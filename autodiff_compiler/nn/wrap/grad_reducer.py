@@ -61,7 +61,7 @@ class DistributedGradReducer(Cell):
             py_call(self.begins.compare)
             grads = tuple(
                 [
-                    all_reduce(g, self.group) if reduced else g
+                    all_reduce(g, self.group, self.processes) if reduced else g
                     for g, reduced in zip(grads, self.allreduce_filter, strict=True)
                 ]
             )

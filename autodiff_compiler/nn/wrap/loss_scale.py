@@ -135,7 +135,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         """Whether a Tensor in `compute_output`, a tuple or list, has an element that is not finite: a bool Tensor."""
         finite = all_finite(compute_output)
         if self.scatters:  # each process sees its own parts of the gradients
-            finite = all_reduce(finite, self.grad_reducer.group, "min")
+            finite = all_reduce(finite, self.grad_reducer.group, self.grad_reducer.processes, "min")
         return ops.logical_not(finite)
 
     def process_loss_scale(self, overflow: Any) -> Any:
