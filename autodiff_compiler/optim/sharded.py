@@ -15,7 +15,7 @@ from ..data_parallel.collective import all_gather, reduce_scatter
 from ..data_parallel.parts import part_of_array
 from ..data_parallel.settings import processes, shards_optimizers
 from ..errors import UnsupportedCallError
-from ..runtime.parameter import Parameter, ParameterTuple
+from ..runtime.parameter import Parameter
 
 __all__ = ["ShardedState", "Sharding"]
 
@@ -57,7 +57,6 @@ class ShardedState:
 
     construct: Any
     parameters: Any
-    trained: Any
     #: Whether an update of an element depends on that element's gradient and state only.
     _elementwise = True
     sharding: Any = None
@@ -80,13 +79,6 @@ class ShardedState:
         self.sharding = _sharding(self.parameters)
         # A plain tuple: they are no Parameters of the Cell, whose checkpoints have the whole ones.
         self.trained = tuple(_part_of(p, self.sharding) for p in self.parameters)
-
-    def moments_like(self, prefix: str, init: Any = "zeros") -> Any:
-        """A ParameterTuple of untrained Parameters of the shapes of the trained ones, called ``prefix.name``."""
-        made = ParameterTuple(self.trained).clone(prefix, init)
-        for p in made:
-            p.requires_grad = False
-        return made
 
     # ------------------------------------------------------------------------------------------- a step
     def refresh(self) -> None:

@@ -5,15 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
+from ..runtime.parameter import ParameterTuple
 
 __all__ = ["KeptState"]
 
 
 class KeptState:
-    """Methods that update the state of an optimizer.
+    """Methods that make and update the state of an optimizer, whose `parameters` are trained.
 
     They are methods because plain functions of this package run at compile time and could not read Parameters.
     """
+
+    parameters: Any
+    #: What updates change, if these are not the whole Parameters: see `ShardedState`.
+    trained: Any = None
+
+    def moments_like(self, prefix: str, init: Any = "zeros") -> Any:
+        """A ParameterTuple of untrained Parameters of the shapes of the trained ones, called ``prefix.name``."""
+        made = ParameterTuple(self.trained or self.parameters).clone(prefix, init)
+        for p in made:
+            p.requires_grad = False
+        return made
 
     def kept(self, state: Any, value: Any) -> Any:
         """Assigns a value to a Parameter, cast to its dtype, and returns the value uncast."""
