@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..collectives import transfer, world
+from ..collectives import sent, transfer, world
 from ..collectives.group import WORLD_NAMES
-from ..dtypes import DType, float32, float64, int32
+from ..dtypes import DType, float32, int32
 from ..ir.primitive import Effect, F, Ints, Primitive
 from ..ir.types import Shape, TensorType, tensor
 from .family import constant, expand, zeros_like
@@ -297,7 +297,7 @@ class ScatterFrom(Collective):
 
 # ------------------------------------------------------------------------------------------------ from one to another
 class SendTo(Collective):
-    """The tensor itself, after another process has got it."""
+    """The tensor itself, which another process is sent; it need not have arrived."""
 
     view = "x"
 
@@ -306,7 +306,7 @@ class SendTo(Collective):
         return x
 
     def numpy(x, *, to, tag, group, size, at=""):
-        transfer.send(np.asarray(x, order="C"), to, tag, in_group(group, size), at=at)
+        sent.post(x, to, tag, in_group(group, size), at=at)
         return x
 
     def vjp(c, g, x):
@@ -361,11 +361,9 @@ class Exchange(Collective):
         of = in_group(group, size)
         shapes = shapes_of(ranks, sizes)
         coming = [transfer.start_receive(shape, dtype, rank, 0, of, at=at) for shape, rank in zip(shapes, sources)]
-        going = [transfer.start_send(np.asarray(x, order="C"), rank, 0, of, at=at) for x, rank in zip(operands, to)]
-        found = [each.wait() for each in coming]
-        for each in going:
-            each.wait()
-        return tuple(found)
+        for x, rank in zip(operands, to):
+            sent.post(x, rank, 0, of, at=at)
+        return tuple([each.wait() for each in coming])
 
     def batch(c, n, *operands):
         return exchanged(operands, c, [(n, *shape) for shape in shapes_of(c.ranks, c.sizes)], c.to, c.sources)
@@ -374,10 +372,6 @@ class Exchange(Collective):
         types = [tensor(c.dtype, shape) for shape in shapes_of(c.ranks, c.sizes)]
         given = [constant(0, t) if g is None else g for g, t in zip(gs, types)]
         return exchanged(given, c, [x.shape for x in operands], c.sources, c.to)
-
-    def samples(rng):
-        of = {"dtype": float64, **_ALONE}
-        yield rng(2), rng(), {"to": (0, 0), "sources": (0, 0), "ranks": (1, 0), "sizes": (2,), **of}
 
     errors = [
         ((F3,), {"to": (), "sources": (), "dtype": float32, "ranks": (), "sizes": (), **_ALONE}, "1 tensors are sent"),
