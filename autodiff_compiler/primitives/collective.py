@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..collectives import transfer, world
-from ..dtypes import int32
-from ..ir.primitive import Effect, F, Ints, Primitive, Types
-from ..ir.types import TensorType, Type, tensor
-from .autodiff import with_leading
+from ..collectives import sent, transfer, world
+from ..collectives.group import WORLD_NAMES
+from ..dtypes import DType, float32, int32
+from ..ir.primitive import Effect, F, Ints, Primitive
+from ..ir.types import Shape, TensorType, tensor
 from .family import constant, expand, zeros_like
 from .requirements import require, require_dtype
-from .samples import D2, F2, F3
+from .samples import F2, F3
 
 #: How elements of the processes are combined.
 REDUCTIONS = ("sum", "prod", "max", "min")
+#: A group of one process, for the tests.
+_ALONE = {"group": WORLD_NAMES[0], "size": 1}
 
 
 def in_group(group, size):
@@ -58,7 +60,7 @@ def _part(x, axis, size):
 
 def first(x, axis):
     """The parts along the first axis, one behind the other."""
-    return np.ascontiguousarray(np.moveaxis(x, axis, 0))
+    return np.asarray(np.moveaxis(x, axis, 0), order="C")
 
 
 class Collective(Primitive, abstract=True):
@@ -96,9 +98,9 @@ class AllReduce(Collective):
 
     def samples(rng):
         for op in REDUCTIONS:
-            yield rng(2, 3), {"op": op, "group": world.WORLD, "size": 1}
+            yield rng(2, 3), {"op": op, **_ALONE}
 
-    errors = [((F2,), {"op": "mean", "group": world.WORLD, "size": 1}, "a reduction is one of")]
+    errors = [((F2,), {"op": "mean", **_ALONE}, "a reduction is one of")]
 
 
 class AllGather(Collective):
@@ -118,11 +120,11 @@ class AllGather(Collective):
         return F.reduce_scatter(g, axis=c.axis, group=c.group, size=c.size)
 
     def samples(rng):
-        yield rng(2, 3), {"axis": -3, "group": world.WORLD, "size": 1}
-        yield rng(2, 3), {"axis": -1, "group": world.WORLD, "size": 1}
-        yield rng(), {"axis": -1, "group": world.WORLD, "size": 1}
+        yield rng(2, 3), {"axis": -3, **_ALONE}
+        yield rng(2, 3), {"axis": -1, **_ALONE}
+        yield rng(), {"axis": -1, **_ALONE}
 
-    errors = [((F2,), {"axis": -3, "group": world.WORLD, "size": 1}, "does not exist")]
+    errors = [((F2,), {"axis": -3, **_ALONE}, "does not exist")]
 
 
 class ReduceScatter(Collective):
@@ -140,10 +142,10 @@ class ReduceScatter(Collective):
         return F.all_gather(g, axis=c.axis, group=c.group, size=c.size)
 
     def samples(rng):
-        yield rng(1, 3), {"axis": -2, "group": world.WORLD, "size": 1}
-        yield rng(2, 1), {"axis": -1, "group": world.WORLD, "size": 1}
+        yield rng(1, 3), {"axis": -2, **_ALONE}
+        yield rng(2, 1), {"axis": -1, **_ALONE}
 
-    errors = [((F2,), {"axis": -1, "group": world.WORLD, "size": 1}, "has 2 parts")]
+    errors = [((F2,), {"axis": -1, **_ALONE}, "has 2 parts")]
 
 
 class AllToAll(Collective):
@@ -189,10 +191,10 @@ class AllToAllV(Collective):
         return F.all_to_all_v(g, axis=c.axis, sent=c.received, received=c.sent, group=c.group, size=c.size)
 
     def samples(rng):
-        yield rng(2, 3), {"axis": -2, "sent": (2,), "received": (2,), "group": world.WORLD, "size": 1}
-        yield rng(2, 3), {"axis": -1, "sent": (3,), "received": (3,), "group": world.WORLD, "size": 1}
+        yield rng(2, 3), {"axis": -2, "sent": (2,), "received": (2,), **_ALONE}
+        yield rng(2, 3), {"axis": -1, "sent": (3,), "received": (3,), **_ALONE}
 
-    errors = [((F2,), {"axis": -1, "sent": (3,), "received": (3,), "group": world.WORLD, "size": 1}, "has 2 rows")]
+    errors = [((F2,), {"axis": -1, "sent": (3,), "received": (3,), **_ALONE}, "has 2 rows")]
 
 
 # ------------------------------------------------------------------------------------------------ one has the whole
@@ -206,15 +208,16 @@ class AtRoot(Primitive):
         return x
 
     def numpy(x, *, root, group, size):
-        return np.array(x) if in_group(group, size).rank == root else np.zeros_like(x)
+        rank = in_group(group, size).rank
+        return x.copy() if rank == root else np.zeros_like(x)
 
     def vjp(c, g, x):
         return F.at_root(g, root=c.root, group=c.group, size=c.size)
 
     def samples(rng):
-        yield rng(2, 3), {"root": 0, "group": world.WORLD, "size": 1}
+        yield rng(2, 3), {"root": 0, **_ALONE}
 
-    errors = [((F2,), {"root": 1, "group": world.WORLD, "size": 1}, "cannot be process 1")]
+    errors = [((F2,), {"root": 1, **_ALONE}, "cannot be process 1")]
 
 
 class BroadcastFrom(Collective):
@@ -267,10 +270,10 @@ class GatherTo(Collective):
         return F.scatter_from(g, axis=c.axis, root=c.root, group=c.group, size=c.size)
 
     def samples(rng):
-        yield rng(2, 3), {"axis": -3, "root": 0, "group": world.WORLD, "size": 1}
-        yield rng(2), {"axis": -1, "root": 0, "group": world.WORLD, "size": 1}
+        yield rng(2, 3), {"axis": -3, "root": 0, **_ALONE}
+        yield rng(2), {"axis": -1, "root": 0, **_ALONE}
 
-    errors = [((F2,), {"axis": -3, "root": 0, "group": world.WORLD, "size": 1}, "does not exist")]
+    errors = [((F2,), {"axis": -3, "root": 0, **_ALONE}, "does not exist")]
 
 
 class ScatterFrom(Collective):
@@ -287,14 +290,14 @@ class ScatterFrom(Collective):
         return F.gather_to(g, axis=c.axis, root=c.root, group=c.group, size=c.size)
 
     def samples(rng):
-        yield rng(1, 3), {"axis": -2, "root": 0, "group": world.WORLD, "size": 1}
+        yield rng(1, 3), {"axis": -2, "root": 0, **_ALONE}
 
-    errors = [((F2,), {"axis": -1, "root": 0, "group": world.WORLD, "size": 1}, "has 2 parts")]
+    errors = [((F2,), {"axis": -1, "root": 0, **_ALONE}, "has 2 parts")]
 
 
 # ------------------------------------------------------------------------------------------------ from one to another
 class SendTo(Collective):
-    """The tensor itself, after another process has got it."""
+    """The tensor itself, which another process is sent; it need not have arrived."""
 
     view = "x"
 
@@ -303,67 +306,83 @@ class SendTo(Collective):
         return x
 
     def numpy(x, *, to, tag, group, size, at=""):
-        transfer.send(np.ascontiguousarray(x), to, tag, in_group(group, size), at=at)
+        sent.post(x, to, tag, in_group(group, size), at=at)
         return x
 
     def vjp(c, g, x):
-        share = F.receive_from(source=c.to, tag=c.tag, type=tensor(x.dtype, x.shape), group=c.group, size=c.size)
-        return g + share
+        of = {"dtype": x.dtype, "shape": x.shape, "group": c.group, "size": c.size}
+        return g + F.receive_from(source=c.to, tag=c.tag, **of)
 
 
 class ReceiveFrom(Collective):
     """The tensor that another process sends."""
 
-    def infer(*, source: int, tag: int, type: Type, group: str, size: int):
+    def infer(*, source: int, tag: int, dtype: DType, shape: Shape, group: str, size: int):
         _is_member(source, size, "the sender")
-        return type
+        return tensor(dtype, shape)
 
-    def numpy(*, source, tag, type, group, size, out=None, at=""):
-        of = in_group(group, size)
-        return transfer.receive(type.shape, type.dtype.numpy, source, tag, of, out=out, at=at)
+    def numpy(*, source, tag, dtype, shape, group, size, out=None, at=""):
+        return transfer.receive(shape, dtype, source, tag, in_group(group, size), out=out, at=at)
 
     def batch(c, n):
-        return F.receive_from(source=c.source, tag=c.tag, type=with_leading(c.type, n), group=c.group, size=c.size)
+        of = {"group": c.group, "size": c.size}
+        return F.receive_from(source=c.source, tag=c.tag, dtype=c.dtype, shape=(n, *c.shape), **of)
 
     def vjp(c, g):
         F.send_to(g, to=c.source, tag=c.tag, group=c.group, size=c.size)
         return ()
 
 
+def shapes_of(ranks, sizes):
+    """Shapes that are written one behind the other, with how many sizes each has."""
+    ends = [sum(ranks[: i + 1]) for i in range(len(ranks))]
+    return [tuple(sizes[end - rank : end]) for rank, end in zip(ranks, ends)]
+
+
 class Exchange(Collective):
-    """Sends each operand to a process and receives a tensor of each type from one, all at the same time."""
+    """Sends each operand to a process, and receives as many tensors from others, all at the same time.
+
+    What is received has the shapes of `ranks` dimensions whose `sizes` are written one behind the other.
+    """
 
     multiple = True
 
-    def infer(*operands: TensorType, to: Ints, sources: Ints, types: Types, group: str, size: int):
+    def infer(*operands: TensorType, to: Ints, sources: Ints, dtype: DType, ranks: Ints, sizes: Shape, group: str, size: int):
         require(len(to) == len(operands), f"{len(operands)} tensors are sent to {len(to)} processes")
-        require(len(sources) == len(types), f"{len(types)} tensors come from {len(sources)} processes")
+        require(len(sources) == len(ranks), f"{len(ranks)} tensors come from {len(sources)} processes")
+        require(sum(ranks) == len(sizes), f"shapes of {sum(ranks)} sizes do not have {len(sizes)}")
         for rank in (*to, *sources):
             _is_member(rank, size, "a neighbor")
-        return types
+        for x in operands:
+            require_dtype(x.dtype is dtype, f"tensors of {dtype.name} are exchanged, not {x}")
+        return tuple([tensor(dtype, shape) for shape in shapes_of(ranks, sizes)])
 
-    def numpy(*operands, to, sources, types, group, size, at=""):
+    def numpy(*operands, to, sources, dtype, ranks, sizes, group, size, at=""):
         of = in_group(group, size)
-        coming = [transfer.start_receive(t.shape, t.dtype.numpy, s, 0, of, at=at) for s, t in zip(sources, types)]
-        going = [transfer.start_send(np.ascontiguousarray(x), r, 0, of, at=at) for x, r in zip(operands, to)]
-        found = [each.wait() for each in coming]
-        for each in going:
-            each.wait()
-        return tuple(found)
+        shapes = shapes_of(ranks, sizes)
+        coming = [transfer.start_receive(shape, dtype, rank, 0, of, at=at) for shape, rank in zip(shapes, sources)]
+        for x, rank in zip(operands, to):
+            sent.post(x, rank, 0, of, at=at)
+        return tuple([each.wait() for each in coming])
 
     def batch(c, n, *operands):
-        types = tuple([with_leading(t, n) for t in c.types])
-        return F.exchange(*operands, to=c.to, sources=c.sources, types=types, group=c.group, size=c.size)
+        return exchanged(operands, c, [(n, *shape) for shape in shapes_of(c.ranks, c.sizes)], c.to, c.sources)
 
     def vjp(c, gs, *operands):
-        given = [constant(0, t) if g is None else g for g, t in zip(gs, c.types)]
-        types = tuple([tensor(x.dtype, x.shape) for x in operands])
-        return F.exchange(*given, to=c.sources, sources=c.to, types=types, group=c.group, size=c.size)
+        types = [tensor(c.dtype, shape) for shape in shapes_of(c.ranks, c.sizes)]
+        given = [constant(0, t) if g is None else g for g, t in zip(gs, types)]
+        return exchanged(given, c, [x.shape for x in operands], c.sources, c.to)
 
-    def samples(rng):
-        yield rng(2), rng(2), {"to": (0, 0), "sources": (0, 0), "types": (D2, D2), "group": world.WORLD, "size": 1}
+    errors = [
+        ((F3,), {"to": (), "sources": (), "dtype": float32, "ranks": (), "sizes": (), **_ALONE}, "1 tensors are sent"),
+    ]
 
-    errors = [((F3,), {"to": (), "sources": (), "types": (), "group": world.WORLD, "size": 1}, "1 tensors are sent")]
+
+def exchanged(operands, c, shapes, to, sources):
+    """An exchange in the group of another one."""
+    ranks, sizes = tuple([len(shape) for shape in shapes]), tuple([d for shape in shapes for d in shape])
+    of = {"dtype": c.dtype, "group": c.group, "size": c.size}
+    return F.exchange(*operands, to=to, sources=sources, ranks=ranks, sizes=sizes, **of)
 
 
 class Barrier(Collective):
