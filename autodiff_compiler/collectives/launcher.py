@@ -36,6 +36,7 @@ def start_mpi() -> Any:
         )
     import mpi4py
 
+    os.environ.setdefault("OMPI_MCA_osc", "^ucx")  # it complains, and the others do as well
     mpi4py.rc.finalize = False  # a child by fork must not end MPI: `exits` ends it, in the process that began it
     mpi4py.rc.initialize = False
     try:
