@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..environment import seconds
@@ -16,10 +16,10 @@ from ..errors import CollectiveError, CollectiveTimeoutError
 from .board import LEFT, RAISED, WAITING, Board, Place
 from .group import Group
 
-__all__ = ["Handle", "State", "state", "timeout_now", "wait"]
+__all__ = ["Handle", "abandoned", "pending", "state", "timeout_now", "wait"]
 
 #: How often a wait asks before it sleeps between questions, and how long it then sleeps, in seconds.
-_ASKED_AT_ONCE = 100
+_ASKED_AT_ONCE = 50
 _FIRST_SLEEP, _LAST_SLEEP, _LATE_SLEEP = 2e-5, 2e-4, 1e-3
 #: After so many seconds a wait is long: it looks, this often, who has gone.
 _LONG = 0.1
@@ -102,7 +102,7 @@ class _Watch:
         said = []
         for rank in gone:
             place, died = self.board.of(rank), self.board.died(rank)
-            left = place is not None and place.state == LEFT and not place.call.startswith("raised")
+            left = place is not None and place.state == LEFT
             how = "left: its program has ended" if left or not died else "died without a word"
             said.append(f"process {rank} {how}; {_last(place)}")
         self.group.broken = f"process {gone[0]} is not there any more"
@@ -114,7 +114,7 @@ class _Watch:
         said, absent = [], []
         for rank in self.peers:
             place = self.board.of(rank)
-            if place is None or place.state != WAITING:
+            if place is None or place.state not in (WAITING, RAISED):
                 absent.append(rank)
             said.append(f"process {rank} {_where(place)}")
         self.group.broken = f"{self.call} waited too long"
@@ -141,7 +141,9 @@ def _where(place: Place | None) -> str:
     ago = time.time() - place.since
     if place.state == WAITING:
         return f"waits since {ago:.0f} s in {place.call}"
-    if place.state in (LEFT, RAISED):
+    if place.state == RAISED:
+        return f"has given up {ago:.0f} s ago; its last call was {place.call}"
+    if place.state == LEFT:
         return f"has ended {ago:.0f} s ago; its last call was {place.call}"
     line = f"; it runs {place.line}" if place.line else ""
     silent = time.time() - place.seen
@@ -152,31 +154,28 @@ def _where(place: Place | None) -> str:
 class Handle:
     """A collective that has begun: `wait` gives its array."""
 
-    def __init__(self, result: Any, requests: list[Any], end: Callable[[float | None, list[Any]], None]) -> None:
+    def __init__(
+        self, result: Any, requests: Sequence[Any] = (), end: Callable[[float | None], None] | None = None
+    ) -> None:
         self._result, self._requests, self._end = result, requests, end
-        self._done = not requests
-        if requests:
-            pending.add(self)
 
     def wait(self, timeout: float | None = None) -> Any:
         """The array, when all processes that it needs have come.  CollectiveError if they do not."""
-        if not self._done:
-            try:
-                self._end(timeout, self._requests)
-            finally:
-                self._finish()
+        end, self._end = self._end, None
+        if end is not None:
+            pending.discard(self)
+            end(timeout)
+            self._requests = ()
         return self._result
 
     def is_completed(self) -> bool:
         """Whether `wait` would return at once."""
-        if not self._done and state.mpi.Request.Testall(self._requests):
+        if self._end is not None and state.mpi.Request.Testall(self._requests):
             self.wait()
-        return self._done
-
-    def _finish(self) -> None:
-        self._done = True
-        pending.discard(self)
+        return self._end is None
 
 
-#: What has begun and not ended; kept alive, as MPI writes into its arrays.
+#: What has begun and is not waited for yet.
 pending: set[Handle] = set()
+#: What will never be done, as another process makes another call: MPI may still write into its arrays.
+abandoned: list[Any] = []
