@@ -7,6 +7,7 @@ from typing import Any
 
 from ..collectives import world
 from ..collectives.group import WORLD_NAMES, Group
+from ..collectives.launcher import launched
 from ..config import asks_settings, called_outside
 from ..errors import kind_of
 from ..runtime.random import generator
@@ -97,7 +98,7 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
     """
     for name, value in kwargs.items():
         _check(name, value)
-    if world.is_initialized():
+    if world.is_initialized() or launched() == 1:
         _check_processes({**_chosen, **kwargs}, _named | set(kwargs))
     _chosen.update(kwargs)
     _named.update(kwargs)

@@ -206,7 +206,7 @@ class SyncBatchNorm(_BatchNorm, parameters=f"{_OF_BATCH}, process_groups=None, d
         wide = x if x.dtype is float64 else ops.cast(x, float32)
         axes = (0, *range(2, x.ndim))
         row = (1, -1, *(1 for _ in range(2, x.ndim)))
-        here = ops.full((1,), x.size // self.num_features, wide.dtype)
+        here = ops.full((1,), x.size // self.num_features, dtype=wide.dtype)
         sums = all_reduce(ops.concat([ops.sum(wide, axes), here], 0), self.group, self.processes)
         number = sums[self.num_features]
         center = sums[: self.num_features] / number

@@ -200,7 +200,14 @@ def test_gradients_of_one_process_are_reduced_to_themselves() -> None:
     grads = (Tensor([1.0]),)
     assert nn.DistributedGradReducer(linear().trainable_params())(grads)[0].tolist() == [1.0]
     with pytest.raises(ValueError, match="degree"):
-        nn.DistributedGradReducer([], degree=2)
+        nn.DistributedGradReducer([], degree=0)
+    with pytest.raises(TypeError, match="Parameters"):
+        nn.DistributedGradReducer([Tensor([1.0])])
+
+
+def test_the_mean_of_gradients_is_their_sum_divided_by_the_degree() -> None:
+    reducer = nn.DistributedGradReducer([Parameter([1.0], name="p")], mean=True, degree=4)
+    assert reducer((Tensor([1.0]),))[0].tolist() == [0.25]
 
 
 # ---------------------------------------------------------------------------------------------------- loss scale

@@ -133,6 +133,21 @@ def test_settings_with_a_function_of_their_own() -> None:
 
 
 # ------------------------------------------------------------------------------------------------ parallel training
+def test_one_process_trains_in_data_parallel_mode_as_it_does_alone() -> None:
+    weights = []
+    for mode in (ms.ParallelMode.STAND_ALONE, ms.ParallelMode.DATA_PARALLEL):
+        ms.set_auto_parallel_context(parallel_mode=mode, gradients_mean=True, enable_parallel_optimizer=True)
+        net = nn.Dense(2, 1, weight_init="ones")
+        optimizer = nn.Adam(net.trainable_params(), 0.1)
+        step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
+        assert step.reducer_flag is (mode == "data_parallel")
+        assert optimizer.sharding is None
+        step(Tensor([[1.0, 2.0]]), Tensor([[1.0]]))
+        weights.append(net.weight.tolist())
+    assert weights[0] == weights[1]
+    assert (ms.get_auto_parallel_context("device_num"), ms.get_auto_parallel_context("global_rank")) == (1, 0)
+
+
 def test_settings_of_one_device_are_kept() -> None:
     modes = ms.ParallelMode
     ms.set_auto_parallel_context(parallel_mode=modes.STAND_ALONE, gradients_mean=True, device_num=1)
@@ -145,13 +160,21 @@ def test_settings_of_one_device_are_kept() -> None:
 @pytest.mark.parametrize(
     ("settings", "error"),
     [
-        ({"parallel_mode": "data_parallel"}, NotImplementedError),
-        ({"device_num": 8}, NotImplementedError),
+        ({"parallel_mode": "semi_auto_parallel"}, NotImplementedError),
+        ({"parallel_mode": "auto_parallel"}, NotImplementedError),
+        ({"pipeline_stages": 2}, NotImplementedError),
+        ({"device_num": 8}, ValueError),
+        ({"device_num": 0}, ValueError),
+        ({"device_num": True}, TypeError),
+        ({"global_rank": 1}, ValueError),
+        ({"parameter_broadcast": 1}, TypeError),
+        ({"all_reduce_fusion_config": 2}, TypeError),
+        ({"all_reduce_fusion_config": [5, 5]}, ValueError),
         ({"parallel_mode": "alone"}, ValueError),
         ({"parallel_modes": "stand_alone"}, ValueError),
     ],
 )
-def test_several_devices_are_refused(settings: dict[str, Any], error: type[Exception]) -> None:
+def test_what_is_not_there_is_refused(settings: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         ms.set_auto_parallel_context(gradients_mean=True, **settings)
     assert ms.get_auto_parallel_context("gradients_mean") is False

@@ -1,0 +1,337 @@
+"""Checks of data-parallel training: every process also trains alone with the whole batches, which is what is right."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import autodiff_compiler as ms
+from autodiff_compiler import Tensor, communication, nn, ops
+from autodiff_compiler.collectives import group, transfer
+
+MODES = (ms.PYNATIVE_MODE, ms.GRAPH_MODE)
+BATCH, STEPS = 8, 5
+
+
+def everybody() -> Any:
+    communication.init()
+    return group("hccl_world_group")
+
+
+@contextlib.contextmanager
+def data_parallel(**settings: Any) -> Iterator[None]:
+    ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True, **settings)
+    try:
+        yield
+    finally:
+        ms.reset_auto_parallel_context()
+
+
+@contextlib.contextmanager
+def mode(which: int) -> Iterator[None]:
+    before = ms.get_context("mode")
+    ms.set_context(mode=which)
+    try:
+        yield
+    finally:
+        ms.set_context(mode=before)
+
+
+def mine(batch: Any) -> Any:
+    """The part of a batch that belongs to this process."""
+    g = everybody()
+    each = len(batch) // g.size
+    return batch[g.rank * each : (g.rank + 1) * each]
+
+
+def mean_of_all(value: float) -> float:
+    g = everybody()
+    return float(transfer.all_reduce(np.array([value]), "sum", g)[0]) / g.size
+
+
+def bits(parameters: Any) -> str:
+    return hashlib.sha256(b"".join(p.asnumpy().tobytes() for p in parameters)).hexdigest()
+
+
+def same_everywhere(parameters: Any) -> None:
+    """The Parameters have the same bits in all processes."""
+    own = np.frombuffer(bytes.fromhex(bits(parameters)), np.uint8)
+    rows = transfer.all_gather(own[None], everybody())
+    assert (rows == rows[0]).all(), "the weights differ between processes"
+
+
+# ------------------------------------------------------------------------------------------------ networks
+class LeNet(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(1, 4, 3, pad_mode="same"), nn.Conv2d(4, 6, 3, pad_mode="valid")
+        self.pool, self.relu, self.flatten = nn.MaxPool2d(2, 2), nn.ReLU(), nn.Flatten()
+        self.fc1, self.fc2 = nn.Dense(24, 12), nn.Dense(12, 10)
+
+    def construct(self, x: Any) -> Any:
+        x = self.pool(self.relu(self.conv1(x)))
+        x = self.pool(self.relu(ops.pad(self.conv2(x), (1, 1, 1, 1))))
+        return self.fc2(self.relu(self.fc1(self.flatten(x))))
+
+
+class Recurrent(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(8, 6, batch_first=True), nn.Dense(6, 10)
+
+    def construct(self, x: Any) -> Any:
+        out, _ = self.lstm(x)
+        return self.head(out[:, -1])
+
+
+def digits() -> tuple[Any, Any]:
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    n = BATCH * STEPS
+    return (found.images[:n] / 16).astype(np.float32), found.target[:n].astype(np.int32)
+
+
+def mlp() -> Any:
+    return nn.SequentialCell(nn.Flatten(), nn.Dense(64, 24), nn.Tanh(), nn.Dense(24, 10))
+
+
+NETS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
+    "digits": (mlp, (8, 8)),
+    "lenet": (LeNet, (1, 8, 8)),
+    "lstm": (Recurrent, (8, 8)),
+}
+
+
+def trained(make: Callable[[], Any], shape: tuple[int, ...], optimizer: Any, part: Any, after: Any) -> Any:
+    """Losses of a training from one seed, and the network."""
+    images, labels = digits()
+    ms.set_seed(3)
+    net = make()
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer(net.trainable_params()))
+    step.set_train()
+    losses = []
+    for start in range(0, len(images), BATCH):
+        x, y = images[start : start + BATCH].reshape(BATCH, *shape), labels[start : start + BATCH]
+        losses.append(step(Tensor(part(x)), Tensor(part(y))).item())
+        after(net.trainable_params())
+    return losses, net, step
+
+
+def trained_alone(name: str, optimizer: Any) -> Any:
+    losses, net, _ = trained(*NETS[name], optimizer, lambda x: x, lambda ps: None)
+    return losses, net
+
+
+def trained_together(name: str, optimizer: Any, **settings: Any) -> Any:
+    with data_parallel(**settings):
+        losses, net, step = trained(*NETS[name], optimizer, mine, same_everywhere)
+    return [mean_of_all(loss) for loss in losses], net, step
+
+
+def close(found: Any, wanted: Any, **rounding: float) -> None:
+    np.testing.assert_allclose(found, wanted, **{"rtol": 3e-5, "atol": 1e-6, **rounding})
+
+
+def momentum(params: Any) -> Any:
+    return nn.Momentum(params, 0.1, 0.9)
+
+
+# ------------------------------------------------------------------------------------------------ checks
+def check_losses_are_those_of_the_whole_batch() -> None:
+    for name, which in itertools.product(NETS, MODES):
+        with mode(which):
+            wanted, alone = trained_alone(name, momentum)
+            found, net, _ = trained_together(name, momentum)
+        close(found, wanted)
+        for p, q in zip(net.trainable_params(), alone.trainable_params(), strict=True):
+            close(p.asnumpy(), q.asnumpy(), atol=2e-5)
+
+
+#: Optimizers that take each element by itself, and Lamb, whose norms are those of whole Parameters.
+OPTIMIZERS: dict[str, Any] = {
+    "SGD": lambda ps: nn.SGD(ps, 0.1, 0.9, weight_decay=0.01),
+    "Momentum": momentum,
+    "Adam": lambda ps: nn.Adam(ps, 0.01),
+    "amsgrad": lambda ps: nn.Adam(ps, 0.01, use_amsgrad=True),
+    "LazyAdam": lambda ps: nn.LazyAdam(ps, 0.01),
+    "AdamWeightDecay": lambda ps: nn.AdamWeightDecay(ps, 0.01, weight_decay=0.1),
+    "AdaMax": lambda ps: nn.AdaMax(ps, 0.01),
+    "Adagrad": lambda ps: nn.Adagrad(ps, learning_rate=0.1),
+    "ProximalAdagrad": lambda ps: nn.ProximalAdagrad(ps, learning_rate=0.1, l1=0.001),
+    "FTRL": lambda ps: nn.FTRL(ps, learning_rate=0.1),
+    "RMSProp": lambda ps: nn.RMSProp(ps, 0.01, centered=True),
+    "Adadelta": lambda ps: nn.Adadelta(ps),
+    "ASGD": lambda ps: nn.ASGD(ps, 0.1),
+    "Rprop": lambda ps: nn.Rprop(ps, 0.01),
+    "Lion": lambda ps: nn.Lion(ps, 0.01),
+    "groups": lambda ps: nn.Adam([{"params": ps[:1], "lr": 0.1, "weight_decay": 0.1}, {"params": ps[1:]}], 0.01),
+}
+
+
+def check_optimizers_that_share_their_state() -> None:
+    for name, optimizer in OPTIMIZERS.items():
+        _, net, _ = trained_together("digits", optimizer)
+        _, cut, step = trained_together("digits", optimizer, enable_parallel_optimizer=True)
+        pairs = list(zip(net.trainable_params(), cut.trainable_params(), strict=True))
+        assert step.optimizer.sharding is not None
+        if everybody().size == 2:  # sums of two have one order
+            assert all((p.asnumpy() == q.asnumpy()).all() for p, q in pairs), name
+        for p, q in pairs:
+            close(q.asnumpy(), p.asnumpy(), atol=1e-4)
+
+
+def check_compiled_optimizers_that_share_their_state() -> None:
+    with mode(ms.GRAPH_MODE):
+        for name in ("Adam", "groups"):
+            _, net, _ = trained_together("digits", OPTIMIZERS[name])
+            _, cut, _ = trained_together("digits", OPTIMIZERS[name], enable_parallel_optimizer=True)
+            for p, q in zip(net.trainable_params(), cut.trainable_params(), strict=True):
+                close(q.asnumpy(), p.asnumpy(), rtol=1e-6, atol=1e-6 if everybody().size == 2 else 1e-4)
+
+
+def check_norms_of_whole_parameters() -> None:
+    for optimizer in (lambda ps: nn.Lamb(ps, 0.01), lambda ps: nn.LARS(nn.Momentum(ps, 0.1, 0.9))):
+        _, net, _ = trained_together("digits", optimizer)
+        _, cut, _ = trained_together("digits", optimizer, enable_parallel_optimizer=True)
+        for p, q in zip(net.trainable_params(), cut.trainable_params(), strict=True):
+            close(q.asnumpy(), p.asnumpy(), atol=2e-5)
+
+
+def check_state_takes_a_part_of_the_memory() -> None:
+    sizes = []
+    for shares in (False, True):
+        with data_parallel(enable_parallel_optimizer=shares):
+            net = mlp()
+            optimizer = nn.Adam(net.trainable_params(), 0.01)
+            sizes.append(sum(p.size for p in (*optimizer.moment1, *optimizer.moment2)))
+    weights = sum(p.size for p in net.trainable_params())
+    n = everybody().size
+    assert sizes[0] == 2 * weights
+    assert sizes[1] == 2 * sum(-(-p.size // n) for p in net.trainable_params())
+
+
+def check_steps_that_need_whole_parameters_are_refused() -> None:
+    class Own(nn.Optimizer):
+        def construct(self, gradients: Any) -> Any:
+            return gradients
+
+    def centralized(ps: Any) -> Any:
+        return nn.Adam([{"params": ps, "grad_centralization": True}], 0.01)
+
+    with data_parallel(enable_parallel_optimizer=True):
+        for make in (nn.AdaFactor, lambda ps: Own(0.1, ps), centralized):
+            try:
+                make(mlp().trainable_params())
+            except ms.UnsupportedCallError as error:
+                assert "whole Parameters" in str(error)
+            else:
+                raise AssertionError(f"{make} is not refused")
+
+
+def check_overflow_in_one_process_is_one_in_all() -> None:
+    for which, shares in itertools.product(MODES, (False, True)):
+        with mode(which), data_parallel(enable_parallel_optimizer=shares):
+            ms.set_seed(1)
+            net = nn.Dense(3, 2)
+            manager = nn.DynamicLossScaleUpdateCell(1024.0, 2, 100)
+            optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+            step = nn.TrainOneStepWithLossScaleCell(nn.WithLossCell(net, nn.MSELoss()), optimizer, manager)
+            x, before = np.ones((2, 3), np.float32), bits(net.trainable_params())
+            if everybody().rank == 1:
+                x[0, 0] = np.inf
+            _, overflow, scale = step(Tensor(x), Tensor(np.zeros((2, 2), np.float32)))
+            assert (bool(overflow.item()), scale.item()) == (True, 512.0)
+            assert bits(net.trainable_params()) == before
+            x = np.ones((2, 3), np.float32)
+            _, overflow, scale = step(Tensor(x), Tensor(np.zeros((2, 2), np.float32)))
+            assert (bool(overflow.item()), scale.item()) == (False, 512.0)
+            assert bits(net.trainable_params()) != before
+            same_everywhere([*net.trainable_params(), step.scale_sense])
+
+
+def check_batch_norm_over_all_processes() -> None:
+    rng = np.random.default_rng(5)
+    for which, shape in itertools.product(MODES, ((8, 3), (8, 3, 4, 5))):
+        x, w = rng.standard_normal(shape).astype(np.float32), rng.standard_normal(shape).astype(np.float32)
+        ms.set_seed(2)
+        whole = (nn.BatchNorm1d if len(shape) == 2 else nn.BatchNorm2d)(3, gamma_init="normal").set_train()
+        ms.set_seed(2)
+        parted = nn.SyncBatchNorm(3, gamma_init="normal").set_train()
+
+        def weighted(net: Any, x: Any, w: Any) -> Any:
+            y = net(x)
+            return (y * w).sum() + (y * y * y * w).sum()
+
+        def derivative(net: Any, x: Any, w: Any) -> Any:
+            by = ms.grad(lambda x, w: weighted(net, x, w), 0, net.trainable_params())
+            return by(Tensor(x), Tensor(w))
+
+        with mode(which):
+            dx, dp = derivative(whole, x, w)
+            own_dx, own_dp = derivative(parted, mine(x), mine(w))
+        close(own_dx.asnumpy(), mine(dx.asnumpy()), rtol=1e-4, atol=1e-4)
+        for own, wanted in zip(own_dp, dp, strict=True):
+            close(transfer.all_reduce(own.asnumpy(), "sum", everybody()), wanted.asnumpy(), rtol=1e-4, atol=1e-4)
+        close(parted.moving_mean.asnumpy(), whole.moving_mean.asnumpy())
+        close(parted.moving_variance.asnumpy(), whole.moving_variance.asnumpy())
+
+
+def check_batch_norm_over_groups() -> None:
+    n = everybody().size
+    groups = [[r for r in range(n) if r < n // 2], [r for r in range(n) if r >= n // 2]]
+    own = next(ranks for ranks in groups if everybody().rank in ranks)
+    net = nn.SyncBatchNorm(1, eps=0.0, process_groups=groups).set_train()
+    x = np.array([[float(everybody().rank)], [float(everybody().rank) + 2.0]], np.float32)
+    whole = np.concatenate([[r, r + 2.0] for r in own])
+    close(net(Tensor(x)).asnumpy(), (x - whole.mean()) / whole.std(), rtol=1e-5)
+    try:
+        nn.SyncBatchNorm(1, process_groups=[[0, 0]])
+    except ValueError as error:
+        assert "once" in str(error)
+    else:
+        raise AssertionError("a process that stands twice is not refused")
+
+
+def check_masks_differ_and_weights_do_not() -> None:
+    for which in MODES:
+        with mode(which), data_parallel():
+            ms.set_seed(4)
+            net = nn.Dense(4, 4)
+            nn.DistributedGradReducer(net.trainable_params())
+            drop = nn.Dropout(p=0.5).set_train()
+            dropped = drop(Tensor(np.ones((64,), np.float32))).asnumpy()
+        same_everywhere(net.trainable_params())
+        rows = transfer.all_gather(dropped[None], everybody())
+        assert len({row.tobytes() for row in rows}) == everybody().size
+        with mode(which), data_parallel():
+            ms.set_seed(4)
+            assert (drop(Tensor(np.ones((64,), np.float32))).asnumpy() == dropped).all()
+
+
+def refusal(call: Callable[[], Any], kind: type[Exception]) -> str:
+    try:
+        call()
+    except kind as error:
+        return str(error)
+    raise AssertionError(f"no {kind.__name__}")
+
+
+def check_different_weights_are_told() -> None:
+    for which in MODES:
+        for broadcast in (False, True):
+            with mode(which), data_parallel(parameter_broadcast=broadcast):
+                ms.set_seed(everybody().rank)
+                net = nn.Dense(2, 2)
+                step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.1))
+                x = Tensor(np.ones((2, 2), np.float32))
+                if broadcast:
+                    step(x, x)
+                    same_everywhere(net.trainable_params())
+                else:
+                    assert "weight" in refusal(lambda: step(x, x), ms.ParameterError)  # noqa: B023

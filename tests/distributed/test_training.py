@@ -1,0 +1,19 @@
+"""Data-parallel training under `mpiexec`, compared with training alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.distributed.launched import Checks, needs_mpi
+
+pytestmark = needs_mpi
+_FILE = Path(__file__).parent / "programs" / "training.py"
+RUNS = {processes: Checks(_FILE, processes, limit=120) for processes in (2, 4)}
+
+
+@pytest.mark.parametrize("name", RUNS[2].names)
+@pytest.mark.parametrize("processes", list(RUNS))
+def test_check(processes: int, name: str) -> None:
+    RUNS[processes].verify(name)
