@@ -122,7 +122,6 @@ def reset_auto_parallel_context() -> None:
     """All settings of parallel training begin again."""
     _chosen.update(_PARALLEL)
     _named.clear()
-    generator.rank = None
 
 
 # ------------------------------------------------------------------------------------------------ what they mean
@@ -132,16 +131,10 @@ def is_data_parallel() -> bool:
 
 
 def processes() -> Group:
-    """All processes, which communicate from now on, and where they train one network drop elements by their own masks.
-
-    ValueError: the settings name another number of processes.
-    """
+    """All processes, which communicate from now on; ValueError if the settings name another number of them."""
     world.init()
     _check_processes(_chosen, _named)
-    everybody = world.group(WORLD)
-    if is_data_parallel() and everybody.size > 1:
-        generator.rank = everybody.rank
-    return everybody
+    return world.group(WORLD)
 
 
 def together() -> Group | None:
@@ -160,6 +153,17 @@ def shards_optimizers() -> bool:
 def fusion_splits() -> list[int]:
     """The numbers of gradients after which another group begins; empty if groups are chosen by size."""
     return list(_chosen["all_reduce_fusion_config"])
+
+
+def _rank() -> int | None:
+    """The number of this process among those that train one network."""
+    if not is_data_parallel() or not world.is_initialized():
+        return None
+    everybody = world.group(WORLD)
+    return everybody.rank if everybody.size > 1 else None
+
+
+generator.rank = _rank
 
 
 def _check_processes(settings: dict[str, Any], named: set[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,8 @@ class Generator:
         self._lock = Lock()  # of the table of streams; always the innermost
         self._streams: dict[int, Parameter] = {}
         self.seed: int | None = None
-        #: The number of this process among those that train one network; None if it trains alone.
-        self.rank: int | None = None
+        #: Tells the number of this process among those that train one network; None if it trains alone.
+        self.rank: Callable[[], int | None] = lambda: None
         #: How often a seed was set.
         self.restarts = 0
         self._start = int.from_bytes(os.urandom(8), "little") >> 2
@@ -86,7 +87,8 @@ class Generator:
         return self._start
 
     def _number(self, seed: int | None, masks: bool) -> int:
-        return -self.rank - 1 if masks and seed is None and self.rank is not None else _stream(seed)
+        rank = self.rank() if masks and seed is None else None
+        return _stream(seed) if rank is None else -rank - 1
 
     def _first(self, number: int) -> int:
         return (self.seed or 0) if number > 0 else self._start

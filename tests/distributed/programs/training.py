@@ -335,3 +335,149 @@ def check_different_weights_are_told() -> None:
                     same_everywhere(net.trainable_params())
                 else:
                     assert "weight" in refusal(lambda: step(x, x), ms.ParameterError)  # noqa: B023
+
+
+# ------------------------------------------------------------------------------------------------ Model
+def rows(count: int) -> Any:
+    from autodiff_compiler import dataset as ds
+
+    g = everybody()
+    images, labels = digits()
+    data = (images[:count].reshape(count, 64), labels[:count])
+    return ds.NumpySlicesDataset(data, ["x", "y"], num_shards=g.size, shard_id=g.rank)
+
+
+def model(**settings: Any) -> Any:
+    ms.set_seed(6)
+    net = nn.SequentialCell(nn.Dense(64, 8), nn.Tanh(), nn.Dense(8, 10))
+    return ms.train.Model(net, nn.CrossEntropyLoss(), nn.Adam(net.trainable_params(), 0.01), {"acc"}), net
+
+
+def folder() -> str:
+    """A new folder, of which all processes know."""
+    import tempfile
+
+    from autodiff_compiler.data_parallel.texts import texts_of_all
+
+    return texts_of_all(tempfile.mkdtemp(), everybody())[0]
+
+
+def check_shards_are_shuffled_alike_and_equally_long() -> None:
+    g = everybody()
+    for epoch_seed in (1, 2):
+        ms.set_seed(epoch_seed)
+        data = rows(21)
+        seen = []
+        for _ in range(2):
+            own = np.array([y.item() for _, y in data.create_tuple_iterator(num_epochs=1)], np.int64)
+            assert len(own) == -(-21 // g.size)
+            seen.append(transfer.all_gather(own[None], g))
+        every = sorted(np.stack(seen[0]).T.reshape(-1)[:21].tolist())  # what comes twice comes last
+        assert every == sorted(digits()[1][:21].tolist())
+
+
+def check_model_trains_saves_and_goes_on() -> None:
+    import os
+
+    for shares in (False, True):
+        losses: list[list[float]] = []
+        place = folder()
+        for part in ("whole", "first", "second"):
+            with data_parallel(enable_parallel_optimizer=shares):
+                trainer, net = model()
+                saves = ms.train.ModelCheckpoint("m", f"{place}/{part}", ms.train.CheckpointConfig(100))
+                if part == "second":
+                    [file] = [f for f in os.listdir(f"{place}/first") if f.endswith(".ckpt")]
+                    ms.load_checkpoint(f"{place}/first/{file}", trainer.train_network)
+                seen: list[float] = []
+                noted = ms.train.LambdaCallback(
+                    on_train_step_end=lambda c, seen=seen: seen.append(c.original_args().net_outputs.item())
+                )
+                data = [(x, y) for x, y in rows(32).batch(4).create_tuple_iterator(num_epochs=1)]
+                trainer.train(2 if part == "whole" else 1, data, [saves, noted])
+                same_everywhere(net.trainable_params())
+                losses.append(seen)
+                assert len(os.listdir(f"{place}/{part}")) == 1
+        assert losses[0] == losses[1] + losses[2]
+        [file] = os.listdir(f"{place}/whole")
+        stored = ms.load_checkpoint(f"{place}/whole/{file}")
+        assert stored["moment1.0.weight"].shape == (8, 64)  # also where each process has a part
+        alone, net = model()  # ... and a single process goes on with it
+        ms.load_checkpoint(f"{place}/whole/{file}", alone.train_network)
+
+
+def check_own_folders_have_own_files() -> None:
+    import os
+
+    place, me = folder(), everybody().rank
+    with data_parallel():
+        trainer, _ = model()
+        saves = ms.train.ModelCheckpoint("m", f"{place}/rank_{me}", ms.train.CheckpointConfig(100))
+        trainer.train(1, rows(16).batch(4), saves)
+    transfer.barrier(everybody())
+    assert sorted(os.listdir(place)) == [f"rank_{r}" for r in range(everybody().size)]
+    assert all(len(os.listdir(f"{place}/rank_{r}")) == 1 for r in range(everybody().size))
+    with data_parallel():  # only one process saves: nobody waits for the others
+        trainer, _ = model()
+        only = [ms.train.ModelCheckpoint("n", place, ms.train.CheckpointConfig(1))] if me == 0 else []
+        trainer.train(1, rows(16).batch(4), only)
+
+
+def check_a_file_that_cannot_be_written_is_told_to_all() -> None:
+    import os
+
+    place = folder()
+    with data_parallel():
+        trainer, _ = model()
+        saves = ms.train.ModelCheckpoint("m", place, ms.train.CheckpointConfig(1, keep_checkpoint_max=5))
+        trainer.train(1, rows(8 * everybody().size).batch(4), saves)
+        transfer.barrier(everybody())
+        before = sorted(os.listdir(place))
+        if everybody().rank == 0:
+            os.mkdir(f"{place}/m-2_1.ckpt")
+        transfer.barrier(everybody())
+        trainer, _ = model()
+        saves = ms.train.ModelCheckpoint("x", place, ms.train.CheckpointConfig(1))
+        saves._prefix = "m"
+
+        def go_on() -> None:
+            trainer.train(2, rows(4 * everybody().size).batch(4), saves, initial_epoch=1)
+
+        told = refusal(go_on, OSError)
+        assert "m-2_1.ckpt" in told, told
+    whole = [f for f in before if f.endswith(".ckpt")]
+    assert len(whole) == 2
+    for file in whole:
+        ms.load_checkpoint(f"{place}/{file}")
+
+
+def check_processes_without_a_batch_are_told() -> None:
+    g = everybody()
+    with data_parallel():
+        trainer, _ = model()
+        x, y = np.ones((4, 64), np.float32), np.zeros((4,), np.int32)
+        told = refusal(lambda: trainer.train(1, [(x, y)] * (3 if g.rank == 0 else 2)), ValueError)
+        assert "step 3 of epoch 1" in told
+        assert "process 0 has float32[4, 64]" in told
+        assert "none" in told
+        trainer, _ = model()
+        last = (x[:3], y[:3]) if g.rank == 1 else (x, y)
+        told = refusal(lambda: trainer.train(1, [(x, y), last]), ValueError)
+        assert "step 2 of epoch 1" in told
+        assert "float32[3, 64]" in told
+
+
+def check_all_stop_with_one() -> None:
+    with data_parallel():
+        trainer, net = model()
+        steps = []
+
+        def stop(context: Any) -> None:
+            steps.append(1)
+            if everybody().rank == 1 and len(steps) == 3:
+                context.request_stop()
+
+        x, y = np.ones((4, 64), np.float32), np.zeros((4,), np.int32)
+        trainer.train(5, [(x, y)] * 2, ms.train.LambdaCallback(on_train_step_end=stop))
+    assert len(steps) == 3
+    same_everywhere(net.trainable_params())
