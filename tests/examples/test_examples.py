@@ -175,3 +175,10 @@ def test_the_operator_finds_the_diode(example: Callable, mode: str, capsys: pyte
     np.testing.assert_allclose(lambert(Tensor(x)).asnumpy(), w, rtol=1e-10)
     slope = ms.grad(lambda t: lambert(t).sum())(Tensor(x)).asnumpy()
     np.testing.assert_allclose(slope, np.exp(-w) / (1 + w), rtol=1e-10)
+
+
+def test_one_process_trains_in_data_parallel_mode(example: Callable) -> None:
+    (eager, accuracy), (graph, same) = both_modes(example("data_parallel").main)
+    np.testing.assert_allclose(eager, graph, rtol=1e-3)
+    assert accuracy > 0.85
+    assert same > 0.85

@@ -433,6 +433,7 @@ def check_a_file_that_cannot_be_written_is_told_to_all() -> None:
         trainer.train(1, rows(8 * everybody().size).batch(4), saves)
         transfer.barrier(everybody())
         before = sorted(os.listdir(place))
+        transfer.barrier(everybody())
         if everybody().rank == 0:
             os.mkdir(f"{place}/m-2_1.ckpt")
         transfer.barrier(everybody())
