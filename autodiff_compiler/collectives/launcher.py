@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import importlib.util
 import os
 import re
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..errors import CollectiveError
+from .waiting import timeout_now
 
 __all__ = ["INSTALL", "Launcher", "find_launcher", "launched", "start_mpi", "vendor"]
 
@@ -49,7 +51,7 @@ def start_mpi() -> Any:
     except (ImportError, RuntimeError, OSError) as error:
         raise CollectiveError(f"mpi4py finds no MPI: {error}", code="AC3006", hint=INSTALL) from None
     if not MPI.Is_initialized():
-        MPI.Init_thread(MPI.THREAD_MULTIPLE)
+        _until_all_processes_call_init(MPI)
     if MPI.COMM_WORLD.size == 1 and started > 1:
         vendor = MPI.get_vendor()[0]
         raise CollectiveError(
@@ -58,6 +60,21 @@ def start_mpi() -> Any:
             hint="`python -m autodiff_compiler launch` takes the mpiexec that belongs to mpi4py's MPI",
         )
     return MPI
+
+
+def _until_all_processes_call_init(mpi: Any) -> None:
+    """Starts MPI.  It waits for all processes, and can be ended from outside only: after AC_TIMEOUT the process ends.
+
+    Its traceback is then printed, where the name of this function says why.
+    """
+    timeout = timeout_now()
+    if timeout and sys.__stderr__ is not None:
+        faulthandler.dump_traceback_later(timeout, exit=True, file=sys.__stderr__)
+    try:
+        mpi.Init_thread(mpi.THREAD_MULTIPLE)
+    finally:
+        if timeout:
+            faulthandler.cancel_dump_traceback_later()
 
 
 class Launcher(NamedTuple):
