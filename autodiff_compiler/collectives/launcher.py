@@ -67,7 +67,7 @@ def start_mpi() -> Any:
 
 
 def _prefer_the_launchers() -> None:
-    """Lets mpi4py take a system's Open MPI where that started this process, and not a wheel of another beside Python."""
+    """Lets mpi4py take a system's Open MPI where that started this process, and not another MPI beside Python."""
     beside = os.path.join(sys.prefix, "lib", _OPEN_MPI)
     if "OMPI_COMM_WORLD_SIZE" not in os.environ or "MPI4PY_LIBMPI" in os.environ or os.path.exists(beside):
         return

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..environment import seconds
 from ..errors import CollectiveError, CollectiveTimeoutError
-from .board import LEFT, RAISED, WAITING, Board, Place
+from .board import LEFT, RAISED, WAITING, Place
 from .group import Group
 
 __all__ = ["Handle", "abandoned", "pending", "state", "timeout_now", "wait"]
