@@ -178,7 +178,7 @@ def _root(root: int, group: Group) -> int:
 def _rows(x: _Array, name: str) -> int:
     if not x.ndim:
         raise ValueError(f"{name}() works along axis 0, which a number has not")
-    return x.shape[0]
+    return len(x)
 
 
 def _parts(x: _Array, name: str, group: Group) -> int:

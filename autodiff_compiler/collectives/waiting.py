@@ -13,7 +13,7 @@ from typing import Any
 
 from ..environment import seconds
 from ..errors import CollectiveError, CollectiveTimeoutError
-from .board import LEFT, RAISED, WAITING, Board, Place
+from .board import LEFT, RAISED, WAITING, Place
 from .group import Group
 
 __all__ = ["Handle", "abandoned", "pending", "state", "timeout_now", "wait"]
@@ -32,7 +32,7 @@ class State:
     """What there is once MPI runs: its module and the board; and whether this process is a child by fork."""
 
     mpi: Any = None
-    board: Board | None = None
+    board: Any = None
     forked = False
 
 
@@ -81,7 +81,6 @@ class _Watch:
     """One long wait: what makes it end without success."""
 
     def __init__(self, group: Group, call: str, peers: tuple[int, ...] | None, began: float, timeout: float) -> None:
-        assert state.board is not None
         self.group, self.call, self.began, self.timeout = group, call, began, timeout
         self.board = state.board
         me = state.mpi.COMM_WORLD.rank
