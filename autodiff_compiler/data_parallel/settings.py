@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
+import itertools
+from typing import Any, NamedTuple
 
 from ..collectives import world
 from ..collectives.group import WORLD_NAMES, Group
@@ -13,8 +14,9 @@ from ..errors import kind_of
 from ..runtime.random import generator
 
 __all__ = [
+    "Fusion",
     "ParallelMode",
-    "fusion_splits",
+    "fusion",
     "get_auto_parallel_context",
     "is_data_parallel",
     "processes",
@@ -70,6 +72,8 @@ _FLAGS = ("enable_parallel_optimizer", "gradient_fp32_sync", "gradients_mean", "
 _COUNTS = {"device_num": (1, 4096), "global_rank": (0, 4095), "pipeline_stages": (1, 4096)}
 #: Modes in which every process trains the whole network with a part of the batch.
 _OF_DATA = (ParallelMode.DATA_PARALLEL, ParallelMode.HYBRID_PARALLEL)
+#: Bytes of gradients that travel together, as in MindSpore.
+_TOGETHER = 64 * 2**20
 _chosen = dict(_PARALLEL)
 #: The names that were set since the last reset.
 _named: set[str] = set()
@@ -82,10 +86,11 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
     `parallel_mode` "data_parallel": every process computes with its own part of the batch, and train steps use the sum
     of the gradients, with `gradients_mean` their mean.  `parameter_broadcast`: the first step begins with the
     Parameters of process 0.  `enable_parallel_optimizer`: the state of an optimizer is cut into as many parts as there
-    are processes, each of which has one.  `all_reduce_fusion_config` is a list of the numbers of gradients after which
-    another group of gradients begins that are sent together.  `gradient_fp32_sync` changes nothing: sums of 16-bit
-    floats are added in float32 and rounded once.  `device_num` and `global_rank` need not be set; they must be those of
-    the processes.  The other settings change nothing.
+    are processes, each of which has one.  Gradients travel in groups of at most 64 MB, or as `comm_fusion` says
+    (``{"allreduce": {"mode": "size", "config": megabytes}}``), or in groups that end with the gradients whose numbers
+    `all_reduce_fusion_config` lists.  `gradient_fp32_sync` changes nothing: sums of 16-bit floats are added in float32
+    and rounded once.  `device_num` and `global_rank` need not be set; they must be those of the processes.  The other
+    settings change nothing.
 
     NotImplementedError: a network would be cut (semi_auto_parallel, auto_parallel, `pipeline_stages`).  ValueError: a
     setting or mode that MindSpore does not know, or not the number of processes.  TypeError: a value of another type.
@@ -150,9 +155,19 @@ def shards_optimizers() -> bool:
     return _chosen["enable_parallel_optimizer"] and together() is not None
 
 
-def fusion_splits() -> list[int]:
-    """The numbers of gradients after which another group begins; empty if groups are chosen by size."""
-    return list(_chosen["all_reduce_fusion_config"])
+class Fusion(NamedTuple):
+    """Which gradients travel together: up to so many bytes, or where there are `splits` up to each of these numbers."""
+
+    bytes: int
+    splits: tuple[int, ...]
+
+
+def fusion() -> Fusion:
+    """How gradients are grouped, by `all_reduce_fusion_config` or by `comm_fusion`."""
+    chosen = _chosen["comm_fusion"].get("allreduce", {})
+    mode, config = chosen.get("mode", "auto"), chosen.get("config")
+    splits = _chosen["all_reduce_fusion_config"] or (config if mode == "index" else [])
+    return Fusion(config * 2**20 if mode == "size" else _TOGETHER, tuple(splits))
 
 
 def _rank() -> int | None:
@@ -208,7 +223,9 @@ def _check(name: str, value: Any) -> None:
     elif name in _COUNTS:
         _check_count(name, value)
     elif name == "all_reduce_fusion_config":
-        _check_splits(value)
+        _check_splits(name, value)
+    elif name == "comm_fusion":
+        _check_fusion(value)
 
 
 def _check_count(name: str, value: Any) -> None:
@@ -223,8 +240,22 @@ def _check_count(name: str, value: Any) -> None:
         )
 
 
-def _check_splits(value: Any) -> None:
+def _check_splits(name: str, value: Any) -> None:
     if not isinstance(value, list) or any(isinstance(i, bool) or not isinstance(i, int) for i in value):
-        raise TypeError(f"all_reduce_fusion_config is a list of ints, not {value!r}")
-    if any(i < 0 for i in value) or any(a >= b for a, b in zip(value, value[1:], strict=False)):
-        raise ValueError(f"all_reduce_fusion_config counts gradients upwards, each number once: not {value}")
+        raise TypeError(f"{name} is a list of ints, not {value!r}")
+    if any(i < 0 for i in value) or any(a >= b for a, b in itertools.pairwise(value)):
+        raise ValueError(f"{name} counts gradients upwards, each number once: not {value}")
+
+
+def _check_fusion(value: Any) -> None:
+    if not isinstance(value, dict) or not all(isinstance(chosen, dict) for chosen in value.values()):
+        raise TypeError(f"comm_fusion is a dict as in {{'allreduce': {{'mode': 'auto', 'config': None}}}}, not {value!r}")
+    chosen = value.get("allreduce", {})
+    mode, config = chosen.get("mode", "auto"), chosen.get("config")
+    if mode == "index":
+        _check_splits("config of comm_fusion", config)
+    elif mode == "size":
+        if isinstance(config, bool) or not isinstance(config, int) or config < 1:
+            raise ValueError(f"config of comm_fusion is a number of MB, not {config!r}")
+    elif mode != "auto":
+        raise ValueError(f"mode of comm_fusion is 'auto', 'size' or 'index', not {mode!r}")
