@@ -12,6 +12,7 @@ of steps of each kind; its time is that of the slowest process.  Columns are med
 `sum`       one all_reduce of as many bytes as all gradients have
 `torch`     the step of DDP, `t.alone` the same without DDP
 `ratio`     torch / step, the median of rounds: above 1 this package is faster
+`model`     alone + latency + bytes / bandwidth, where these two are those of the line through sums of several lengths
 `hidden`    the part of `sum` that `step` does not take longer than `alone`, at most 1
 `efficiency`  alone / step
 """
@@ -106,7 +107,8 @@ def torch_steps(name: str, batch: tuple[Any, Any]) -> dict[str, Step]:
         if name == "MLP":
             return tn.Sequential(tn.Linear(784, 512), tn.ReLU(), tn.Linear(512, 512), tn.ReLU(), tn.Linear(512, 10))
         return tn.Sequential(
-            tn.Conv2d(1, 6, 5), tn.ReLU(), tn.MaxPool2d(2), tn.Conv2d(6, 16, 5), tn.ReLU(), tn.MaxPool2d(2), tn.Flatten(),
+            tn.Conv2d(1, 6, 5), tn.ReLU(), tn.MaxPool2d(2),
+            tn.Conv2d(6, 16, 5), tn.ReLU(), tn.MaxPool2d(2), tn.Flatten(),
             tn.Linear(400, 120), tn.ReLU(), tn.Linear(120, 84), tn.ReLU(), tn.Linear(84, 10),
         )  # fmt: skip
 
@@ -164,6 +166,19 @@ def measured(name: str, everybody: Any) -> dict[str, Any]:
     return {"case": name, "processes": everybody.size, "bytes": flat.nbytes, "times": times}
 
 
+def line(everybody: Any) -> tuple[float, float]:
+    """Milliseconds of a sum that do not depend on its bytes, and those for each MB: medians of rounds."""
+    lengths = (2, 2**14, 2**17, 2**19, 2**20)
+    arrays = [np.zeros(n, np.float32) for n in lengths]
+    taken = [
+        [block(lambda x=x: transfer.all_reduce(x, "sum", everybody, out=x), 5, everybody) for x in arrays]
+        for _ in range(2 * ROUNDS)
+    ]
+    middle = np.median(taken, axis=0)
+    slope = float((middle[-1] - middle[0]) / (4e-6 * (lengths[-1] - lengths[0])))
+    return float(middle[0]), slope
+
+
 def worker(port: int, written: str) -> None:
     """Measures all cases; the first process writes them down."""
     communication.init()
@@ -173,7 +188,8 @@ def worker(port: int, written: str) -> None:
 
     address = f"tcp://127.0.0.1:{port}"
     torch_processes.init_process_group("gloo", init_method=address, rank=everybody.rank, world_size=everybody.size)
-    found = [measured(name, everybody) for name in CASES]
+    latency, slope = line(everybody)
+    found = [measured(name, everybody) | {"latency": latency, "slope": slope} for name in CASES]
     if everybody.rank == 0:
         pathlib.Path(written).write_text(json.dumps(found), "utf-8")
     transfer.barrier(everybody)
@@ -204,16 +220,22 @@ def row(found: dict[str, Any]) -> list[Any]:
     efficiency = float(np.median(times["alone"] / times["step"]))
     kinds = ("alone", "step", "after", "sharded", "sum", "torch", "t.alone")
     columns = [middle[kind] for kind in kinds]
-    return [found["case"], found["processes"], f"{found['bytes']:,}", *columns, ratio, hidden, efficiency]
+    sent = 0.0 if found["processes"] == 1 else found["latency"] + found["slope"] * found["bytes"] / 1e6
+    return [
+        found["case"], found["processes"], f"{found['bytes']:,}", *columns, middle["alone"] + sent, ratio, hidden, efficiency,
+    ]  # fmt: skip
 
 
 def main() -> None:
     print(machine())
     head = ["network", "N", "bytes", "alone", "step", "after", "sharded", "sum", "torch", "t.alone"]
-    rows = []
+    rows, lines = [], []
     for processes in map(int, sys.argv[1:] or ("1", "2", "4")):
-        rows += [row(found) for found in results(processes)]
-    table("milliseconds for a step", [*head, "ratio", "hidden", "efficiency"], rows)
+        found = results(processes)
+        rows += [row(case) for case in found]
+        lines.append([processes, found[0]["latency"], found[0]["slope"]])
+    table("milliseconds for a step", [*head, "model", "ratio", "hidden", "efficiency"], rows)
+    table("a sum over the processes", ["N", "latency [ms]", "ms for each MB"], lines)
 
 
 if __name__ == "__main__":

@@ -58,9 +58,7 @@ def main(arguments=None):
     rank, processes = communication.get_rank(), communication.get_group_size()
     ms.set_context(mode=ms.GRAPH_MODE if options.mode == "graph" else ms.PYNATIVE_MODE)
     ms.set_auto_parallel_context(
-        parallel_mode=ms.ParallelMode.DATA_PARALLEL,
-        gradients_mean=True,
-        enable_parallel_optimizer=options.shard_state,
+        parallel_mode=ms.ParallelMode.DATA_PARALLEL, gradients_mean=True, enable_parallel_optimizer=options.shard_state
     )
     ms.set_seed(SEED)  # all processes begin with the same weights, and shuffle alike
 

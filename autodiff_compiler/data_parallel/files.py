@@ -11,7 +11,7 @@ __all__ = ["write_once"]
 
 
 def write_once(path: str, write: Callable[[bool], None], group: Group) -> bool:
-    """Calls ``write(True)`` in the first process of a group and ``write(False)`` in the others, if `path` is one for all.
+    """Calls ``write(True)`` in the first process of a group and ``write(False)`` in the others, if they share `path`.
 
     Where the processes have different paths, each writes.  All wait until it is done.  Returns whether this process
     wrote.  OSError, in all processes: the first one could not write.

@@ -1,4 +1,4 @@
-"""Batches of several processes, step by step: that one has fewer, or other ones, is told before anybody waits for it."""
+"""Batches of several processes, step by step: that one has fewer, or others, is told before anybody waits for it."""
 
 from __future__ import annotations
 

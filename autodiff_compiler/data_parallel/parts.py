@@ -24,7 +24,7 @@ def part_of_array(array: Any, rank: int, size: int) -> Any:
 
 
 def own_part(array: Any, p: Parameter) -> Any:
-    """Of the elements of a whole Parameter those that belong to `p`, the part that this process has; a part as it is."""
+    """Of the elements of a whole Parameter those of `p`, the part that this process has; a part as it is."""
     if array.shape != p.whole_shape:
         return array
     everybody = processes()

@@ -249,7 +249,9 @@ def _check_splits(name: str, value: Any) -> None:
 
 def _check_fusion(value: Any) -> None:
     if not isinstance(value, dict) or not all(isinstance(chosen, dict) for chosen in value.values()):
-        raise TypeError(f"comm_fusion is a dict as in {{'allreduce': {{'mode': 'auto', 'config': None}}}}, not {value!r}")
+        raise TypeError(
+            f"comm_fusion is a dict as in {{'allreduce': {{'mode': 'auto', 'config': None}}}}, not {value!r}"
+        )
     chosen = value.get("allreduce", {})
     mode, config = chosen.get("mode", "auto"), chosen.get("config")
     if mode == "index":

@@ -22,7 +22,7 @@ _SHOWN = 4
 
 
 def group_called(name: Any) -> Group:
-    """The processes of a group, of all groups the one of all processes if there is no name; ValueError: no such group."""
+    """The processes of a group, without a name all processes; ValueError: there is no such group."""
     everybody = processes()
     if name is None or name == "":
         return everybody

@@ -175,8 +175,8 @@ class SyncBatchNorm(_BatchNorm, parameters=f"{_OF_BATCH}, process_groups=None, d
     """`BatchNorm1d` or `BatchNorm2d` with the statistics of the batches of all processes together.
 
     `process_groups` are lists of the numbers of processes, which share statistics where they stand in one list; without
-    it all do, and one that stands in none uses its own.  The batches may have different sizes.  Derivatives are those of one BatchNorm over the whole batch,
-    where the loss is the sum of the losses of the processes.
+    it all do, and one that stands in none uses its own.  The batches may have different sizes.  Derivatives are those
+    of one BatchNorm over the whole batch, where the loss is the sum of the losses of the processes.
 
     TypeError, ValueError: `process_groups` that are no lists of processes.
     """

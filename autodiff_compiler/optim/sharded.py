@@ -1,4 +1,4 @@
-"""Optimizers whose state is shared by several processes: each has a part of it, and changes that part of the Parameters.
+"""Optimizers whose state several processes share: each has a part of it, and changes that part of the Parameters.
 
 ZeRO, stage 1 (Rajbhandari et al., 2020, "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models").  The
 elements of a Parameter are cut into as many equal parts as there are processes; the last ones are filled with zeros.

@@ -25,8 +25,8 @@ __all__ = ["Generator", "checked_seed", "generator", "get_rng_state", "get_seed"
 class Generator:
     """The states of all streams of random numbers; one for the process.
 
-    Until `set_seed` is called, stream 0 differs from process to process and the others do not.  Processes that train one
-    network drop elements by masks of their own: process r draws them from stream -r - 1.
+    Until `set_seed` is called, stream 0 differs from process to process and the others do not.  Processes that train
+    one network drop elements by masks of their own: process r draws them from stream -r - 1.
     """
 
     def __init__(self) -> None:
@@ -96,7 +96,11 @@ class Generator:
     def _state(self, number: int) -> Parameter:
         found = self._streams.get(number)
         if found is None:
-            name = "random_state" if number == 0 else f"random_state.{number - 1 if number > 0 else f'process{-number - 1}'}"
+            name = (
+                "random_state"
+                if number == 0
+                else f"random_state.{number - 1 if number > 0 else f'process{-number - 1}'}"
+            )
             value = np.array([self._first(number), number, 0], np.int64)
             found = self._streams[number] = Parameter(value, name=name, requires_grad=False)
         return found

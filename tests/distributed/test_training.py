@@ -19,7 +19,7 @@ def test_check(processes: int, name: str) -> None:
     RUNS[processes].verify(name)
 
 
-# ------------------------------------------------------------------------------------------------ programs for MindSpore
+# ------------------------------------------------------------------------------------------- programs for MindSpore
 _SCRIPTS = _FILE.parents[1] / "scripts"
 _COMMAND = "import sys\nfrom autodiff_compiler.cli import main\nsys.exit(main(sys.argv[1:]))\n"
 

@@ -152,8 +152,8 @@ class ModelCheckpoint(Callback):
     ``<prefix>.<format>`` then if `prefix` is one.  Folders are made where they are missing; without `directory` it is
     the current one.
 
-    Of processes that train together, all with this callback, the first one writes, and the others wait until the file is
-    there; where they have different folders, each writes its own.
+    Of processes that train together, all with this callback, the first one writes, and the others wait until the file
+    is there; where they have different folders, each writes its own.
 
     A file is written as a whole or not at all, and older ones are removed after that: an interrupt leaves at least
     what there was.  With `exception_save` an error or an interrupt is followed by ``..._breakpoint.ckpt``.

@@ -3,10 +3,8 @@
 import os
 import sys
 
-import numpy as np
-
-import mindspore as ms
 import mindspore.dataset as ds
+import numpy as np
 from mindspore import context, nn, train
 from mindspore.communication import get_group_size, get_rank, init
 from mindspore.context import ParallelMode

@@ -1,9 +1,8 @@
 """A training loop with `value_and_grad` and a reducer, as MindSpore's page on data parallelism has it."""
 
-import numpy as np
-
 import mindspore as ms
 import mindspore.dataset as ds
+import numpy as np
 from mindspore import nn
 from mindspore.communication import get_group_size, get_rank, init
 

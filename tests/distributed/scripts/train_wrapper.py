@@ -1,8 +1,7 @@
 """A train step of one's own that combines gradients, as the example of MindSpore's DistributedGradReducer has it."""
 
-import numpy as np
-
 import mindspore as ms
+import numpy as np
 from mindspore import Parameter, Tensor, context, nn, ops
 from mindspore.communication import get_group_size, init
 
