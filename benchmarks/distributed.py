@@ -222,7 +222,8 @@ def row(found: dict[str, Any]) -> list[Any]:
     columns = [middle[kind] for kind in kinds]
     sent = 0.0 if found["processes"] == 1 else found["latency"] + found["slope"] * found["bytes"] / 1e6
     return [
-        found["case"], found["processes"], f"{found['bytes']:,}", *columns, middle["alone"] + sent, ratio, hidden, efficiency,
+        found["case"], found["processes"], f"{found['bytes']:,}", *columns, middle["alone"] + sent,
+        ratio, hidden, efficiency,
     ]  # fmt: skip
 
 
