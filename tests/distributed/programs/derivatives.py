@@ -1,9 +1,9 @@
-"""Every collective in every mode: values against NumPy over what all processes have, derivatives against differences."""
+"""Every collective in every mode: values against NumPy over what all have, derivatives against differences."""
 
 import sys
 
 import numpy as np
-from measured import N, RANK, WORLD, agrees, verify_derivatives, modes, operand, weighed
+from measured import RANK, WORLD, N, agrees, modes, operand, verify_derivatives, weighed
 
 import autodiff_compiler as ac
 from autodiff_compiler import ops
