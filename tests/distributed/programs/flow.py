@@ -252,7 +252,7 @@ def check_written_into_tensors():
     assert (dist.get_rank(), dist.get_world_size(), dist.is_initialized()) == (RANK, N, True)
     for async_op in (False, True):
         x = ac.Tensor(xs[RANK])
-        done = lambda handle: handle.wait() if async_op else None  # noqa: B023
+        done = lambda handle: handle.wait() if async_op else None
         done(dist.all_reduce(x, async_op=async_op))
         agrees("all_reduce", x.asnumpy(), xs.sum(0), 1e-12)
         x = ac.Tensor(xs[RANK])
