@@ -16,7 +16,7 @@ from ..autodiff.vjp_functions import Residual, Split, split, zeros_will_do
 from ..backends.base import Executable, SilentExecutable
 from ..depth import deep
 from ..eager.tape import Selective, SelectiveRule, record, thread, tracked
-from ..errors import CompileError
+from ..errors import CollectiveError, CompileError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
 from ..ir.failure import stage
@@ -36,6 +36,7 @@ from .cache.query import Interface, ProgramQuery, in_use
 from .out_of_memory import explained
 from .pipeline import Stages, built, optimise, text
 from .recorder import compiling, waited
+from .together import tell_difference
 
 _NOTHING = nullcontext()
 
@@ -103,7 +104,9 @@ class Program:
         """Whether it holds collectives of floats, whose derivative is taken in any case."""
         with self._lock:
             if self._meets is None:  # what was stored on disk has none
-                self._meets = isinstance(self._front, Module) and any(is_met(op) for function in self.front for op in ops_of(function.body))
+                self._meets = isinstance(self._front, Module) and any(
+                    is_met(op) for function in self.front for op in ops_of(function.body)
+                )
             return self._meets
 
     @property
@@ -160,7 +163,11 @@ class Program:
         interface = Interface(opt.inputs, opt.outputs, results, _may_share(opt), opt.warned)
         self.key = None
         together = any(op.defn.collective for function in opt for op in ops_of(function.body))
-        if wanted is not None and not (opt.callables or together) and programs.store(wanted.key, made, interface, opt.entry.name):
+        if (
+            wanted is not None
+            and not (opt.callables or together)
+            and programs.store(wanted.key, made, interface, opt.entry.name)
+        ):
             self.key = wanted.key
         return made, interface
 
@@ -203,6 +210,8 @@ class Program:
                 if (told := explained(error, self.stages.opt, self.executable, shapes)) is not None:
                     raise told from None
             _name_line(error)
+            if isinstance(error, CollectiveError):
+                tell_difference(error, self.stages.opt)
             raise
 
     # ------------------------------------------------------------------------------------------- derivatives
