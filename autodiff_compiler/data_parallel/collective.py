@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ..ir.primitive import call
+from .. import ops
+from ..ir.primitive import call, trace
 
-__all__ = ["all_gather", "all_reduce", "reduce_scatter"]
+__all__ = ["all_gather", "all_reduce", "reduce_scatter", "sums_of"]
 
 
 def all_reduce(x: Any, group: str, size: int, op: str = "sum") -> Any:
@@ -22,3 +24,22 @@ def all_gather(x: Any, group: str, size: int) -> Any:
 def reduce_scatter(x: Any, group: str, size: int) -> Any:
     """Of rows, one for each process, this process's one, summed over the processes."""
     return call.reduce_scatter(x, axis=-x.ndim, group=group, size=size)
+
+
+def sums_of(xs: Sequence[Any], group: str, size: int, groups: Sequence[Sequence[int]], chosen: bool) -> list[Any]:
+    """The sums of tensors over the processes; those whose numbers stand in one of `groups` travel together.
+
+    What stands in none stays as it is.  Unless the user has `chosen` the groups, compiled code has a sum for each: the
+    pass `buckets` finds out which are there at the same time.
+    """
+    found = list(xs)
+    for together in groups:
+        if len(together) == 1 or (trace.builder is not None and not chosen):
+            for i in together:
+                found[i] = all_reduce(xs[i], group, size)
+            continue
+        flat = all_reduce(ops.concat([ops.reshape(xs[i], (-1,)) for i in together], 0), group, size)
+        parts = ops.split(flat, [xs[i].size for i in together], 0)
+        for i, part in zip(together, parts, strict=True):
+            found[i] = ops.cast(ops.reshape(part, xs[i].shape), xs[i].dtype)
+    return found

@@ -86,8 +86,9 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
     `parallel_mode` "data_parallel": every process computes with its own part of the batch, and train steps use the sum
     of the gradients, with `gradients_mean` their mean.  `parameter_broadcast`: the first step begins with the
     Parameters of process 0.  `enable_parallel_optimizer`: the state of an optimizer is cut into as many parts as there
-    are processes, each of which has one.  Gradients travel in groups of at most 64 MB, or as `comm_fusion` says
-    (``{"allreduce": {"mode": "size", "config": megabytes}}``), or in groups that end with the gradients whose numbers
+    are processes, each of which has one.  In eager code gradients travel in groups of at most 64 MB; compiled
+    code begins to send them while the backward pass goes on.  Or both have groups as `comm_fusion` says
+    (``{"allreduce": {"mode": "size", "config": megabytes}}``), or groups that end with the gradients whose numbers
     `all_reduce_fusion_config` lists.  `gradient_fp32_sync` changes nothing: sums of 16-bit floats are added in float32
     and rounded once.  `device_num` and `global_rank` need not be set; they must be those of the processes.  The other
     settings change nothing.
@@ -156,10 +157,14 @@ def shards_optimizers() -> bool:
 
 
 class Fusion(NamedTuple):
-    """Which gradients travel together: up to so many bytes, or where there are `splits` up to each of these numbers."""
+    """Which gradients travel together: up to so many bytes, or where there are `splits` up to each of these numbers.
+
+    `chosen`: the settings say so.
+    """
 
     bytes: int
     splits: tuple[int, ...]
+    chosen: bool
 
 
 def fusion() -> Fusion:
@@ -167,7 +172,7 @@ def fusion() -> Fusion:
     chosen = _chosen["comm_fusion"].get("allreduce", {})
     mode, config = chosen.get("mode", "auto"), chosen.get("config")
     splits = _chosen["all_reduce_fusion_config"] or (config if mode == "index" else [])
-    return Fusion(config * 2**20 if mode == "size" else _TOGETHER, tuple(splits))
+    return Fusion(config * 2**20 if mode == "size" else _TOGETHER, tuple(splits), bool(splits) or mode == "size")
 
 
 def _rank() -> int | None:

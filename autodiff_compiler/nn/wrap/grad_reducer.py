@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ops
-from ...data_parallel.collective import all_reduce
+from ...data_parallel.collective import sums_of
 from ...data_parallel.settings import Fusion, fusion, get_auto_parallel_context
 from ...data_parallel.start import BeginsEqual, group_called
 from ...runtime.parameter import Parameter
@@ -52,30 +52,25 @@ class DistributedGradReducer(Cell):
         self.group, self.processes = found.name, found.size
         self.mean = get_auto_parallel_context("gradients_mean") if mean is None else flag("mean", mean)
         self.degree = self.processes if degree is None else integer("degree", degree, 1)
-        self.sizes = tuple(p.size for p in given)
-        #: The numbers of the gradients that travel together.
-        self.groups = _groups(given, fusion())
+        #: Whether gradients are those of all processes, for each Parameter.
+        self.allreduce_filter = tuple(not p.layerwise_parallel for p in given)
+        how = fusion()
+        #: The numbers of the gradients that travel together, and whether the settings say so.
+        self.groups, self.chosen = _groups(given, how), how.chosen
         self.begins = BeginsEqual([p for p in given if not p.layerwise_parallel], found)
 
     def construct(self, grads: Any) -> Any:
-        found = list(grads)
         if self.processes > 1:
             py_call(self.begins.compare)
-        if self.processes > 1 or self.mean:
-            for together in self.groups:
-                flat = ops.reshape(grads[together[0]], (-1,))
-                if len(together) > 1:
-                    flat = ops.concat([ops.reshape(grads[i], (-1,)) for i in together], 0)
-                if self.processes > 1:
-                    flat = all_reduce(flat, self.group, self.processes)
-                if self.mean and self.degree > 1:
-                    flat = flat * ops.cast(1.0 / self.degree, flat.dtype)
-                start = 0
-                for i in together:
-                    part = flat[start : start + self.sizes[i]]
-                    found[i] = ops.cast(ops.reshape(part, grads[i].shape), grads[i].dtype)
-                    start = start + self.sizes[i]
-        return tuple(found)
+            grads = sums_of(grads, self.group, self.processes, self.groups, self.chosen)
+        if not self.mean or self.degree == 1:
+            return tuple(grads)
+        return tuple(
+            [
+                g * ops.cast(1.0 / self.degree, g.dtype) if reduced else g
+                for g, reduced in zip(grads, self.allreduce_filter, strict=True)
+            ]
+        )
 
 
 def _groups(parameters: list[Parameter], chosen: Fusion) -> tuple[tuple[int, ...], ...]:
