@@ -31,6 +31,7 @@ from collections.abc import Callable
 from typing import Any
 
 from _measure import machine, np, table
+from training import LeNet
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, communication, nn
@@ -39,21 +40,6 @@ from autodiff_compiler.collectives.launcher import find_launcher
 
 ROUNDS, SECONDS = 7, 0.15
 Step = Callable[[], Any]
-
-
-class LeNet(nn.Cell):
-    """LeNet-5 for images of 32 x 32."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.features = nn.SequentialCell(
-            nn.Conv2d(1, 6, 5, pad_mode="valid", has_bias=True), nn.ReLU(), nn.MaxPool2d(2, 2),
-            nn.Conv2d(6, 16, 5, pad_mode="valid", has_bias=True), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Flatten(),
-        )  # fmt: skip
-        self.head = nn.SequentialCell(nn.Dense(400, 120), nn.ReLU(), nn.Dense(120, 84), nn.ReLU(), nn.Dense(84, 10))
-
-    def construct(self, x: Any) -> Any:
-        return self.head(self.features(x))
 
 
 def mlp() -> Any:

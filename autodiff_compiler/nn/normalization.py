@@ -192,7 +192,7 @@ class SyncBatchNorm(_BatchNorm, parameters=f"{_OF_BATCH}, process_groups=None, d
         moving_mean_init: Any,
         moving_var_init: Any,
         dtype: Any,
-        process_groups: Any,
+        process_groups: Any = None,
     ) -> None:
         super()._make(momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init, dtype)
         group = own_group(process_groups)
@@ -210,8 +210,8 @@ class SyncBatchNorm(_BatchNorm, parameters=f"{_OF_BATCH}, process_groups=None, d
         sums = all_reduce(ops.concat([ops.sum(wide, axes), here], 0), self.group, self.processes)
         number = sums[self.num_features]
         center = sums[: self.num_features] / number
-        squares = ops.sum(ops.square(wide - ops.reshape(center, row)), axes)
-        variance = all_reduce(squares, self.group, self.processes) / number
+        away = wide - ops.reshape(center, row)
+        variance = all_reduce(ops.sum(away * away, axes), self.group, self.processes) / number
         unbiased = variance * (number / ops.maximum(number - 1.0, 1.0))
         stay = 1.0 - self.momentum
         ops.assign(self.moving_mean, self.moving_mean * stay + ops.stop_gradient(center) * self.momentum)

@@ -185,7 +185,7 @@ class TrainOneStepCell(_NetworkWrapper):
         begin_with_first(p for part in (network, optimizer) if isinstance(part, Cell) for p in part.get_parameters())
         #: Where several processes combine their gradients.
         self.reducer_flag = is_data_parallel()
-        self.grad_reducer = DistributedGradReducer(self.weights) if self.reducer_flag else Identity()
+        self.grad_reducer: Any = DistributedGradReducer(self.weights) if self.reducer_flag else Identity()
         #: Whether each process gets only those elements of the gradients that it updates.
         self.scatters = self.reducer_flag and getattr(optimizer, "sharding", None) is not None and not return_grad
 
