@@ -167,7 +167,7 @@ class Definition:
     #: Whether it makes, names or hides sizes of data (`primitives.sizes_of_data`).
     open_sizes: ClassVar[bool] = False
 
-    #: Whether all processes of a group run it together.  None knows whether operands in another one depend on a variable,
+    #: Whether all processes of a group run it together.  None knows whether operands in another depend on a variable,
     #: or where results are used there: so the derivative of one of floats is taken in any case, on no condition that
     #: only run time knows, and with examples in all operands.
     collective: ClassVar[bool] = False

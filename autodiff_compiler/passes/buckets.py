@@ -1,9 +1,13 @@
 """Buckets: sums over processes travel together, while the program goes on.
 
-`all_reduce` ops of the entry that do not depend on each other are put into buckets, in the order in which their
-operands are there.  A bucket is begun behind the op that makes the last of its operands, which in a backward pass is
-long before the end, and waited for before the first op that reads one of its sums.  All processes decide alike: by the
-ops and their sizes, and by AC_BUCKET_SIZE.
+The `all_reduce` ops that come from one line of the program, as ``[add(g) for g in gradients]``, are put into buckets,
+the last one first: that is the order in which a backward pass has gradients.  A bucket is begun behind the op that
+makes the last of its operands, long before the end of the backward pass, and waited for before the first op that reads
+one of its sums.
+
+All processes must decide alike, though their programs may differ in all but their collectives, and operands of one may
+be constants in another.  So neither which ops share a bucket nor the order of buckets depends on when operands are
+there, and a bucket is not begun before another collective that stands before it.
 """
 
 from __future__ import annotations
@@ -11,17 +15,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..environment import amount
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import REGISTRY
 from ..ir.types import TensorType
-from ..ir.walk import Cloner, uses
+from ..ir.walk import Cloner, ops_of, uses
 from .manager import module_pass
 
-#: The bytes of a bucket, unless AC_BUCKET_SIZE says otherwise: on a machine with 1 to 4 GB/s between processes, a call
-#: of some 30 us is then a few hundredths of the time of its bytes.
+#: The bytes of a bucket, unless AC_BUCKET_SIZE says otherwise (0: there are none).  Between processes that move 1 to 4
+#: GB/s, what a call costs by itself, some 30 us, is then a few hundredths of its time.
 DEFAULT = 4 << 20
 
 
@@ -43,18 +48,9 @@ class _Bucket:
     """Some `all_reduce` ops: `begins` and `ends` are the numbers of the ops behind and before which it is."""
 
     ops: list[Op]
-    bytes: int
-    begins: int
-    ends: int
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What those of a bucket have in common."""
-        return _key(self.ops[0])
-
-
-def _key(op: Op) -> tuple[object, ...]:
-    return op.operands[0].dtype, op.attr("group"), op.attr("size")
+    bytes: int = 0
+    begins: int = -1
+    ends: int = 0
 
 
 class _Plan:
@@ -62,51 +58,77 @@ class _Plan:
 
     def __init__(self, function: Function) -> None:
         self._body = function.body
-        found = [op for op in self._body.ops if _fits(op)]
         self.buckets: list[_Bucket] = []
-        if not found:
-            return
-        self._place = {op: i for i, op in enumerate(self._body.ops)}
-        readers = uses(function)
+        found: dict[tuple[object, ...], list[Op]] = {}
+        for op in self._body.ops:
+            if _fits(op):
+                found.setdefault(_line(op), []).append(op)
         limit = amount("AC_BUCKET_SIZE")
-        limit = DEFAULT if limit is None else limit
-        first_of = {op: self._first_reader(op, readers) for op in found}
-        begins = {op: self._made(op.operands[0]) for op in found}
-        for op in sorted(found, key=lambda op: begins[op]):
-            self._add(op, begins[op], first_of[op], limit)
-        self.buckets = [b for b in self.buckets if len(b.ops) > 1 or b.ends - b.begins > 2]
+        if not found or limit == 0:
+            return
+        self._limit = DEFAULT if limit is None else limit
+        self._place = {op: i for i, op in enumerate(self._body.ops)}
+        self._readers = uses(function)
+        self._meetings = [i for i, op in enumerate(self._body.ops) if _meets(op)]
+        for ops in found.values():
+            self.buckets += self._of_line(ops)
 
-    def _add(self, op: Op, begins: int, ends: int, limit: int) -> None:
-        """Puts an op into the bucket that was begun last and has room, if no sum of that is read before."""
-        size = _bytes(op)
-        for bucket in reversed(self.buckets):
-            if bucket.key == _key(op):
-                if bucket.bytes + size <= limit and begins < bucket.ends:
-                    bucket.ops.append(op)
-                    bucket.bytes += size
-                    bucket.begins, bucket.ends = max(bucket.begins, begins), min(bucket.ends, ends)
-                    return
-                break
-        self.buckets.append(_Bucket([op], size, begins, ends))
+    def _of_line(self, ops: list[Op]) -> list[_Bucket]:
+        """The buckets of the ops of one line; none if they depend on each other, or other collectives are between."""
+        places = {self._place[op] for op in ops}
+        inside = [i for i in self._meetings if min(places) <= i <= max(places)]
+        if len(inside) != len(places):
+            return []
+        begins = max((i for i in self._meetings if i < min(places)), default=-1)
+        made: list[_Bucket] = []
+        for op in reversed(ops):
+            size, last = _bytes(op), made[-1] if made else None
+            if (
+                last is None
+                or last.bytes + size > self._limit
+                or last.ops[0].operands[0].dtype is not op.operands[0].dtype
+            ):
+                last = _Bucket([], 0, begins, len(self._body.ops))
+                made.append(last)
+            begins = max(begins, self._made(op.operands[0]))
+            last.ops.append(op)
+            last.bytes += size
+            last.begins, last.ends = begins, min(last.ends, self._first_reader(op))
+        if any(bucket.begins >= bucket.ends for bucket in made):
+            return []
+        return made if len(ops) > 1 or made[0].ends - made[0].begins > 2 else []
 
     def _made(self, x: Value) -> int:
         """The number of the op of the body that makes a value; -1 for an argument."""
-        return self._place.get(x.op, -1) if x.op is not None else -1
+        return -1 if x.op is None else self._place.get(x.op, -1)
 
-    def _first_reader(self, op: Op, readers: dict[Value, list[tuple[Op | Block, int]]]) -> int:
+    def _first_reader(self, op: Op) -> int:
         """The number of the first op of the body that reads the result, or holds one that does."""
         places = [len(self._body.ops)]
-        for reader, _ in readers.get(op.results[0], ()):
-            at = reader
+        for reader, _ in self._readers.get(op.results[0], ()):
+            at: Any = reader
             while at is not self._body and not (isinstance(at, Op) and at.parent is self._body):
-                at = at.parent  # type: ignore[assignment]
+                at = at.parent
             if isinstance(at, Op):
                 places.append(self._place[at])
         return min(places)
 
 
+def _line(op: Op) -> tuple[object, ...]:
+    """What ops of one line have in common."""
+    assert op.loc is not None
+    return op.loc.file, op.loc.line, op.loc.caller, op.attr("group"), op.attr("size")
+
+
+def _meets(op: Op) -> bool:
+    """Whether an op is a collective, or holds one."""
+    return op.defn.collective or any(each.defn.collective for block in op.blocks for each in ops_of(block))
+
+
 def _fits(op: Op) -> bool:
-    """Whether an op is a sum of floats over several processes, of a size that is known."""
+    """Whether an op is a sum of floats over several processes that the user wrote, of a size that is known."""
+    if op.loc is None or op.loc.tag:  # what a derivative made depends on what this process reads
+        return False
     if op.defn.name != "all_reduce" or op.attr("op") != "sum" or op.attr("size") == 1:
         return False
     type = op.operands[0].type

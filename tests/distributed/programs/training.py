@@ -473,3 +473,41 @@ def check_all_stop_with_one() -> None:
         trainer.train(5, [(x, y)] * 2, ms.train.LambdaCallback(on_train_step_end=stop))
     assert len(steps) == 3
     same_everywhere(net.trainable_params())
+
+
+# ------------------------------------------------------------------------------------------------ groups of gradients
+def check_groups_of_gradients() -> None:
+    g = everybody()
+    own = [np.full(shape, 1.0 + g.rank, np.float32) for shape in ((2, 3), (4,), (), (5, 1), (0, 2))]
+    total = sum(1.0 + rank for rank in range(g.size))
+    for settings in (
+        {},
+        {"all_reduce_fusion_config": [1, 3]},
+        {"comm_fusion": {"allreduce": {"mode": "index", "config": [0]}}},
+        {"comm_fusion": {"allreduce": {"mode": "size", "config": 1}}},
+    ):
+        for which, mean in itertools.product(MODES, (False, True)):
+            with mode(which), data_parallel(**settings):
+                kept = [ms.Parameter(x, f"p{i}", layerwise_parallel=i == 1) for i, x in enumerate(own)]
+                for p in kept:
+                    p.set_data(Tensor(np.zeros_like(p.asnumpy())))
+                reducer = nn.DistributedGradReducer(kept, mean)
+                found = reducer(tuple(map(Tensor, own)))
+            for i, (x, y) in enumerate(zip(own, found, strict=True)):
+                wanted = x if i == 1 else np.full_like(x, total / g.size if mean else total)
+                close(y.asnumpy(), wanted, rtol=1e-6)
+                assert y.shape == x.shape
+        sizes = [tuple(group) for group in reducer.groups]
+        if "all_reduce_fusion_config" in settings:
+            assert sizes == [(4,), (2, 3), (0,)], sizes
+
+
+def check_half_precision_is_added_in_float32() -> None:
+    g = everybody()
+    p = ms.Parameter(np.zeros(2, np.float16), "p")
+    with data_parallel():
+        reducer = nn.DistributedGradReducer([p], mean=False)
+        own = np.array([2048.0 if g.rank == 0 else 1.0, 1.0], np.float16)
+        found = reducer((Tensor(own),))[0].asnumpy()
+    assert found.dtype == np.float16
+    assert found[0] == np.float16(2048.0 + g.size - 1)  # one by one in float16 it would stay 2048
