@@ -88,7 +88,7 @@ PACKAGE = {
     "detach": "`ops.stop_gradient(x)`",
     "device": _DEVICE,
     "devices": _DEVICE,
-    "distributed": "there is one process and one device",
+    "distributed": "`communication` and `mint.distributed` have collectives of several processes",
     "fori_loop": "a `for` in compiled code",
     "hub": "there is no collection of trained networks",
     "is_grad_enabled": _NO_TAPE,
@@ -96,7 +96,7 @@ PACKAGE = {
     "make_jaxpr": "`print(ms.jit(fn).lower(x).ir())`",
     "multiprocessing": "`multiprocessing` of Python's own library",
     "optax": "optimizers are in `nn`",
-    "pmap": "there is one process and one device; `ms.vmap` maps over an axis",
+    "pmap": "`ms.vmap` maps over an axis; `ms.set_auto_parallel_context` shares batches between processes",
     "random": "`ops.randn(2, 3)` draws numbers, `ms.set_seed(n)` makes them repeat",
     "remat": "`ms.recompute(fn)`",
     "scan": "a `for` in compiled code, with `ms.keep(range(n))` where it is not to be unrolled",
@@ -118,7 +118,7 @@ NN = {
     "functional": "`ops`",
     "init": "`ms.common.initializer`, or `weight_init=` of a layer",
     "linear": "`ops.dense`",
-    "parallel": "there is one process and one device",
+    "parallel": "`ms.set_auto_parallel_context(parallel_mode='data_parallel')` shares batches between processes",
     "utils": "`ops.clip_by_norm`, `ops.clip_by_global_norm`",
 }
 

@@ -6,15 +6,16 @@ Every process has a batch of its own, of the same size for any number of process
 of steps of each kind; its time is that of the slowest process.  Columns are medians over the rounds, in milliseconds:
 
 `alone`     a step that combines nothing, while all processes compute
+`paced`     the same, and after each step all wait for the slowest
 `step`      the compiled step in data-parallel mode
 `after`     compiled gradients, then one all_reduce for each, then the compiled optimizer
 `sharded`   the compiled step with the optimizer's state cut between the processes
 `sum`       one all_reduce of as many bytes as all gradients have
 `torch`     the step of DDP, `t.alone` the same without DDP
 `ratio`     torch / step, the median of rounds: above 1 this package is faster
-`model`     alone + latency + bytes / bandwidth, where these two are those of the line through sums of several lengths
-`hidden`    the part of `sum` that `step` does not take longer than `alone`, at most 1
-`efficiency`  alone / step
+`model`     paced + bytes / bandwidth, where the bandwidth is that of the line through sums of several lengths
+`hidden`    the part of `sum` that `step` does not take longer than `paced`, at most 1
+`efficiency`  alone / step, what is lost by waiting and by sending; paced / step is what is lost by sending
 """
 
 from __future__ import annotations
@@ -133,8 +134,10 @@ def measured(name: str, everybody: Any) -> dict[str, Any]:
     batch = Tensor(x), Tensor(y)
     size = sum(p.size for p in make().trainable_params())
     flat = np.zeros(size, np.float32)
+    alone = own_step(make, batch)
     steps: dict[str, Step] = {
-        "alone": own_step(make, batch),
+        "alone": alone,
+        "paced": lambda: (alone(), transfer.barrier(everybody)),
         "step": own_step(make, batch, enable_parallel_optimizer=False),
         "after": step_after(make, batch),
         "sharded": own_step(make, batch, enable_parallel_optimizer=True),
@@ -201,21 +204,21 @@ def row(found: dict[str, Any]) -> list[Any]:
     times = {kind: np.array(taken) for kind, taken in found["times"].items()}
     middle = {kind: float(np.median(taken)) for kind, taken in times.items()}
     ratio = float(np.median(times["torch"] / times["step"]))
-    longer = float(np.median(times["step"] - times["alone"]))
+    longer = float(np.median(times["step"] - times["paced"]))
     hidden = 1.0 if found["processes"] == 1 else float(np.clip(1 - longer / middle["sum"], 0, 1))
     efficiency = float(np.median(times["alone"] / times["step"]))
-    kinds = ("alone", "step", "after", "sharded", "sum", "torch", "t.alone")
+    kinds = ("alone", "paced", "step", "after", "sharded", "sum", "torch", "t.alone")
     columns = [middle[kind] for kind in kinds]
-    sent = 0.0 if found["processes"] == 1 else found["latency"] + found["slope"] * found["bytes"] / 1e6
+    sent = 0.0 if found["processes"] == 1 else found["slope"] * found["bytes"] / 1e6
     return [
-        found["case"], found["processes"], f"{found['bytes']:,}", *columns, middle["alone"] + sent,
+        found["case"], found["processes"], f"{found['bytes']:,}", *columns, middle["paced"] + sent,
         ratio, hidden, efficiency,
     ]  # fmt: skip
 
 
 def main() -> None:
     print(machine())
-    head = ["network", "N", "bytes", "alone", "step", "after", "sharded", "sum", "torch", "t.alone"]
+    head = ["network", "N", "bytes", "alone", "paced", "step", "after", "sharded", "sum", "torch", "t.alone"]
     rows, lines = [], []
     for processes in map(int, sys.argv[1:] or ("1", "2", "4")):
         found = results(processes)
