@@ -58,6 +58,7 @@ static void end_task(Task *task) {
         sim_release_arguments(task->executor);
         free(task->executor);
     }
+    free(task->with);
     free(task);
 }
 
@@ -93,7 +94,7 @@ static void touch_tensor(Ranges *found, const Tensor *t, bool write) {
 static void ranges_of(const Task *t, Ranges *found) {
     touch(found, t->workspace, t->workspace + t->workspace_size, true);
     touch(found, (uint64_t)t->to, (uint64_t)t->to + t->size, true);
-    if (t->from) touch(found, (uint64_t)t->from, (uint64_t)t->from + t->size, false);
+    if (t->from) touch(found, (uint64_t)t->from, (uint64_t)t->from + (t->kind == EXCHANGE ? t->from_size : t->size), false);
     for (Task *inner = t->graph ? t->graph->first : NULL; inner; inner = inner->next) ranges_of(inner, found);
     for (int i = 0; t->executor && i < t->executor->count; i++) {
         const Arg *a = &t->executor->args[i];
@@ -252,6 +253,9 @@ static Status run_task(Task *task) {
         task->event->at = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
         task->event->done = task->ticket;
         break;
+    case EXCHANGE:
+        status = sim_task_failure(task->name);
+        return status ? status : task->exchange(task);
     case WAIT: break; /* see `fulfil` and `work` */
     case REPLAY:
         for (Task *t = task->graph->first; t && !status; t = t->next) status = run_task(t);
@@ -263,7 +267,9 @@ static Status run_task(Task *task) {
 /* Runs a task, unless an earlier one of the stream failed; events come in any case. */
 static void step(Stream *stream, Task *task) {
     Status status = stream->failure && task->kind != RECORD ? 0 : run_task(task);
-    if (status) stream->failure = status;
+    if (!status) return;
+    stream->failure = status;
+    memcpy(stream->said, task->said, sizeof stream->said);
 }
 
 static void take_off(Stream *stream) {
