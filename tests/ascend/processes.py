@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
-import subprocess
-import sys
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
 import autodiff_compiler as ms
+from tests import forked
 
-#: What each process begins with: its rank, how many there are, and their root info by name.
+#: What each process begins with: its rank, how many there are, and their root info by name.  The first process forks
+#: them, and kills those that are late.
 BEGIN = """
-import os, sys, time
+import json, os, signal, sys, time
 from pathlib import Path
 import numpy as np
 import autodiff_compiler as ms
@@ -21,8 +22,19 @@ from autodiff_compiler import Tensor, ops
 from autodiff_compiler.backends.ascend import hccl
 from autodiff_compiler.backends.ascend.device import current, device, shutdown
 
-RANK, SIZE = int(os.environ["TEST_RANK"]), int(os.environ["TEST_SIZE"])
-HERE = Path(os.environ["ACLSIM_HCCL"])
+SIZE, HERE = int(os.environ["TEST_SIZE"]), Path(os.environ["ACLSIM_HCCL"])
+children = []
+for RANK in range(SIZE):
+    children.append(os.fork())
+    if not children[-1]:
+        for name, descriptor in (("out", 1), ("err", 2)):
+            os.dup2(os.open(HERE / f"{name}.{RANK}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
+        break
+else:
+    signal.signal(signal.SIGALRM, lambda *_: [os.kill(child, signal.SIGKILL) for child in children])
+    signal.alarm(int(os.environ["TEST_SECONDS"]))
+    print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]))
+    raise SystemExit
 ms.set_device("Ascend", RANK)
 
 
@@ -54,30 +66,23 @@ class Ended:
     err: str
 
 
-def together(text: str, folder: Path, count: int = 2, seconds: float = 60, **environment: str) -> list[Ended]:
-    """Runs a program in `count` processes; all are killed when the time is up, which is a failure."""
+def together(text: str, folder: Path, count: int = 2, seconds: int = 60, **environment: str) -> list[Ended]:
+    """Runs a program in `count` processes; all are killed when the time is up."""
     file = folder / "program.py"
     file.write_text(BEGIN + textwrap.dedent(text), "utf-8")
     common = {k: v for k, v in os.environ.items() if not k.startswith(("ASCEND_", "HCCL_"))}
-    common |= {"ACLSIM_MODE": "threads", "ACLSIM_DEVICES": str(count), "OPENBLAS_NUM_THREADS": "1"} | environment
-    common |= {"ACLSIM_HCCL": str(folder), "TEST_SIZE": str(count)}
+    common |= {"ACLSIM_MODE": "threads", "ACLSIM_DEVICES": str(count)} | environment
+    common |= {"ACLSIM_HCCL": str(folder), "TEST_SIZE": str(count), "TEST_SECONDS": str(seconds)}
     common["PYTHONPATH"] = str(Path(ms.__file__).parent.parent)
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-W", "error", str(file)],
-            env={**common, "TEST_RANK": str(rank)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for rank in range(count)
-    ]  # fmt: skip
-    try:
-        return [Ended(p.wait(seconds), *p.communicate(timeout=seconds)) for p in running]
-    finally:
-        for p in running:
-            p.kill()
-            p.communicate()
+    done = forked.run("-W", "error", file, env=common, timeout=2 * seconds)
+    assert done.returncode == 0, done.stderr
+    return [
+        Ended(status, (folder / f"out.{rank}").read_text("utf-8"), (folder / f"err.{rank}").read_text("utf-8"))
+        for rank, status in enumerate(json.loads(done.stdout))
+    ]
 
 
 def well(ended: list[Ended]) -> list[str]:
     """What the processes printed, all of which ended well."""
-    assert all(e.status == 0 and not e.err for e in ended), "\n".join(e.err for e in ended)
+    assert all(e.status == 0 and not e.err for e in ended), "\n".join(f"{e.status} {e.err}" for e in ended)
     return [e.out for e in ended]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.ascend.conftest import WHERE
+from autodiff_compiler.backends.ascend.library import LIBRARY_VARIABLE
+from tests.ascend.conftest import WHERE, builder
 from tests.ascend.processes import together, well
 
 pytestmark = pytest.mark.skipif(WHERE != "sim", reason="processes with a device each are simulated")
@@ -122,3 +124,142 @@ print(core.aclsim_violations().decode() + core.aclsim_leaks().decode(), end="")
 def test_every_collective_and_dtype_agrees_with_numpy(libraries: Path, tmp_path: Path, count: int, mode: str) -> None:
     assert well(together(COLLECTIVES, tmp_path, count, ACLSIM_MODE=mode)) == [""] * count
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []  # the last rank tidies up
+
+
+# ------------------------------------------------------------------------------------------------ faults
+def table(folder: Path, count: int = 2) -> Path:
+    """A table of ranks, one for each device of one server."""
+    devices = [{"device_id": str(i), "device_ip": f"10.0.0.{i}", "rank_id": str(i)} for i in range(count)]
+    server = {"server_id": "node_0", "device": devices}
+    path = folder / "table.json"
+    head = {"status": "completed", "version": "1.0", "server_count": "1", "server_list": [server]}
+    path.write_text(json.dumps(head), "utf-8")
+    return path
+
+
+FAULTS = """
+from autodiff_compiler.errors import AscendError
+
+def refused(*words):
+    "The error of the statements inside, whose text and notes have these words."
+    class Refusal:
+        def __enter__(self): pass
+        def __exit__(self, kind, error, trace):
+            assert kind is not None and issubclass(kind, AscendError), (kind, error)
+            told = " ".join([str(error), *getattr(error, "__notes__", ())])
+            assert all(word in told for word in words), told
+            return True
+    return Refusal()
+
+
+here = current()
+path = str(HERE / "table.json")
+block = here.allocate(4096)
+with refused("HcclCommInitClusterInfo failed with 1 (HCCL_E_PARA)", "EI0004", "an argument is refused", "f.py:3"):
+    hccl.Communicator.by_table(here, 1 - RANK, SIZE, path, loc="f.py:3")
+with refused("HCCL_E_OPEN_FILE_FAILURE", "cannot be opened"):
+    hccl.Communicator.by_table(here, RANK, SIZE, path + "x")
+info = met("first", lambda: hccl.root_info(here))
+with refused("root info has 4108 bytes, not 4107"):
+    hccl.Communicator.by_root_info(here, RANK, SIZE, info[:-1])
+with refused("HCCL_E_PARA", "not whole"):
+    hccl.Communicator.by_root_info(here, RANK, SIZE, info[:-1] + b"\\0")
+with refused("HCCL_E_PARA", "rank 2 of 2"):
+    hccl.Communicator.by_root_info(here, 2, SIZE, info)
+with refused("HCCL_E_PARA", "EI0005", "same counts, dtypes and group"):
+    hccl.Communicator.by_root_info(here, RANK, SIZE + RANK, info)
+assert here.held == []
+
+comm = hccl.Communicator.by_table(here, RANK, SIZE, path)
+with refused("HcclCommInitClusterInfo failed with 1", "in this communicator already"):
+    hccl.Communicator.by_table(here, RANK, SIZE, path)
+with refused("HcclAllReduce failed with 5 (HCCL_E_NOT_SUPPORT)", "does not do that", "at f.py:9", "CANN says: Hccl"):
+    comm.queue("HcclAllReduce", block.address, block.address, 4, hccl.DTYPE_CODES["u8"], 0, loc="f.py:9")
+with refused("HCCL_E_PARA", "there is no rank 2"):
+    comm.queue("HcclBroadcast", block.address, 4, 4, 2)
+with refused("HCCL_E_PARA", "aligned"):
+    comm.queue("HcclBroadcast", block.address + 2, 4, 4, 0)
+with refused("HCCL_E_PARA", "is this one"):
+    comm.queue("HcclSend", block.address, 4, 4, RANK)
+comm.queue("HcclAllReduce", block.address, block.address, 4, 4, 0)
+here.synchronize()  # after what was refused it goes on
+comm.close()
+comm.close()
+with refused("the communicator was closed before HcclBarrier at f.py:4"):
+    comm.queue("HcclBarrier", loc="f.py:4")
+
+# both ranks on one device
+info = met("second", lambda: hccl.root_info(here))
+with refused("HCCL_E_PARA", "the same device 0"):
+    hccl.Communicator.by_root_info(device(0), RANK, SIZE, info)
+
+# one does not come
+info = met("third", lambda: hccl.root_info(here))
+if RANK == 0:
+    with refused("HCCL_E_TIMEOUT", "did not come in time (HCCL_CONNECT_TIMEOUT", "EI0006", "rank 1 of 2"):
+        hccl.Communicator.by_root_info(here, RANK, SIZE, info)
+print("all refused")
+"""
+
+
+def test_what_hccl_refuses_is_told_and_the_process_goes_on(libraries: Path, tmp_path: Path) -> None:
+    table(tmp_path)
+    assert well(together(FAULTS, tmp_path, HCCL_CONNECT_TIMEOUT="1")) == ["all refused\n"] * 2
+
+
+def test_counts_that_differ_fail_at_the_next_wait_on_all_ranks(libraries: Path, tmp_path: Path) -> None:
+    program = """
+    comm, here = joined(), current()
+    block = here.allocate(4096)
+    comm.queue("HcclBarrier", loc="user.py:1")
+    comm.queue("HcclAllReduce", block.address, block.address, 4 + RANK, 4, 0, loc="user.py:2")
+    here.synchronize()
+    """
+    for rank, ended in enumerate(together(program, tmp_path)):
+        assert ended.status == 1
+        assert "CANN says: EI0005: The arguments for collective communication are inconsistent" in ended.err
+        assert f"count; local HcclAllReduce of {4 + rank}" in ended.err
+        assert (
+            "queued last, the failing one among them: HcclBarrier at user.py:1; HcclAllReduce at user.py:2" in ended.err
+        )
+
+
+@pytest.mark.parametrize("other", ["os._exit(0)", "os.kill(os.getpid(), 9)", "time.sleep(3)"])
+def test_a_rank_that_ended_or_hangs_is_waited_for_only_so_long(libraries: Path, tmp_path: Path, other: str) -> None:
+    program = f"""
+    comm, here = joined(), current()
+    block = here.allocate(4096)
+    comm.queue("HcclBarrier")
+    here.synchronize()
+    if RANK == 1:
+        {other}
+    comm.queue("HcclAllReduce", block.address, block.address, 4, 4, 0, loc="user.py:7")
+    here.synchronize()
+    """
+    first = together(program, tmp_path, HCCL_EXEC_TIMEOUT="1")[0]
+    assert first.status == 1
+    assert "507048 (ACL_ERROR_RT_FFTS_PLUS_TIMEOUT): a task waited too long: of a collective, for another" in first.err
+    assert "EI0002" in first.err
+    assert "HcclAllReduce waited for rank 1" in first.err
+    assert "HcclAllReduce at user.py:7" in first.err
+
+
+def test_without_the_library_or_a_function_it_is_named(libraries: Path, objects: Path, tmp_path: Path) -> None:
+    program = """
+    from autodiff_compiler.errors import AscendError
+    x = ms.Tensor([1.0, 2.0]) + 1  # operators need no HCCL
+    for use in (lambda: joined("a"), lambda: joined("b").queue("HcclBroadcast", 0, 1, 4, 0, loc="user.py:3")):
+        try:
+            use()
+        except AscendError as error:
+            print(str(error).split(";")[0])
+    print(x.tolist())
+    """
+    folder = builder().build(tmp_path / "older", ("HcclBroadcast",), objects)
+    environment = {LIBRARY_VARIABLE: str(folder), "LD_LIBRARY_PATH": ""}
+    lacks = "the installed CANN has no function HcclBroadcast"
+    assert well(together(program, tmp_path, 1, **environment)) == [f"{lacks}\n[2.0, 3.0]\n"]
+    (folder / "libhccl.so").unlink()
+    out = well(together(program, tmp_path, 1, **environment))[0]
+    assert out.count("no library of CANN for hccl could be loaded: libhccl.so: cannot open shared object") == 2
+    assert out.endswith("[2.0, 3.0]\n")
