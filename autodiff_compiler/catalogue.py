@@ -24,6 +24,7 @@ _SIDE = ("SideEffectError",)
 _BPROP = ("BpropError",)
 _HOOK = ("HookError",)
 _CALL = ("UnsupportedCallError",)
+_COLLECTIVE = ("CollectiveError",)
 
 CATALOGUE: dict[str, Entry] = {
     "AC1001": Entry(
@@ -297,6 +298,37 @@ CATALOGUE: dict[str, Entry] = {
         ("RecompileWarning",),
         "the function has been compiled for more than half as many signatures as are kept",
         "look which argument changes at each call",
+    ),
+    "AC3001": Entry(
+        ("CollectiveTimeoutError",),
+        "a process has waited for others longer than AC_TIMEOUT allows; the message says where each of them is",
+        "look at the line of the process that has not come; if it may take that long, set AC_TIMEOUT to more seconds",
+    ),
+    "AC3002": Entry(
+        _COLLECTIVE,
+        "the processes of a group do not make the same call: another operation, shape, dtype, root or group",
+        "let all of them make the same calls in one order; take care where a branch asks for the rank",
+    ),
+    "AC3003": Entry(
+        _COLLECTIVE,
+        "a process waits for one that has ended: out of data, by `sys.exit`, or killed",
+        "give all processes the same number of steps; for one that was killed, look at its own messages and the memory",
+    ),
+    "AC3004": Entry(
+        _COLLECTIVE,
+        "processes that must have the same have not: versions, compiled programs, shapes",
+        "start all of them with the same environment, program and arguments; do not let programs depend on the rank",
+    ),
+    "AC3005": Entry(
+        _COLLECTIVE,
+        "a process calls a collective that it has no part in: it is not in the group, is a child by fork, has not "
+        "called `init`, or something has gone wrong in the group before",
+        "call `communication.init()` first, and collectives only where the process is in the group",
+    ),
+    "AC3006": Entry(
+        _COLLECTIVE,
+        "many processes were started, but mpi4py is missing, finds no MPI, or uses another MPI than the launcher",
+        'pip install "autodiff-compiler[mpi]"; `python -m autodiff_compiler launch` takes the mpiexec that fits',
     ),
 }
 

@@ -22,11 +22,12 @@ __all__ = [
     "environment_set",
     "flag",
     "parse_size",
+    "seconds",
     "words",
     "wrong_usage",
 ]
 
-_FLAGS = ("AC_CACHE", "AC_DISABLE_JIT", "AC_DISABLE_NATIVE", "AC_FULL_TRACEBACK", "AC_POISON")
+_FLAGS = ("AC_CACHE", "AC_CHECK_COLLECTIVES", "AC_DISABLE_JIT", "AC_DISABLE_NATIVE", "AC_FULL_TRACEBACK", "AC_POISON")
 _CHOICES = {
     "AC_BACKEND": ("auto", "native", "numpy"),
     "AC_CHECK_NONFINITE": ("0", "1", "nan"),
@@ -35,9 +36,10 @@ _CHOICES = {
 #: Words divided by commas.
 _LISTS = {"AC_LOG": ("recompiles", "fusion", "passes", "gradients", "progress", "all")}
 _SIZES = ("AC_CACHE_SIZE", "AC_POOL_SIZE")
+_SECONDS = ("AC_TIMEOUT",)
 _PATHS = ("AC_CACHE_DIR",)
 #: All variables that there are.
-_NAMES = (*_FLAGS, *_CHOICES, *_LISTS, *_SIZES, *_PATHS)
+_NAMES = (*_FLAGS, *_CHOICES, *_LISTS, *_SIZES, *_SECONDS, *_PATHS)
 #: More bytes than any machine has; machine code counts them in 64 bits with a sign.
 _MOST = (1 << 63) - 1
 #: The least likeness (of 1) at which an unknown name is taken for a misspelling of one of them.
@@ -88,6 +90,8 @@ def check_environment() -> None:
         words(name)
     for name in _SIZES:
         amount(name)
+    for name in _SECONDS:
+        seconds(name)
 
 
 def flag(name: str, unset: bool = False) -> bool:
@@ -121,6 +125,16 @@ def amount(name: str) -> int | None:
     if found is not None and found > _MOST:
         raise _refused(name, f"it can be {_MOST} bytes at most")
     return found
+
+
+def seconds(name: str) -> float | None:
+    """A time in seconds, or None where it is not set; ValueError for what is none."""
+    text = os.environ.get(name, "")
+    if not text:
+        return None
+    if re.fullmatch(r"\d+(\.\d*)?|\.\d+", text) is None:
+        raise _refused(name, "write seconds, such as 30 or 0.5")
+    return float(text)
 
 
 def misspelt_names() -> list[str]:

@@ -35,6 +35,8 @@ __all__ = [
     "BpropError",
     "BranchRaisesWarning",
     "BypassWarning",
+    "CollectiveError",
+    "CollectiveTimeoutError",
     "CompileError",
     "DTypeError",
     "DynamicShapeError",
@@ -513,6 +515,18 @@ class NonFiniteError(CompileError, FloatingPointError):
     """`check_nonfinite` met the first NaN or infinity; the text names the op and its line."""
 
     code = "AC1903"
+
+
+class CollectiveError(CompileError, RuntimeError):
+    """Processes that do not come together: their calls differ, one has gone, or this one cannot take part."""
+
+    code = "AC3002"
+
+
+class CollectiveTimeoutError(CollectiveError, TimeoutError):
+    """A process has waited for others longer than AC_TIMEOUT; the text says where each of them is."""
+
+    code = "AC3001"
 
 
 class AutodiffWarning(UserWarning):

@@ -17,6 +17,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import Context
 from ..ir.types import Seq, TensorType, TupleType, Type
+from ..ir.walk import is_met, ops_of
 
 _Sources = dict[Value, Sequence[Value]]
 
@@ -44,9 +45,11 @@ def _holds(type: Type, integers: bool) -> bool:
 def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value], hooks: bool = True) -> set[Value]:
     """The values of a block, and of the blocks inside it, that are varied by `wrt` and useful to `seeds`.
 
-    With `hooks` also those varied by a `gradient_source`: gradient hooks observe their cotangents.
+    With `hooks` also those varied by a `gradient_source`: gradient hooks observe their cotangents.  What a collective
+    of floats gives counts as varied, and what it takes as useful: for all this process knows, they are in another one.
     """
     wrt = list(wrt)
+    met = [op for op in ops_of(block) if is_met(op)]
     sources: _Sources = {}
     cut: list[Value] = []
     _collect(block, sources, cut)
@@ -54,6 +57,7 @@ def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value], ho
     useful: set[Value] = set()
     readers: dict[Value, list[Value]] = {}
     stack = [v for v in seeds if holds_floats(v.type) or v in integers]
+    stack += [v for op in met for v in (*op.operands, *op.results) if holds_floats(v.type)]
     useful.update(stack)
     while stack:
         v = stack.pop()
@@ -72,6 +76,7 @@ def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value], ho
     stack = [v for v in wrt if v in useful]
     if hooks:
         stack += [v for v in useful if v.op is not None and v.op.defn.name == "gradient_source"]
+    stack += [v for op in met for v in op.results if v in useful]
     active = set(stack)
     while stack:
         for v in readers.get(stack.pop(), ()):

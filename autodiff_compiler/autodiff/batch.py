@@ -29,7 +29,10 @@ class _Unbatchable(Exception):
 
 def changes_something(op: Op) -> bool:
     """Whether running an op has an effect that users see, so that one run per example must stay one run per example."""
-    return any(each.defn.effect > Effect.READ and each.defn.name not in _CHECKS for each in (op, *late_ops(op)))
+    return any(
+        each.defn.effect > Effect.READ and each.defn.name not in _CHECKS and not each.defn.collective
+        for each in (op, *late_ops(op))
+    )
 
 
 def _has_rules(op: Op, module: Module) -> bool:
@@ -139,6 +142,9 @@ class _Batcher(Cloner):
 
     # ------------------------------------------------------------------------------------------------ plain ops
     def clone_op(self, op: Op) -> None:
+        if op.defn.collective and op.results:
+            self._together(op)
+            return
         if op.defn.infer_blocks is not None or not any(x in self.examples for x in op.operands):
             self.examples.difference_update(op.results)
             super().clone_op(op)
@@ -153,6 +159,19 @@ class _Batcher(Cloner):
             found = self._one_by_one(op)
         self.map_results(op, found)
         self._mark(op.results, [v.type is not self.renamed(r.type) for v, r in zip(found, op.results, strict=True)])
+
+    def _together(self, op: Op) -> None:
+        """A collective, with examples in all operands: in another process they may depend on the example."""
+        self.builder.loc = op.loc
+        operands = [self.lifted(x) for x in op.operands]
+        defn, attrs = op.defn, self.renamed(op.attrs)
+        if defn.batch is None:
+            found = self.builder.emit(defn, tuple(operands), attrs)
+        else:
+            context = Context(defn, attrs, op.results, tuple([True for _ in operands]))
+            found = defn.batch(context, self.size, *operands)
+        self.map_results(op, found if isinstance(found, tuple | list) else (found,))
+        self._mark(op.results, [True for _ in op.results])
 
     def _all_at_once(self, op: Op) -> Sequence[Value] | None:
         """The op applied to all examples at once; None if it refuses, or its results are not stacked."""

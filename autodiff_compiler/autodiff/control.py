@@ -15,7 +15,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Op, Value
 from ..ir.primitive import Effect, F
 from ..ir.types import Seq, Type, seq
-from ..ir.walk import Cloner, effect_of, free_values
+from ..ir.walk import Cloner, effect_of, free_values, is_met, meets
 from ..primitives.container import Undef
 from ..primitives.control import COUNT, If, Scan
 from ..registration import Registrar
@@ -41,7 +41,7 @@ def _if(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: M
         adjoint(sweep, arm, block.ops, cotangents)
         arms.append((arm, cotangents))
     captured = list(dict.fromkeys(v for _, cotangents in arms for v in cotangents.pending))
-    if not captured:
+    if not captured and not any(_has_effects(arm.block, builder) for arm, _ in arms):
         return ()
     given = {v: [cotangents.given(v) for _, cotangents in arms] for v in captured}
     known, told = masks_of_arms(op.operands[0], {v: given[v] for v in captured if sweep.has_upstream(v)})
@@ -291,6 +291,9 @@ def _always(ops: Sequence[Op], given: set[Value], active: set[Value]) -> set[Val
     found = set(given)
     for op in reversed(ops):
         reached = [r in found for r in op.results]
+        if is_met(op):
+            found.update(x for x in op.operands if x in active)
+            continue
         if not any(reached):
             continue
         if op.defn.name == "if":
@@ -328,7 +331,7 @@ def _sums(sweep: Sweep, builder: Builder, cotangents: Cotangents, known: Iterabl
 
 
 def _has_effects(block: Block, builder: Builder) -> bool:
-    """Whether a block has effects, which come from users' backward rules."""
+    """Whether a block has effects, which come from users' backward rules and from collectives."""
     return any(effect_of(op, builder.module, {}) > Effect.READ for op in block.ops)
 
 
@@ -404,7 +407,8 @@ def _custom_vjp(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], 
     cotangents = [zeros_like(builder, r) if g is None else g for g, r in zip(gs, op.results, strict=True)]
     refuse_missing(op, sweep.active)
     given = [*op.operands, *op.results, *cotangents]
-    return _under_mask(builder, op, backward_of(op, builder), given, either(gs, masks))
+    mask = None if meets(op, builder.module) else either(gs, masks)
+    return _under_mask(builder, op, backward_of(op, builder), given, mask)
 
 
 def _under_mask(builder: Builder, op: Op, block: Block, args: Sequence[Value], mask: Value | None) -> Shares:
@@ -445,7 +449,7 @@ def refuse_missing(op: Op, wanted: Container[Value]) -> None:
 @_rule("grad_map")
 def _grad_map(sweep: Sweep, builder: Builder, op: Op, gs: list[Value | None], masks: Masks) -> Shares:
     """The block, applied to the cotangent."""
-    (g,) = gs
-    assert g is not None
+    (g,) = [zeros_like(builder, r) if g is None else g for g, r in zip(gs, op.results, strict=True)]
     refuse_missing(op, sweep.active)
-    return _under_mask(builder, op, op.blocks[0], [g], either(gs, masks))
+    mask = None if meets(op, builder.module) else either(gs, masks)
+    return _under_mask(builder, op, op.blocks[0], [g], mask)

@@ -19,7 +19,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.primitive import Context, Effect
 from ..ir.types import Seq, TensorType, Type
-from ..ir.walk import Cloner, free_values, inline, ops_of, splice
+from ..ir.walk import Cloner, free_values, inline, is_met, meets, ops_of, splice
 from ..primitives.autodiff import OF_USERS
 from ..runtime.commits import Commit
 from .accumulate import summed, zeros_like
@@ -110,11 +110,41 @@ class Forward(Cloner):
         if self.late and _has_effect(op, self.builder.module):
             raise _out_of_order(self.late[0])
         super().clone_op(op)
+        if is_met(op):
+            self._together(op)
+            return
         if op.defn.infer_blocks is not None or not any(x in self.tangents for x in op.operands):
             return
         if any(r in self.active for r in op.results):
             rule = _rule_of(op, self)
             self._transposed(op, rule, op.operands, op.results)
+
+    def _together(self, op: Op) -> None:
+        """Emits the tangents of a collective: on no condition, with zeros where no tangent has come here.
+
+        The rule of most is linear in the operands too, and has the op in it.  So what it does to the placeholder of a
+        cotangent is left out, as nothing reads it.
+        """
+        tangents = {x: self.tangent_or_zero(x) for x in op.operands}
+        scratch = self.builder.nested([self._copy(r).type for r in op.results])
+        block = scratch.block
+        rule = _rule_of(op, self, tuple([True for _ in op.operands]))
+        with scratch:
+            shares = rule(scratch, list(block.args))
+        pairs = [(s, tangents[x]) for s, x in zip(shares, op.operands, strict=True) if s is not None]
+        active = active_values(block, block.args, [s for s, _ in pairs])
+        cotangents = Cotangents(Sweep(active, self.functions.call, Provenance(active)), scratch)
+        for share, tangent in pairs:
+            cotangents.add(share, tangent)
+        linear = _linear_ops(block)
+        adjoint(cotangents.sweep, scratch, linear, cotangents)
+        scratch.ret(*[cotangents.pop_or_zero(g) for g in block.args])
+        left_out = set(linear)
+        block.ops = [each for each in block.ops if each not in left_out]
+        prune(block, self.builder.module, block.outs)
+        splice(block, self.builder.block, {})
+        for r, tangent in zip(op.results, block.outs, strict=True):
+            self.set(r, tangent)
 
     def _transposed(self, op: Op, rule: _Rule, operands: Sequence[Value], results: Sequence[Value]) -> None:
         """Emits the tangents of an op's results, the sums of what its operands contribute.
@@ -191,7 +221,7 @@ class Forward(Cloner):
         name = op.defn.name
         if name in OF_USERS:
             return self._overridden(op, operands)
-        if not any(v in self.active for v in op.results):
+        if not any(v in self.active for v in op.results) and not meets(op, self.builder.module):
             return super().clone_structured(op, operands)
         rule = {"if": self._if, "while": self._loop, "scan": self._loop, "call": self._call}.get(name)
         if rule is None:
@@ -376,13 +406,23 @@ def _argument(block: Block, type: Type, name: str | None = None) -> Value:
     return block.args[-1]
 
 
-def _rule_of(op: Op, sweep: Forward) -> _Rule:
+def _linear_ops(block: Block) -> list[Op]:
+    """The ops of a rule of a collective that depend on its cotangents, of this process or of others."""
+    on_them, found = set(block.args), []
+    for op in block.ops:
+        if not on_them.isdisjoint(op.operands) or (op.defn.collective and not op.operands):
+            on_them.update(op.results)
+            found.append(op)
+    return found
+
+
+def _rule_of(op: Op, sweep: Forward, flags: tuple[bool, ...] | None = None) -> _Rule:
     """The derivative rule of a plain op, on the copies of its operands and results."""
     defn, mapping = op.defn, sweep.mapping
     if defn.vjp is None:
         raise NotDifferentiableError(f"`{defn.name}` has no derivative, and the tangent asked for needs it", loc=op.loc)
     operands = [mapping.get(x, x) for x in op.operands]
-    flags = tuple([x in sweep.tangents for x in op.operands])
+    flags = flags or tuple([x in sweep.tangents for x in op.operands])
     context = Context(defn, sweep.renamed(op.attrs), [mapping[r] for r in op.results], flags)
 
     def rule(scratch: Builder, gs: Sequence[Value | None]) -> Sequence[Value | None]:
@@ -440,7 +480,7 @@ def _has_effect(op: Op, module: Module) -> bool:
     """Whether an op does something that is seen outside: prints, stops, calls a function of the user's."""
     if op.defn.name == "host_call":
         return not isinstance(module.callables.get(op.attr("fn").removeprefix("@")), Commit)
-    return op.defn.effect is Effect.IO
+    return op.defn.effect is Effect.IO and not op.defn.collective
 
 
 def _out_of_order(op: Op) -> BpropError:

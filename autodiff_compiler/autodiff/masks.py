@@ -160,13 +160,15 @@ class MaskedRuns:
 
 # -------------------------------------------------------------------------------------------------- masks as values
 def either(gs: Iterable[Value | None], masks: Masks) -> Value | None:
-    """The mask of what needs one of these cotangents, as one bool; None if one has no mask."""
+    """The mask of what needs one of these cotangents, as one bool; None if one has no mask, false if there is none."""
     found: dict[Value, None] = {}
     for g, mask in zip(gs, masks, strict=True):
         if g is not None:
             if mask is None:
                 return None
             found[mask] = None
+    if not found:
+        return trace.builder.const(False, MASK)  # type: ignore[no-any-return]
     return functools.reduce(lambda p, q: F.logical_or(p, q), [any_of(trace.builder, mask) for mask in found])
 
 

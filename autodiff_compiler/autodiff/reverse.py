@@ -17,6 +17,7 @@ from ..ir.build import Builder
 from ..ir.core import Op, Value
 from ..ir.primitive import Context, F
 from ..ir.types import TensorType
+from ..ir.walk import is_met, meets
 from ..primitives.family import cotangent_in
 from ..primitives.sizes_of_data import may_be
 from ..source import Loc
@@ -145,11 +146,11 @@ def adjoint(sweep: Sweep, builder: Builder, ops: Sequence[Op], cotangents: Cotan
     pending = cotangents.pending
     with builder:
         for op in reversed(ops):
-            if pending.keys().isdisjoint(op.results):
+            if pending.keys().isdisjoint(op.results) and not meets(op, builder.module):
                 sweep.provenance.passed(op)
                 continue
             builder.loc = sweep.provenance.place_of(op)
-            pull_back = _plain if op.defn.infer_blocks is None else _structured
+            pull_back = _structured if op.defn.infer_blocks is not None else _together if is_met(op) else _plain
             pull_back(sweep, builder, op, cotangents)
         cotangents.runs.end()
     for x, g in pending.items():
@@ -168,6 +169,15 @@ def _plain(sweep: Sweep, builder: Builder, op: Op, cotangents: Cotangents) -> No
         cotangents.add(x, g, mask)
     if mask is not None:
         cotangents.runs.keep_order(mask)
+
+
+def _together(sweep: Sweep, builder: Builder, op: Op, cotangents: Cotangents) -> None:
+    """The adjoint of a collective: on no condition, with zeros for cotangents that have not arrived here."""
+    cotangents.pop_masks(op.results)
+    cotangents.runs.end()
+    gs: list[Value | None] = [cotangents.pop_or_zero(r) for r in op.results]
+    for x, g in _vjp(op, gs, sweep.active):
+        cotangents.add(x, g)
 
 
 def _structured(sweep: Sweep, builder: Builder, op: Op, cotangents: Cotangents) -> None:
@@ -190,7 +200,7 @@ def _vjp(op: Op, gs: list[Value | None], active: set[Value]) -> Iterable[tuple[V
     """What the derivative rule of an op without blocks gives each of its operands."""
     defn, operands = op.defn, op.operands
     flags = tuple([x in active for x in operands])
-    if True not in flags:
+    if True not in flags and not is_met(op):
         return ()
     if defn.vjp is None:
         raise NotDifferentiableError(

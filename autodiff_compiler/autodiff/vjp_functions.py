@@ -11,7 +11,7 @@ from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.known_sizes import mentioned_symbols, told_symbols
 from ..ir.types import Type
-from ..ir.walk import clone_function, free_values, reachable, symbols_of_type
+from ..ir.walk import clone_function, free_values, meets, reachable, symbols_of_type
 from ..primitives.control import Call
 from ..source import Loc
 from .accumulate import readers
@@ -121,7 +121,7 @@ class VjpFunctions:
         arriving = [masks[j] for j in seeds]
         types = [None if mask is None else mask.type for mask in arriving]
         made = self.of(fn.removeprefix("@"), wrt, seeds, types, op.loc)
-        if not made.cotangents:
+        if not made.cotangents and not meets(op, self.module):
             return ()
         op.attrs = ("@" + made.forward, states)
         residuals = []

@@ -23,7 +23,7 @@ from ..ir.failure import stage
 from ..ir.primitive import REGISTRY, Effect
 from ..ir.sizes import ERASED
 from ..ir.types import Seq, TensorType, TupleType, Type, seq
-from ..ir.walk import Cloner, ops_of
+from ..ir.walk import Cloner, is_met, ops_of
 from ..locks import Lock, importing
 from ..no_memory import is_refusal
 from ..passes.effect_analysis import effects_of
@@ -73,6 +73,7 @@ class Program:
         self.commits = False
         #: whether two results may be aliases
         self._may_share = False
+        self._meets: bool | None = None
         self._interface: Interface | None = None
         #: the bare function, once compiled, of a program that calls nothing but NumPy
         self._pure: Callable[..., tuple[Any, ...]] | None = None
@@ -96,6 +97,14 @@ class Program:
             if self._stages is None:
                 self._stages = optimise(self.front)
             return self._stages
+
+    @property
+    def meets(self) -> bool:
+        """Whether it holds collectives of floats, whose derivative is taken in any case."""
+        with self._lock:
+            if self._meets is None:  # what was stored on disk has none
+                self._meets = isinstance(self._front, Module) and any(is_met(op) for function in self.front for op in ops_of(function.body))
+            return self._meets
 
     @property
     def executable(self) -> Executable:
@@ -150,7 +159,8 @@ class Program:
         results = len(opt.entry.outs) - len(opt.outputs)
         interface = Interface(opt.inputs, opt.outputs, results, _may_share(opt), opt.warned)
         self.key = None
-        if wanted is not None and not opt.callables and programs.store(wanted.key, made, interface, opt.entry.name):
+        together = any(op.defn.collective for function in opt for op in ops_of(function.body))
+        if wanted is not None and not (opt.callables or together) and programs.store(wanted.key, made, interface, opt.entry.name):
             self.key = wanted.key
         return made, interface
 
@@ -169,7 +179,7 @@ class Program:
             state = thread.state
             if state.active:
                 active = tuple([i for i, t in enumerate(tensors) if tracked(t)])
-                if active:
+                if active or self.meets:
                     parts = self._parts(active)
                     if parts.linked:
                         return self._recorded(tensors, active, parts)
@@ -219,6 +229,9 @@ class Program:
             seeds: list[Tensor] = [cotangents[j] for j in seeded]  # type: ignore[misc]
             whole = asked is active and not any(map(tracked, aliases)) and not any(map(tracked, seeds))
             fits = seeded == parts.split.seeds or parts.zeros_do.get(seeded)
+            if self.meets:  # the same in all processes, whatever has arrived here
+                seeded, seeds = parts.results, [_seed(cotangents[j], found[j]) for j in parts.results]
+                whole, fits = asked is active and not thread.state.active, seeded == parts.split.seeds
             if not (whole and (fits or self._fits(parts, active, seeded))):
                 by_input = self._pulled_again(asked, seeded, [*aliases, *seeds], calls)
                 return [by_input.get(i) for i in active]
@@ -237,7 +250,8 @@ class Program:
 
         for t in inputs:
             t._held |= SHARED  # the residuals may be the inputs' own buffers
-        record(operands, results, pullback, SelectiveRule if parts.rules else Selective)
+        kind = SelectiveRule if parts.rules else Selective
+        record(operands, results, pullback, kind, meets=self.meets)
         return results
 
     def _pulled_again(
@@ -388,12 +402,18 @@ class _Parts:
         #: states that users' backward blocks read and write: more arguments and results of `backward`
         self.reads, self.writes = backward.inputs, backward.outputs
         #: whether users see that `backward` runs
-        self.acts = any(op.defn.effect is Effect.IO for function in made.backward for op in ops_of(function.body))
+        self.acts = any(
+            op.defn.effect is Effect.IO and not op.defn.collective
+            for function in made.backward
+            for op in ops_of(function.body)
+        )
         #: whether users' rules are part of it that nobody sees run, so that they can be tried out
         self.rules = not self.acts and any(op.defn.name in OF_USERS for each in adjoint for op in ops_of(each.body))
         #: whether anything leads from the active inputs to the results
         self.linked = self.acts or bool(
-            made.cotangents or active_values(body, [body.args[i] for i in active], body.outs)
+            made.cotangents
+            or any(is_met(op) for function in adjoint for op in ops_of(function.body))
+            or active_values(body, [body.args[i] for i in active], body.outs)
         )
         #: whether it takes derivatives: that of one is zero where the function is linear, which is nothing to tell
         self.of_derivative = any(op.defn.name in EXPANDED for function in front for op in ops_of(function.body))

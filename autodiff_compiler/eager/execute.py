@@ -24,7 +24,7 @@ from ..no_memory import is_refusal, made, no_memory_for
 from ..primitives.family import broadcast_shapes
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Array, Tensor, wrap
-from ..source import calling_expression
+from ..source import calling_expression, calling_place
 from .tape import Applied, place, quietly, reentered, thread
 
 __all__ = ["CONVERSIONS", "FAST_KERNELS", "Plan", "check_types", "fill_numbers", "plan_of", "run"]
@@ -44,6 +44,8 @@ class Plan:
                 self.kernel = kernel_of(defn)
             except NotImplementedError:
                 self.special = functools.partial(_compiled_only, defn)
+        if defn.collective:
+            self.kernel = functools.partial(_at_place, self.kernel)
         self.ufunc: Any = defn.ufunc  # called directly instead of the formula
         if self.ufunc is not None and not defn.widen:
             self.kernel = self.ufunc
@@ -134,6 +136,12 @@ def _number(x: Any, dtype: Any) -> Array:
     return np.asarray(x).astype(dtype)
 
 
+def _at_place(kernel: Callable[..., Any], *arrays: Array, **attrs: Any) -> Any:
+    """A collective, which is told the user's line: messages about processes that wait name it."""
+    place = calling_place()
+    return kernel(*arrays, **attrs, at="" if place is None else place.short)
+
+
 # ------------------------------------------------------------------------------------------------ errors
 def _type_of(array: Array) -> TensorType:
     return tensor(from_numpy(array.dtype), array.shape)
@@ -145,7 +153,7 @@ _REMEMBERED = 4096
 
 def check_types(plan: Plan, arrays: list[Array], attrs: Attrs, key: Any) -> None:
     """Refuses operands and attributes that the type rule does not accept, whatever NumPy would make of them."""
-    if arrays:
+    if arrays or plan.defn.collective:
         if plan.elementwise:  # shapes broadcast in the kernel: only the dtypes count
             dtypes = [from_numpy(a.dtype) for a in arrays]
             try:

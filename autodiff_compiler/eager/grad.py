@@ -28,18 +28,27 @@ from .tape import Applied, Element, Node, Source, next_order, quietly, thread
 
 # ------------------------------------------------------------------------------------------------ backward
 def _backward(
-    bit: int, start: int, seeds: list[tuple[Node, Tensor]], only: set[Node] | None = None, ends: set[Node] | None = None
+    bit: int,
+    start: int,
+    seeds: list[tuple[Node, Tensor]],
+    only: set[Node] | None = None,
+    ends: set[Node] | None = None,
+    met: Sequence[Node] = (),
 ) -> dict[Any, Tensor]:
     """Cotangents of the sources of one tape, visiting its nodes from the newest to the oldest.
 
     Nodes older than the tape (`order > start`) belong to an earlier owner of the bit.  `seeds` is consumed, so that the
-    graph is freed on the way.  Nodes that are not in `only` are skipped; those in `ends` count as sources.
+    graph is freed on the way.  Nodes that are not in `only` are skipped; those in `ends` count as sources.  Those of
+    collectives, `met`, are visited in any case.
     """
     cotangents: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
     parts: set[Node] = set()
     in_place = not thread.state.active and residence.bring is None
     found: dict[Any, Tensor] = {}
+    for each in met:
+        cotangents[each] = _nothing_yet(each)
+        heappush(heap, (each.order, each))
     while seeds:
         _add(cotangents, heap, *seeds.pop())
     node: Any
@@ -70,6 +79,14 @@ def _backward(
                 h = _fitted(h, array, parent.__class__ is Source and parent.bit == bit and not parent.whole)
             _add(cotangents, heap, parent, h)
     return found
+
+
+def _nothing_yet(node: Any) -> Any:
+    """The cotangents of a node before any has arrived."""
+    if node.__class__ is not Applied or node.plan.defn.multiple:
+        return [None] * node.count
+    (out,) = node.outs
+    return wrap(np.zeros(out.shape, out.dtype))
 
 
 def backward(bit: int, seeds: list[tuple[Node, Tensor]], ends: set[Node]) -> dict[Node, Tensor]:
@@ -170,7 +187,7 @@ class Tape:
     written to the caller's Tensors when it ends.
     """
 
-    __slots__ = ("_bit", "_start", "_variables", "outputs", "sources", "targets")
+    __slots__ = ("_bit", "_met", "_start", "_variables", "outputs", "sources", "targets")
 
     def __init__(
         self,
@@ -202,6 +219,7 @@ class Tape:
         for p, source in of_weights.items():
             p._node = source
         thread.state.active = outer | bit * PAIR
+        met, first = thread.state.met, len(thread.state.met)
         try:
             outputs = fn(*aliases)
             differentiated = outputs if of is None else of(outputs)
@@ -209,6 +227,10 @@ class Tape:
             self.targets = [(t._data.dtype, t._data.shape, t._node) for t in leaves(differentiated)]
         finally:
             thread.state.active = outer
+            #: the nodes of collectives, which are visited in any case
+            self._met = [node for node in met[first:] if node.mask & bit]
+            if not outer:
+                del met[first:]
             _restore_weights(of_weights, before, outer)
             for x, alias, source in zip(inputs, aliases, of_inputs, strict=True):
                 if place_of_value(alias) is not source:  # every write gives a Tensor a new place on the tapes
@@ -246,9 +268,12 @@ class Tape:
         ]
         empty = not targets
         del targets
+        met = self._met
+        if once:
+            self._met = []
         lost, active, pulled = holders.lost, thread.state.active, thread.state.pulled
-        leading = None if only is None else leading_to(set(sources), [node for node, _ in pairs])
-        unreached = not pairs or (leading is not None and leading.isdisjoint(node for node, _ in pairs))
+        leading = None if only is None else leading_to({*sources, *met}, [*(node for node, _ in pairs), *met])
+        unreached = not met and (not pairs or (leading is not None and leading.isdisjoint(n for n, _ in pairs)))
         # A derivative of a derivative is zero where the function is linear, whatever else it does.
         known = bool(holders.inner & self._bit)
         if unreached and sources and not known:
@@ -260,7 +285,7 @@ class Tape:
         thread.state.active, thread.state.pulled = active & ~(self._bit * PAIR), self._bit
         holders.inner |= thread.state.active
         try:
-            found = _backward(self._bit, self._start, pairs, leading)
+            found = _backward(self._bit, self._start, pairs, leading, met=met)
             for source, x in zip(self.sources, self._variables, strict=False):
                 if source in found and (hooks := variable_hooks(x)) and (only is None or source in sources):
                     found[source] = _passed(hooks, found[source], source)

@@ -52,10 +52,12 @@ __all__ = [
 class State:
     """The state of one thread: the bits of its active tapes, and its kernel caller."""
 
-    __slots__ = ("__weakref__", "active", "cut", "pulled", "quiet", "silently")
+    __slots__ = ("__weakref__", "active", "cut", "met", "pulled", "quiet", "silently")
 
     def __init__(self) -> None:
         self.active = 0
+        #: the nodes of collectives on the active tapes, which are visited in any case
+        self.met: list[Node] = []
         #: the bit of the tape whose gradients are being computed
         self.pulled = 0
         #: whether a backward pass used a variable in a way that has no derivative
@@ -323,6 +325,9 @@ def place(
             else:
                 node = None
         parents.append(node)
+    collective = plan.defn.collective and any([t._data.dtype.kind not in "biu" for t in results])
+    if collective:  # another process may have a variable among its operands
+        mask |= active & ~holders.integers
     if not mask:
         return
     outs = tuple([t._data for t in results])
@@ -338,6 +343,8 @@ def place(
         if isinstance(x, Tensor):
             x._held |= mask
     node = Applied(mask, plan, attrs, arrays, tuple(parents), outs)
+    if collective:
+        thread.state.met.append(node)
     if not plan.defn.multiple:
         tensor = results[0]
         tensor._held |= mask
@@ -367,6 +374,7 @@ def record(
     pullback: Callable[..., Sequence[Any]],
     kind: type[Opaque] = Opaque,
     always: bool = False,
+    meets: bool = False,
 ) -> Opaque | None:
     """Records one computation as a whole; returns its node, None if it is on no tape.
 
@@ -374,12 +382,12 @@ def record(
     operand: a Tensor, a number, or None.  It runs with the outer tapes active, so that it is differentiated again; the
     tape itself keeps no buffers, only types.  That of a `Custom` node gets the cotangents, the results and one bool per
     operand: whether its cotangent is wanted; that of a `Selective` one, cotangents and bools.  `always`: on all active
-    tapes, even if no operand is on one.
+    tapes, even if no operand is on one.  `meets`: the pullback holds collectives, so that it runs in any case.
     """
     active = thread.state.active
     nodes = [x._node for x in operands]
     parents = tuple([n if n is not None and n.mask & active else None for n in nodes])
-    mask = active & ~holders.integers if always else 0
+    mask = active & ~holders.integers if always or meets else 0
     for node in parents:
         if node is not None:
             mask |= node.mask & active
@@ -387,6 +395,8 @@ def record(
         return None
     types = tuple([np.broadcast_to(np.empty((), x._data.dtype), x._data.shape) for x in operands])
     node = kind(mask, parents, types, pullback, len(results))
+    if meets:
+        thread.state.met.append(node)
     if isinstance(node, Custom):
         node.outs = tuple([t._data for t in results])
         for t in results:

@@ -168,6 +168,30 @@ def _effect_of_function(name: str, module: Module, memo: dict[str, Effect]) -> E
     return effect
 
 
+def is_met(op: Op) -> bool:
+    """Whether an op is a collective of floats, whose derivative all processes take (`Definition.collective`)."""
+    return op.defn.collective and any(
+        isinstance(x.type, TensorType) and x.type.dtype.is_float for x in (*op.operands, *op.results)
+    )
+
+
+def meets(op: Op, module: Module) -> bool:
+    """Whether an op is a collective of floats, or holds or calls one."""
+    if not op.blocks and op.defn.name != "call":
+        return op.defn.collective and is_met(op)
+    called, pending = set[str](), [op]
+    while pending:
+        one = pending.pop()
+        for each in (one, *(inner for block in one.blocks for inner in ops_of(block))):
+            if is_met(each):
+                return True
+            callee = callee_of(each)
+            if callee is not None and callee not in called:
+                called.add(callee)
+                pending += module.functions[callee].body.ops
+    return False
+
+
 # ------------------------------------------------------------------------------------------------------------ copying
 class Cloner:
     """Emits copies of ops into a builder, which infers, folds, numbers and rewrites them again.

@@ -13,6 +13,7 @@ from . import (
     banded,
     bessel,
     blocks,
+    collective,
     compare,
     container,
     control,

@@ -33,6 +33,7 @@ from .jit.engine import Loaded, assembly, load
 from .jit.machine import machine, why_not
 from .kernels import (  # noqa: F401  (they enter how they lower ops)
     any_product,
+    collectives,
     convolutions,
     extremes,
     host_calls,

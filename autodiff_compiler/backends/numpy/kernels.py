@@ -303,7 +303,7 @@ def kernel_expression(op: Op, operands: list[ast.expr], support: Support) -> tup
     if path is not None:
         return call(path, *operands, **_written(op, attrs)), True
     kernel = _parsed(fn)
-    if kernel.body is not None:
+    if kernel.body is not None and not op.defn.collective:
         fixed = len(op.operands) if kernel.vararg is None else len(kernel.params) - len(attrs)
         operand_of = dict(zip(kernel.params, operands[:fixed], strict=False))
         if kernel.vararg is not None:

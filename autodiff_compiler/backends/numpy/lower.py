@@ -415,6 +415,8 @@ class Lowering(Writer):
             self.run(assign(store(var), call(_FIRST_ALONE[name], trees[0], axis=number(op.attr("axis")))))
             return
         tree, inlined = kernel_expression(op, trees, self.support)
+        if op.defn.collective and op.loc is not None and isinstance(tree, ast.Call):  # who waits says where
+            tree.keywords.append(ast.keyword(arg="at", value=constant(op.loc.of_user().short)))
         if narrow is not None:
             if op.defn.multiple:
                 tree = call(self.support.include(narrowed_results), tree, dtype_expr(narrow))
