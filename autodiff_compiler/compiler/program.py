@@ -103,7 +103,9 @@ class Program:
         """Whether it holds collectives of floats, whose derivative is taken in any case."""
         with self._lock:
             if self._meets is None:  # what was stored on disk has none
-                self._meets = isinstance(self._front, Module) and any(is_met(op) for function in self.front for op in ops_of(function.body))
+                self._meets = isinstance(self._front, Module) and any(
+                    is_met(op) for function in self.front for op in ops_of(function.body)
+                )
             return self._meets
 
     @property
@@ -160,7 +162,11 @@ class Program:
         interface = Interface(opt.inputs, opt.outputs, results, _may_share(opt), opt.warned)
         self.key = None
         together = any(op.defn.collective for function in opt for op in ops_of(function.body))
-        if wanted is not None and not (opt.callables or together) and programs.store(wanted.key, made, interface, opt.entry.name):
+        if (
+            wanted is not None
+            and not (opt.callables or together)
+            and programs.store(wanted.key, made, interface, opt.entry.name)
+        ):
             self.key = wanted.key
         return made, interface
 

@@ -105,6 +105,15 @@ sent = (source.block.address, u64(*out), starts(out), 4)
 comm.queue("HcclAlltoAllV", *sent, target.block.address, u64(*into), starts(into), 4)
 same(target.fetch(), np.concatenate([cut(r)[RANK] for r in range(SIZE)]), "HcclAlltoAllV")
 
+# to both neighbors at once, and from them
+sides = sorted({(RANK + 1) % SIZE, (RANK - 1) % SIZE})
+own, others = placed(np.arange(3) + 10 * RANK), {side: room(3, int64) for side in sides}
+messages = [hccl.Message(hccl.SENT, own.block.address, 3, 5, side) for side in sides]
+messages += [hccl.Message(hccl.RECEIVED, others[side].block.address, 3, 5, side) for side in sides]
+comm.queue("HcclBatchSendRecv", (hccl.Message * len(messages))(*messages), len(messages))
+for side in sides:
+    same(others[side].fetch(), np.arange(3) + 10 * side, "HcclBatchSendRecv")
+
 # in place, and many queued before the first wait
 x = placed(np.full(5, RANK + 1.0, np.float32))
 for _ in range(20):
@@ -114,7 +123,7 @@ same(x.fetch(), np.full(5, float(SIZE), np.float32), "in place")
 assert comm.rank == RANK and comm.size == SIZE
 core = ctypes.CDLL(os.environ["AUTODIFF_COMPILER_ASCEND_LIB"] + "/libaclsim.so")
 core.aclsim_violations.restype = core.aclsim_leaks.restype = ctypes.c_char_p
-del x, source, target
+del x, source, target, own, others
 shutdown()
 print(core.aclsim_violations().decode() + core.aclsim_leaks().decode(), end="")
 """
@@ -181,6 +190,9 @@ with refused("HCCL_E_PARA", "aligned"):
     comm.queue("HcclBroadcast", block.address + 2, 4, 4, 0)
 with refused("HCCL_E_PARA", "is this one"):
     comm.queue("HcclSend", block.address, 4, 4, RANK)
+twice = [hccl.Message(hccl.SENT, block.address, 3, 5, 1 - RANK) for _ in range(2)]
+with refused("HCCL_E_PARA", "two messages between the same ranks"):
+    comm.queue("HcclBatchSendRecv", (hccl.Message * 2)(*twice), 2)
 comm.queue("HcclAllReduce", block.address, block.address, 4, 4, 0)
 here.synchronize()  # after what was refused it goes on
 comm.close()

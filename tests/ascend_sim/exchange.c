@@ -279,32 +279,56 @@ static Status collective(Task *task, Exchange *x) {
     return 0;
 }
 
-/* A message from one rank to another; who sends waits until it was read, as on the device. */
-static Status message(Task *task, Exchange *x) {
-    Comm *comm = x->comm;
-    bool sends = x->way == SEND;
+/* Where a message is, and what both ranks must say alike of it. */
+static Header described(Path path, const Exchange *x, const struct Message *m) {
     char kind[16];
+    snprintf(kind, sizeof kind, "m%d-%d", m->sends ? x->comm->rank : m->peer, m->sends ? m->peer : x->comm->rank);
+    path_of(path, x->comm, kind, m->number, 0);
+    Header header = {"", m->dtype, NO_REDUCTION, 0, m->count};
+    snprintf(header.name, sizeof header.name, "%s", strcmp(x->header.name, "HcclRecv") ? x->header.name : "HcclSend");
+    return header;
+}
+
+static Status received(Task *task, const Exchange *x, const struct Message *m, double until) {
     Path path;
-    snprintf(kind, sizeof kind, "m%d-%d", sends ? comm->rank : x->peer, sends ? x->peer : comm->rank);
-    path_of(path, comm, kind, x->number, 0);
-    unsigned char *data = sim_bytes(sends ? x->from : x->to, x->item * x->header.count, task->name);
-    if (!data) return FAILED;
-    Head head = {x->header, x->out};
-    if (sends) {
-        if (!published(comm, path, &head, sizeof head, data, x->from_size)) return FAILED;
-        return appears(path, false, execution_ends()) ? 0 : late(task, x, x->peer);
-    }
-    if (!appears(path, true, execution_ends())) return late(task, x, x->peer);
-    unsigned char *found = content(path, sizeof head);
-    Status status = found ? differs(task, x, &((Head *)found)->header, x->peer) : FAILED;
-    if (!status) memcpy(data, found + sizeof head, x->to_size);
+    Exchange own = *x;
+    own.header = described(path, x, m);
+    if (!appears(path, true, until)) return late(task, x, m->peer);
+    uint64_t size = m->count * hccl_size_of(m->dtype);
+    unsigned char *found = content(path, sizeof(Header)), *to = size ? sim_bytes(m->at, size, task->name) : NULL;
+    Status status = found && (to || !size) ? differs(task, &own, (Header *)found, m->peer) : FAILED;
+    if (!status && size) memcpy(to, found + sizeof(Header), size);
     free(found);
     if (!status) unlink(path);
     return status;
 }
 
+/* Messages between two ranks: all that are sent can be read at once, and are waited for until they were. */
+static Status messages(Task *task, Exchange *x) {
+    double until = execution_ends();
+    Path path;
+    for (int i = 0; i < x->message_count; i++) {
+        struct Message *m = &x->messages[i];
+        if (!m->sends) continue;
+        Header header = described(path, x, m);
+        uint64_t size = m->count * hccl_size_of(m->dtype);
+        unsigned char *from = size ? sim_bytes(m->at, size, task->name) : NULL;
+        if ((size && !from) || !published(x->comm, path, &header, sizeof header, from, size)) return FAILED;
+    }
+    for (int i = 0; i < x->message_count; i++) {
+        Status status = x->messages[i].sends ? 0 : received(task, x, &x->messages[i], until);
+        if (status) return status;
+    }
+    for (int i = 0; i < x->message_count; i++) {
+        if (!x->messages[i].sends) continue;
+        described(path, x, &x->messages[i]);
+        if (!appears(path, false, until)) return late(task, x, x->messages[i].peer);
+    }
+    return 0;
+}
+
 Status exchange(Task *task) {
     Exchange *x = task->with;
     x->comm->queued--;
-    return x->way == SEND || x->way == RECEIVE ? message(task, x) : collective(task, x);
+    return x->way == MESSAGES ? messages(task, x) : collective(task, x);
 }

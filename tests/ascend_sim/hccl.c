@@ -154,6 +154,24 @@ static Status reducible(const char *name, int dtype, int op) {
     return 0;
 }
 
+/* Checks messages between two ranks and numbers them: one at most from one rank to another in one call. */
+static Status messages(const char *name, Comm *comm, Exchange *x) {
+    bool known[2][MOST_RANKS] = {0};
+    for (struct Message *m = x->messages; m < x->messages + x->message_count; m++) {
+        uint64_t item = hccl_size_of(m->dtype);
+        if (!item) return sim_error(E_PARA, "%s: dataType %d", name, m->dtype);
+        if (m->peer < 0 || m->peer >= comm->size) return sim_error(E_PARA, "%s: there is no rank %d", name, m->peer);
+        if (m->peer == comm->rank) return sim_error(E_PARA, "%s: rank %d is this one", name, m->peer);
+        if (known[m->sends][m->peer]) return sim_error(E_PARA, "%s: two messages between the same ranks", name);
+        known[m->sends][m->peer] = true;
+        Status status = placed(name, (void *)m->at, m->count * item, item);
+        if (status) return status;
+    }
+    for (struct Message *m = x->messages; m < x->messages + x->message_count; m++)
+        m->number = m->sends ? comm->sent[m->peer]++ : comm->received[m->peer]++;
+    return 0;
+}
+
 /* Checks a call and queues it; `x` has the way, the header without name, and the addresses with their sizes in elements. */
 static Status queue(const char *name, Comm *handle, Stream *stream_handle, Exchange x) {
     NEEDS_CONTEXT(name);
@@ -165,22 +183,25 @@ static Status queue(const char *name, Comm *handle, Stream *stream_handle, Excha
         return sim_error(E_PARA, "%s: device", name);
     }
     if (stream->capturing) return sim_error(E_NOT_SUPPORT, "%s: the stream is captured", name);
-    x.item = x.way == BARRIER ? 1 : hccl_size_of(x.header.dtype);
+    x.item = x.way == BARRIER || x.way == MESSAGES ? 1 : hccl_size_of(x.header.dtype);
     if (!x.item) return sim_error(E_PARA, "%s: dataType %d", name, x.header.dtype);
     Status status = x.header.op == NO_REDUCTION ? 0 : reducible(name, x.header.dtype, x.header.op);
     if (status) return status;
-    if ((int)x.header.root >= comm->size || x.peer >= comm->size) return sim_error(E_PARA, "%s: there is no rank %u", name, x.peer > 0 ? (unsigned)x.peer : x.header.root);
-    if ((x.way == SEND || x.way == RECEIVE) && x.peer == comm->rank) return sim_error(E_PARA, "%s: rank %d is this one", name, x.peer);
+    if ((int)x.header.root >= comm->size) return sim_error(E_PARA, "%s: there is no rank %u", name, x.header.root);
+    if (x.way == MESSAGES && (status = messages(name, comm, &x))) return status;
     x.from_size *= x.item, x.to_size *= x.item;
     if ((status = placed(name, (void *)x.from, x.from_size, x.item)) || (status = placed(name, (void *)x.to, x.to_size, x.item))) return status;
     bool overlap = x.from < x.to + x.to_size && x.to < x.from + x.from_size;
     if (overlap && !(x.from == x.to && (x.way == ALL_REDUCE || x.way == BROADCAST))) sim_violation("%s: the buffers overlap", name);
     x.comm = comm;
-    snprintf(x.header.name, sizeof x.header.name, "%s", x.way == RECEIVE ? "HcclSend" : name);
-    uint64_t *number = x.way == SEND ? &comm->sent[x.peer] : x.way == RECEIVE ? &comm->received[x.peer] : &comm->collectives;
-    x.number = (*number)++;
+    snprintf(x.header.name, sizeof x.header.name, "%s", name);
+    if (x.way != MESSAGES) x.number = comm->collectives++;
     Task *task = sim_task(EXCHANGE, name);
-    task->from = (void *)x.from, task->from_size = x.from_size, task->to = (void *)x.to, task->size = x.to_size;
+    task->ranges = calloc(2 + (size_t)x.message_count, sizeof(Range));
+    task->ranges[task->range_count++] = (Range){x.from, x.from + x.from_size, false};
+    task->ranges[task->range_count++] = (Range){x.to, x.to + x.to_size, true};
+    for (struct Message *m = x.messages; m < x.messages + x.message_count; m++)
+        task->ranges[task->range_count++] = (Range){m->at, m->at + m->count * hccl_size_of(m->dtype), !m->sends};
     task->exchange = exchange, task->with = malloc(sizeof x);
     memcpy(task->with, &x, sizeof x);
     comm->queued++;
@@ -217,12 +238,30 @@ EXPORT Status HcclScatter(void *from, void *to, uint64_t count, int32_t dtype, u
     return queue("HcclScatter", comm, stream, (Exchange){.way = SCATTER, .header = {"", dtype, NO_REDUCTION, root, count}, .from = AT(from), .to = AT(to), .from_size = sends, .to_size = count});
 }
 
+static Status one_message(const char *name, struct Message message, Comm *comm, Stream *stream) {
+    Exchange x = {.way = MESSAGES, .header = {"", 0, NO_REDUCTION, 0, 0}, .message_count = 1};
+    x.messages[0] = message;
+    return queue(name, comm, stream, x);
+}
+
 EXPORT Status HcclSend(void *from, uint64_t count, int32_t dtype, uint32_t rank, Comm *comm, Stream *stream) {
-    return queue("HcclSend", comm, stream, (Exchange){.way = SEND, .header = {"", dtype, NO_REDUCTION, 0, count}, .from = AT(from), .from_size = count, .peer = (int)rank});
+    return one_message("HcclSend", (struct Message){true, (int)rank, dtype, AT(from), count, 0}, comm, stream);
 }
 
 EXPORT Status HcclRecv(void *to, uint64_t count, int32_t dtype, uint32_t rank, Comm *comm, Stream *stream) {
-    return queue("HcclRecv", comm, stream, (Exchange){.way = RECEIVE, .header = {"", dtype, NO_REDUCTION, 0, count}, .to = AT(to), .to_size = count, .peer = (int)rank});
+    return one_message("HcclRecv", (struct Message){false, (int)rank, dtype, AT(to), count, 0}, comm, stream);
+}
+
+typedef struct { int32_t way; void *at; uint64_t count; int32_t dtype; uint32_t rank; } Item;
+
+EXPORT Status HcclBatchSendRecv(Item *items, uint32_t count, Comm *comm, Stream *stream) {
+    if (!items || !count || count > 2 * MOST_RANKS) return sim_error(E_PARA, "HcclBatchSendRecv: %u messages", count);
+    Exchange x = {.way = MESSAGES, .header = {"", 0, NO_REDUCTION, 0, 0}, .message_count = (int)count};
+    for (uint32_t i = 0; i < count; i++) {
+        if (items[i].way < 0 || items[i].way > 1) return sim_error(E_PARA, "HcclBatchSendRecv: way %d", items[i].way);
+        x.messages[i] = (struct Message){items[i].way == 0, (int)items[i].rank, items[i].dtype, AT(items[i].at), items[i].count, 0};
+    }
+    return queue("HcclBatchSendRecv", comm, stream, x);
 }
 
 EXPORT Status HcclBarrier(Comm *comm, Stream *stream) {

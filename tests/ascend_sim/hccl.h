@@ -23,7 +23,7 @@ typedef struct {
 /* What all ranks must say alike of a collective. */
 typedef struct { char name[32]; int32_t dtype, op; uint32_t root; uint64_t count; } Header;
 
-typedef enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, SCATTER, ALL_TO_ALL, BARRIER, SEND, RECEIVE } Way;
+typedef enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, SCATTER, ALL_TO_ALL, BARRIER, MESSAGES } Way;
 
 /* Elements to and from each rank, and where they begin. */
 typedef struct { uint64_t count[MOST_RANKS], at[MOST_RANKS]; } Parts;
@@ -35,7 +35,8 @@ typedef struct {
     uint64_t number, item; /* bytes of an element */
     uint64_t from, to, from_size, to_size;
     Parts out, in; /* of an all-to-all */
-    int peer;
+    struct Message { bool sends; int peer, dtype; uint64_t at, count, number; } messages[2 * MOST_RANKS];
+    int message_count;
 } Exchange;
 
 uint64_t hccl_size_of(int dtype);

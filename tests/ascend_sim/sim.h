@@ -79,6 +79,9 @@ struct Executor {
 };
 
 /* ---------------------------------------------------------------------------------------------- tasks */
+/* Bytes that a task reads or writes. */
+typedef struct { uint64_t from, to; bool write; } Range;
+
 /* How much of every stream is done. */
 typedef struct { uint64_t at[SLOTS]; } Clock;
 
@@ -96,8 +99,9 @@ typedef struct Task {
     struct Graph *graph;
     Status (*exchange)(struct Task *); /* of a collective; what it needs is in `with`, which is freed with the task */
     void *with;
-    uint64_t from_size; /* where it is not `size` */
-    char said[256];     /* why it failed */
+    Range *ranges; /* its memory; freed with the task */
+    int range_count;
+    char said[256]; /* why it failed */
 } Task;
 
 typedef struct Stream {

@@ -59,11 +59,11 @@ static void end_task(Task *task) {
         free(task->executor);
     }
     free(task->with);
+    free(task->ranges);
     free(task);
 }
 
 /* ---------------------------------------------------------------------------------------------- ranges */
-typedef struct { uint64_t from, to; bool write; } Range;
 typedef struct { Range *items; int count, room; } Ranges;
 
 static void touch(Ranges *found, uint64_t from, uint64_t to, bool write) {
@@ -94,7 +94,8 @@ static void touch_tensor(Ranges *found, const Tensor *t, bool write) {
 static void ranges_of(const Task *t, Ranges *found) {
     touch(found, t->workspace, t->workspace + t->workspace_size, true);
     touch(found, (uint64_t)t->to, (uint64_t)t->to + t->size, true);
-    if (t->from) touch(found, (uint64_t)t->from, (uint64_t)t->from + (t->kind == EXCHANGE ? t->from_size : t->size), false);
+    if (t->from) touch(found, (uint64_t)t->from, (uint64_t)t->from + t->size, false);
+    for (int i = 0; i < t->range_count; i++) touch(found, t->ranges[i].from, t->ranges[i].to, t->ranges[i].write);
     for (Task *inner = t->graph ? t->graph->first : NULL; inner; inner = inner->next) ranges_of(inner, found);
     for (int i = 0; t->executor && i < t->executor->count; i++) {
         const Arg *a = &t->executor->args[i];

@@ -29,6 +29,19 @@ REDUCED, NOT_MULTIPLIED = frozenset({"i8", "i16", "i32", "i64", "f16", "f32", "b
 #: sizeof(HcclRootInfo).
 ROOT_INFO_BYTES = 4108
 
+#: HcclSendRecvType.
+SENT, RECEIVED = 0, 1
+
+
+class Message(ctypes.Structure):
+    """HcclSendRecvItem: what HcclBatchSendRecv sends to another rank, or receives from it."""
+
+    _fields_ = (
+        ("way", ctypes.c_int32), ("buffer", ctypes.c_void_p), ("count", ctypes.c_uint64), ("dtype", ctypes.c_int32),
+        ("rank", ctypes.c_uint32),
+    )  # fmt: skip
+
+
 #: Advice by HcclResult.
 _ADVICE = {
     1: "an argument is refused: do all ranks give the same counts, dtypes and group, and has each its own device?",
