@@ -260,6 +260,13 @@ class Device:
                 self.synchronize()
                 ctypes.memmove(array.ctypes.data + at, room.address, nbytes)
 
+    def clear(self, block: Block, nbytes: int) -> None:
+        """Queues that a block becomes zeros."""
+        if nbytes:
+            with self.order:
+                self.enter()
+                self.acl.call("aclrtMemsetAsync", block.address, nbytes, 0, nbytes, self.stream)
+
     def _copy(self, to: int, source: int, nbytes: int, kind: int, room: Block | None = None) -> None:
         """Queues a copy; its page-locked memory (`room`) is in use until the next wait."""
         with self.order:
