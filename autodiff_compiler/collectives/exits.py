@@ -22,6 +22,8 @@ __all__ = ["prepare"]
 _INTERRUPTED = 130
 #: How often the line that runs is written down, and how often an unfinished collective is moved on, in seconds.
 _NOTED, _MOVED = 1.0, 1e-3
+#: How long each process leaves it to those before it to say what all of them see, in seconds, and at most.
+_TURN, _TURNS = 0.2, 1.0
 #: How long a process at its end sleeps before it looks again whether the others have come.
 _AT_END = 5e-3
 
@@ -37,7 +39,7 @@ def prepare(world: Group) -> None:
             _end_all(world, kind, error, trace)
 
     sys.excepthook = hook
-    atexit.register(_leave, world)
+    atexit.register(_leave, world, state.mpi.COMM_WORLD.Dup())
     os.register_at_fork(after_in_child=_forked)
     main = threading.main_thread().ident
     threading.Thread(target=_note, args=(main,), name="autodiff_compiler places", daemon=True).start()
@@ -50,7 +52,8 @@ def _forked() -> None:
 def _end_all(world: Group, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Prints what nobody caught, with this process's number, and ends all processes."""
     state.board.now(RAISED)
-    if isinstance(error, CollectiveError):
+    if isinstance(error, CollectiveError):  # others may have the same to say, and one is enough
+        time.sleep(min(_TURN * world.rank, _TURNS))
         leave_user_frames(error)
         trace = error.__traceback__
     text = "".join(traceback.format_exception(kind, error, trace))
@@ -64,15 +67,18 @@ def _end_all(world: Group, kind: type[BaseException], error: BaseException, trac
     state.mpi.COMM_WORLD.Abort(_INTERRUPTED if issubclass(kind, KeyboardInterrupt) else 1)
 
 
-def _leave(world: Group) -> None:
-    """The end of the program: what has begun is ended, the others are told, and MPI ends when all have come."""
+def _leave(world: Group, at_end: Any) -> None:
+    """The end of the program: what has begun is ended, the others are told, and MPI ends when all have come.
+
+    `at_end` is a communicator for nothing else: others may be anywhere.
+    """
     if state.forked:
         return
     try:
         for handle in list(pending):
             handle.wait()
         state.board.now(LEFT)
-        request = world.control.Ibarrier()
+        request = at_end.Ibarrier()
         began, told = time.monotonic(), False
         while not request.Test():
             time.sleep(_AT_END)

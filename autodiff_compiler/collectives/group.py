@@ -33,17 +33,21 @@ class Group:
 
     def check(self) -> None:
         """Raises CollectiveError where this process cannot call collectives of the group."""
-        if self.rank < 0:
-            raise CollectiveError(
-                f"this process is not in the group {self.name!r}, which has {_listed(self.ranks)}",
-                code="AC3005",
-                hint="call it where `collectives.group(name).rank` is not negative",
-            )
+        self.check_member()
         if self.broken:
             raise CollectiveError(
                 f"the group {self.name!r} cannot be used after this: {self.broken}",
                 code="AC3005",
                 hint="start the program again",
+            )
+
+    def check_member(self) -> None:
+        """Raises CollectiveError where this process is not in the group."""
+        if self.rank < 0:
+            raise CollectiveError(
+                f"this process is not in the group {self.name!r}, which has {_listed(self.ranks)}",
+                code="AC3005",
+                hint="call it where `collectives.group(name).rank` is not negative",
             )
 
     def close(self) -> None:

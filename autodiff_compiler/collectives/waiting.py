@@ -102,7 +102,7 @@ class _Watch:
         said = []
         for rank in gone:
             place, died = self.board.of(rank), self.board.died(rank)
-            left = place is not None and place.state == LEFT and not place.call.startswith("raised")
+            left = place is not None and place.state == LEFT
             how = "left: its program has ended" if left or not died else "died without a word"
             said.append(f"process {rank} {how}; {_last(place)}")
         self.group.broken = f"process {gone[0]} is not there any more"
@@ -114,7 +114,7 @@ class _Watch:
         said, absent = [], []
         for rank in self.peers:
             place = self.board.of(rank)
-            if place is None or place.state != WAITING:
+            if place is None or place.state not in (WAITING, RAISED):
                 absent.append(rank)
             said.append(f"process {rank} {_where(place)}")
         self.group.broken = f"{self.call} waited too long"
@@ -141,7 +141,9 @@ def _where(place: Place | None) -> str:
     ago = time.time() - place.since
     if place.state == WAITING:
         return f"waits since {ago:.0f} s in {place.call}"
-    if place.state in (LEFT, RAISED):
+    if place.state == RAISED:
+        return f"has given up {ago:.0f} s ago; its last call was {place.call}"
+    if place.state == LEFT:
         return f"has ended {ago:.0f} s ago; its last call was {place.call}"
     line = f"; it runs {place.line}" if place.line else ""
     silent = time.time() - place.seen

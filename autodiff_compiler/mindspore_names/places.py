@@ -50,7 +50,7 @@ PLACES: dict[str, str] = {
     "common.tensor": "common.tensor .",
     "communication": "communication",
     "communication.comm_func": "communication",
-    "communication.management": "communication",
+    "communication.management": "communication.management",
     "context": "context",
     "dataset": "dataset",
     "dataset.config": "dataset.config",

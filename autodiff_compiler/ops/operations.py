@@ -13,6 +13,8 @@ from ..surface.table import public
 from ..transforms.custom import HookBackward, InsertGradientOf
 from . import (
     array_classes,
+    communication,
+    communication_classes,
     image_classes,
     math_classes,
     neural_classes,
@@ -27,20 +29,21 @@ from .functions import functions
 from .operation import Operation, constant, operation
 
 _WRITTEN = (
-    *(array_classes, image_classes, math_classes, neural_classes, random_classes, segments),
+    *(array_classes, communication_classes, image_classes, math_classes, neural_classes, random_classes, segments),
     *(state_classes, update_classes, user_functions),
 )
 _CLASSES: dict[str, Any] = {name: getattr(module, name) for module in _WRITTEN for name in module.__all__}
+_CLASSES |= {"P2POp": communication.P2POp, "ReduceOp": communication.ReduceOp}
 _CLASSES |= {"HookBackward": HookBackward, "InsertGradientOf": InsertGradientOf, "Primitive": primitive.Primitive}
 for _name in ("PrimitiveWithCheck", "PrimitiveWithInfer", "prim_arg_register", "prim_attr_register"):
     _CLASSES[_name] = getattr(primitive, _name)
 
 #: Why MindSpore's other classes are not here.
 LACKING = {
-    "there is one process and one device": (
-        "AllGather AllGatherV AllReduce AlltoAll AlltoAllV AlltoAllVC Barrier BatchISendIRecv Broadcast "
-        "CollectiveGather CollectiveScatter NeighborExchange NeighborExchangeV2 P2POp Pull Push Receive Reduce "
-        "ReduceScatter ReduceScatterV Send Reshard NPUAllocFloatStatus NPUClearFloatStatus NPUGetFloatStatus"
+    "use `NeighborExchange`, which sends and receives tensors": "NeighborExchangeV2",
+    "use `communication.comm_func.batch_isend_irecv`": "BatchISendIRecv",
+    "each process has one device, and the whole of its tensors": (
+        "Pull Push Reshard NPUAllocFloatStatus NPUClearFloatStatus NPUGetFloatStatus"
     ),
     "complex numbers are not supported": "Complex ComplexAbs ConjugateTranspose Eig FFTWithSize Polar STFT",
     "use the optimizers of `nn`": "AdamNoUpdateParam LARSUpdate",

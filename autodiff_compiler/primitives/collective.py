@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..collectives import transfer, world
+from ..collectives import sent, transfer, world
 from ..collectives.group import WORLD_NAMES
-from ..dtypes import DType, float32, float64, int32
+from ..dtypes import DType, float32, int32
 from ..ir.primitive import Effect, F, Ints, Primitive
 from ..ir.types import Shape, TensorType, tensor
 from .family import constant, expand, zeros_like
@@ -69,6 +69,8 @@ class Collective(Primitive, abstract=True):
     internal = True
     effect = Effect.IO
     collective = True
+    #: What begins it: operands, attributes and the user's line to the array that it gives and a handle.
+    start = None
 
 
 # ------------------------------------------------------------------------------------------------ all have a part
@@ -81,6 +83,11 @@ class AllReduce(Collective):
 
     def numpy(x, *, op, group, size, out=None, at=""):
         return transfer.all_reduce(x, op, in_group(group, size), out=out, at=at)
+
+    @staticmethod
+    def start(x, *, op, group, size, at):
+        out = np.empty(x.shape, x.dtype)
+        return out, transfer.start_all_reduce(x, op, in_group(group, size), out=out, at=at)
 
     def vjp(c, g, x):
         of = {"group": c.group, "size": c.size}
@@ -116,6 +123,12 @@ class AllGather(Collective):
             return transfer.all_gather(x[None], of, out=out, at=at)
         return np.moveaxis(transfer.all_gather(x[None], of, at=at), 0, place)
 
+    @staticmethod
+    def start(x, *, axis, group, size, at):
+        out = np.empty((size, *x.shape), x.dtype)
+        handle = transfer.start_all_gather(x[None], in_group(group, size), out=out, at=at)
+        return np.moveaxis(out, 0, x.ndim + 1 + axis), handle
+
     def vjp(c, g, x):
         return F.reduce_scatter(g, axis=c.axis, group=c.group, size=c.size)
 
@@ -137,6 +150,12 @@ class ReduceScatter(Collective):
         of = in_group(group, size)
         room = None if out is None else out[None]
         return transfer.reduce_scatter(first(x, axis), "sum", of, out=room, at=at)[0]
+
+    @staticmethod
+    def start(x, *, axis, group, size, at):
+        parts = first(x, axis)
+        out = np.empty((1, *parts.shape[1:]), x.dtype)
+        return out[0], transfer.start_reduce_scatter(parts, "sum", in_group(group, size), out=out, at=at)
 
     def vjp(c, g, x):
         return F.all_gather(g, axis=c.axis, group=c.group, size=c.size)
@@ -187,6 +206,13 @@ class AllToAllV(Collective):
             return transfer.all_to_all_v(x, sent, received, of, out=out, at=at)
         return np.moveaxis(transfer.all_to_all_v(first(x, axis), sent, received, of, at=at), 0, axis)
 
+    @staticmethod
+    def start(x, *, axis, sent, received, group, size, at):
+        rows = first(x, axis)
+        out = np.empty((sum(received), *rows.shape[1:]), x.dtype)
+        handle = transfer.start_all_to_all_v(rows, sent, received, in_group(group, size), out=out, at=at)
+        return np.moveaxis(out, 0, axis), handle
+
     def vjp(c, g, x):
         return F.all_to_all_v(g, axis=c.axis, sent=c.received, received=c.sent, group=c.group, size=c.size)
 
@@ -227,6 +253,11 @@ class BroadcastFrom(Collective):
 
     def numpy(x, *, root, group, size, out=None, at=""):
         return transfer.broadcast(x, root, in_group(group, size), out=out, at=at)
+
+    @staticmethod
+    def start(x, *, root, group, size, at):
+        out = np.empty(x.shape, x.dtype)
+        return out, transfer.start_broadcast(x, root, in_group(group, size), out=out, at=at)
 
     def vjp(c, g, x):
         return F.reduce_to(g, root=c.root, group=c.group, size=c.size)
@@ -297,7 +328,7 @@ class ScatterFrom(Collective):
 
 # ------------------------------------------------------------------------------------------------ from one to another
 class SendTo(Collective):
-    """The tensor itself, after another process has got it."""
+    """The tensor itself, which another process is sent; it need not have arrived."""
 
     view = "x"
 
@@ -306,7 +337,7 @@ class SendTo(Collective):
         return x
 
     def numpy(x, *, to, tag, group, size, at=""):
-        transfer.send(np.asarray(x, order="C"), to, tag, in_group(group, size), at=at)
+        sent.post(x, to, tag, in_group(group, size), at=at)
         return x
 
     def vjp(c, g, x):
@@ -323,6 +354,11 @@ class ReceiveFrom(Collective):
 
     def numpy(*, source, tag, dtype, shape, group, size, out=None, at=""):
         return transfer.receive(shape, dtype, source, tag, in_group(group, size), out=out, at=at)
+
+    @staticmethod
+    def start(*, source, tag, dtype, shape, group, size, at):
+        out = np.empty(shape, dtype.numpy)
+        return out, transfer.start_receive(shape, dtype, source, tag, in_group(group, size), out=out, at=at)
 
     def batch(c, n):
         of = {"group": c.group, "size": c.size}
@@ -361,11 +397,9 @@ class Exchange(Collective):
         of = in_group(group, size)
         shapes = shapes_of(ranks, sizes)
         coming = [transfer.start_receive(shape, dtype, rank, 0, of, at=at) for shape, rank in zip(shapes, sources)]
-        going = [transfer.start_send(np.asarray(x, order="C"), rank, 0, of, at=at) for x, rank in zip(operands, to)]
-        found = [each.wait() for each in coming]
-        for each in going:
-            each.wait()
-        return tuple(found)
+        for x, rank in zip(operands, to):
+            sent.post(x, rank, 0, of, at=at)
+        return tuple([each.wait() for each in coming])
 
     def batch(c, n, *operands):
         return exchanged(operands, c, [(n, *shape) for shape in shapes_of(c.ranks, c.sizes)], c.to, c.sources)
@@ -374,10 +408,6 @@ class Exchange(Collective):
         types = [tensor(c.dtype, shape) for shape in shapes_of(c.ranks, c.sizes)]
         given = [constant(0, t) if g is None else g for g, t in zip(gs, types)]
         return exchanged(given, c, [x.shape for x in operands], c.sources, c.to)
-
-    def samples(rng):
-        of = {"dtype": float64, **_ALONE}
-        yield rng(2), rng(), {"to": (0, 0), "sources": (0, 0), "ranks": (1, 0), "sizes": (2,), **of}
 
     errors = [
         ((F3,), {"to": (), "sources": (), "dtype": float32, "ranks": (), "sizes": (), **_ALONE}, "1 tensors are sent"),
