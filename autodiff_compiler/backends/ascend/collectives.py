@@ -361,7 +361,7 @@ def _barrier(low: Lowering, op: Op) -> None:
 
 # ------------------------------------------------------------------------------------------------ messages
 def _tagged(site: _Site) -> bool:
-    """Whether a message cannot be one of HCCL's, which have no tags and go to other processes; then the host sends it."""
+    """Leaves a message to the host that cannot be one of HCCL's, which have no tags; whether it did so."""
     if site.attrs["size"] == 1:
         site.low.on_host(site.op, "")
     elif site.attrs["tag"]:

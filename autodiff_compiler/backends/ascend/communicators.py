@@ -10,7 +10,7 @@ import os
 
 import numpy as np
 
-from ...collectives import Group, agree, transfer
+from ...collectives import Group, agree, transfer, world
 from ...collectives.group import WORLD_NAMES
 from ...errors import AscendError
 from . import rank_table
@@ -21,7 +21,7 @@ from .hccl import ROOT_INFO_BYTES, Communicator, root_info
 def communicator(device: Device, group: Group, loc: str) -> Communicator:
     """The group's communicator on this device; AscendError or CollectiveError where it cannot be made."""
     group.check()
-    found: Communicator | None = device.kept.get(group)
+    found: Communicator | None = next((held for held in device.held if held.group is group), None)
     if found is None:
         _close_unused(device)
         table = _table(device, group)
@@ -30,18 +30,25 @@ def communicator(device: Device, group: Group, loc: str) -> Communicator:
         else:
             info = _spread(device, group, loc)
             found = Communicator.by_root_info(device, group.rank, group.size, info, loc)
-        device.kept[group] = found
+        found.group = group
     return found
 
 
 def _close_unused(device: Device) -> None:
     """Closes the communicators of groups that are no more: each holds hundreds of megabytes of the device."""
-    unused = [held for held in device.held if held not in device.kept.values()]
+    unused = [held for held in device.held if held.group is not None and not _exists(held.group)]
     if unused:
         device.synchronize()
     for held in unused:
         held.close()
         device.held.remove(held)
+
+
+def _exists(group: Group) -> bool:
+    try:
+        return world.group(group.name) is group
+    except ValueError:
+        return False
 
 
 def _spread(device: Device, group: Group, loc: str) -> bytes:

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 from typing import Any
 
+from ...collectives import Group
 from ...errors import AscendError
 from .acl import said
 from .device import Device
@@ -86,6 +87,8 @@ class Communicator:
 
     def __init__(self, device: Device, rank: int, size: int, function: str, *args: Any, loc: str = "") -> None:
         self.device, self.rank, self.size = device, rank, size
+        #: the group of processes that it is of, if they have one
+        self.group: Group | None = None
         self._handle = ctypes.c_void_p()
         with device.order:
             device.enter()
