@@ -1,34 +1,13 @@
-"""Every collective, in every mode: values against NumPy over what all processes have, derivatives against differences.
-
-The derivative is that of the sum over the processes: all move at the same time, each in a direction of its own.
-"""
+"""Every collective in every mode: values against NumPy over what all processes have, derivatives against differences."""
 
 import sys
 
 import numpy as np
-from mpi4py import MPI
+from measured import N, RANK, WORLD, agrees, verify_derivatives, modes, operand, weighed
 
 import autodiff_compiler as ac
-from autodiff_compiler import collectives, ops
+from autodiff_compiler import ops
 from autodiff_compiler.ops import communication as comm
-
-WORLD = MPI.COMM_WORLD.Dup()
-collectives.init()
-N, RANK = WORLD.size, WORLD.rank
-RNG = np.random.default_rng(100 + RANK)
-WEIGHTS = [RNG.standard_normal(6 * N * N) for _ in range(4)]
-
-
-def operand(shape):
-    """Numbers that differ from process to process, away from ties."""
-    steps = np.random.default_rng(7).permutation(N * int(np.prod(shape, dtype=int)))
-    return 0.3 + 0.17 * steps.reshape(N, *shape)[RANK]
-
-
-def weighed(y, which=0):
-    """A number of a tensor, curved, with weights of this process."""
-    w = ac.Tensor(np.resize(WEIGHTS[which], tuple(y.shape)))
-    return (y * y * w + ops.sin(y)).sum()
 
 
 def neighbors(x):
@@ -82,53 +61,13 @@ CASES = {
 }
 
 
-def total(number):
-    return WORLD.allreduce(float(number))
-
-
-def agrees(what, found, wanted, tolerance=1e-6):
-    """All processes say whether they agree, so that all end together."""
-    off = float(np.max(np.abs(np.asarray(found) - np.asarray(wanted)), initial=0.0))
-    worst = WORLD.allreduce(off / (1.0 + float(np.max(np.abs(wanted), initial=0.0))), op=MPI.MAX)
-    if not worst <= tolerance:
-        print(f"{what}: process {RANK} found {found}, wanted {wanted}", flush=True)
-        WORLD.Barrier()
-        sys.exit(1)
-
-
-def difference(f, x, v, step=1e-5):
-    """How much f changes in this process while all processes move."""
-    return (f(x + step * v) - f(x - step * v)) / (2 * step)
-
-
-def modes(make):
-    """A function in eager code, in machine code, as a NumPy program."""
-    return {"eager": make, "native": ac.jit(make, backend="native"), "numpy": ac.jit(make, backend="numpy")}
-
-
 def check(name):
     apply, shape, wanted = CASES[name]
-    x, v, w = operand(shape), RNG.standard_normal(shape), RNG.standard_normal(shape)
+    x = operand(shape)
     xs = np.stack(WORLD.allgather(x))
-    loss = lambda t: weighed(apply(t))
-    slope = lambda t: (ac.grad(loss)(t) * ac.Tensor(w)).sum()
-    at = lambda f: lambda a: float(f(ac.Tensor(a)).asnumpy())
-    of_loss, of_slope = difference(at(loss), x, v), difference(at(slope), x, v, 1e-4)
     for mode, f in modes(apply).items():
         agrees(f"{name} {mode}", f(ac.Tensor(x)).asnumpy(), wanted(xs), 1e-12)
-    for mode, f in modes(ac.grad(loss)).items():
-        agrees(f"grad {name} {mode}", total((f(ac.Tensor(x)).asnumpy() * v).sum()), total(of_loss))
-    agrees(f"grad {name} tape", total((ac.grad(ac.jit(loss))(ac.Tensor(x)).asnumpy() * v).sum()), total(of_loss))
-    for mode, f in modes(lambda t: ac.jvp(loss, t, ac.Tensor(v))[1]).items():
-        agrees(f"jvp {name} {mode}", float(f(ac.Tensor(x)).asnumpy()), of_loss)
-    for mode, f in modes(ac.grad(slope)).items():
-        agrees(f"grad grad {name} {mode}", total((f(ac.Tensor(x)).asnumpy() * v).sum()), total(of_slope), 1e-5)
-    for mode, f in modes(lambda t: ac.jvp(slope, t, ac.Tensor(v))[1]).items():
-        agrees(f"jvp grad {name} {mode}", float(f(ac.Tensor(x)).asnumpy()), of_slope, 1e-5)
-    moved = lambda t: ac.jvp(loss, t, ac.Tensor(w))[1]
-    of_moved = difference(at(moved), x, v, 1e-4)
-    for mode, f in modes(ac.grad(moved)).items():
-        agrees(f"grad jvp {name} {mode}", total((f(ac.Tensor(x)).asnumpy() * v).sum()), total(of_moved), 1e-5)
+    verify_derivatives(name, lambda t: weighed(apply(t)), x)
 
 
 for case in sys.argv[1:] or CASES:
