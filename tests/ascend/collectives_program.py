@@ -23,6 +23,7 @@ from autodiff_compiler.collectives import create_group, destroy_group, group, in
 from autodiff_compiler.dtypes import DType, bfloat16, bool_, dtype_of, float16, float32, float64, int64, uint8, uint64
 from autodiff_compiler.errors import AscendError, UnsupportedCallError
 from autodiff_compiler.ir.primitive import F
+from autodiff_compiler.ops import communication as comm_func
 
 init()
 WORLD = "hccl_world_group"
@@ -140,6 +141,7 @@ def values() -> None:
                 same(ms.jit(run)(Tensor(x)), expected, (name, dtype.name, "compiled"))
     reductions()
     no_elements()
+    begun()
     groups()
 
 
@@ -178,6 +180,27 @@ def no_elements() -> None:
     found = F.all_to_all_v(x, axis=-2, sent=mine, received=come, **OF)
     same(found, np.ones((sum(come), 3), np.float32), "all_to_all_v")
     F.barrier(**OF)
+
+
+def begun() -> None:
+    """MindSpore's functions with handles: what they begin is on the stream, and the Tensor on the device."""
+    x = Tensor(np.full(3, RANK + 1, np.float32))
+    found, handle = comm_func.all_reduce(x, async_op=True)
+    assert type(found._data).__name__ == "AscendArray"
+    handle.wait()
+    assert handle.is_completed()
+    same(found, np.full(3, sum(range(1, SIZE + 1)), np.float32), "begun")
+    if RANK < 2:
+        side = 1 - RANK
+        messages = [comm_func.P2POp("isend", x, side), comm_func.P2POp("irecv", x, side)]
+        same(comm_func.batch_isend_irecv(messages)[1], np.full(3, side + 1, np.float32), "both ways at once")
+        if RANK == 0:
+            comm_func.isend(x, side).wait()
+        else:
+            found, handle = comm_func.irecv(x, side)
+            handle.wait()
+            same(found, np.ones(3, np.float32), "irecv")
+    comm_func.barrier()
 
 
 def groups() -> None:
