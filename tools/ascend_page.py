@@ -103,7 +103,8 @@ on hardware has to show:
 * the sign of a zero from `maximum`, `minimum`, `clamp`, `relu`, `round`, `sign`, `xlogy`;
 * integers that overflow, subnormal numbers, the last digits of transcendental functions;
 * the order in which `IndexAdd`, `ScatterAdd`, `Scatter` and the convolutions add up;
-* whether HCCL's sums of int8 wrap around, where it rounds sums of 16-bit floats, nan beside numbers in its `max` and `min`.
+* whether HCCL's sums of int8 wrap around, where it rounds sums of 16-bit floats, nan beside numbers in its `max` and
+  `min`.
 """
 
 
@@ -157,9 +158,9 @@ def page() -> str:
         "| primitive | functions |",
         "|---|---|",
         *[f"| {name} | {functions} |" for name, functions in COLLECTIVES.items()],
-        "\nMoved: all dtypes, a bool as a byte. Reduced by HCCL: float32, float16, bfloat16 and signed integers; bool, uint8",
-        "and uint16 as int32, uint32 as int32 or int64, sums and products of uint64 as int64, products of bfloat16 as float32",
-        "and of int16 as int32; float64 and other reductions of uint64 not at all.",
+        "\nMoved: all dtypes, a bool as a byte. Reduced by HCCL: float32, float16, bfloat16 and signed integers; bool,",
+        "uint8 and uint16 as int32, uint32 as int32 or int64, sums and products of uint64 as int64, products of",
+        "bfloat16 as float32 and of int16 as int32; float64 and other reductions of uint64 not at all.",
     ]
     return "\n".join(lines) + "\n" + OPEN
 

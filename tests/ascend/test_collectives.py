@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.ascend.conftest import WHERE
+from autodiff_compiler.backends.ascend.library import LIBRARY_VARIABLE
+from tests.ascend.conftest import WHERE, builder
 from tests.ascend.test_hccl import table
 from tests.distributed.launched import needs_mpi, run
 
@@ -43,3 +47,46 @@ def test_a_table_of_ranks(libraries: Path, tmp_path: Path) -> None:
 
 def test_shapes_that_differ_are_told_with_the_line(libraries: Path, tmp_path: Path) -> None:
     assert done(tmp_path, "differing") == ["differing was told\ndiffering done\n"] * 2
+
+
+def selftest(folder: Path, libraries: Path, count: int, **environment: str) -> tuple[int, list[dict[str, Any]]]:
+    """The exit code of the self-test between so many processes, and what each reports."""
+    program = """
+    import sys
+    from autodiff_compiler.cli import main
+    code = main(["ascend-selftest", "--collectives", "--json"])
+    sys.stdout.flush()
+    print(f"ended with {code}", file=sys.stderr)
+    """
+    variables = {"ACLSIM_MODE": "threads", "ACLSIM_DEVICES": str(count), "ACLSIM_HCCL": str(folder)} | environment
+    found = run(textwrap.dedent(program), count, limit=100, env=variables | {LIBRARY_VARIABLE: str(libraries)})
+    assert found.status == 0, "\n".join([*found.err, found.said])
+    codes = {line for err in found.err for line in err.splitlines() if line.startswith("ended with")}
+    assert len(codes) == 1, found.err
+    return int(codes.pop().removeprefix("ended with ")), [json.loads(out) for out in found.out]
+
+
+def test_the_selftest_passes_between_two_processes(libraries: Path, tmp_path: Path) -> None:
+    code, reports = selftest(tmp_path, libraries, 2)
+    for rank, report in enumerate(reports):
+        stages = {stage["stage"]: stage for stage in report["stages"]}
+        assert {stage["status"] for stage in stages.values()} == {"passed"}, report
+        assert (stages["processes"]["rank"], stages["processes"]["size"]) == (rank, 2)
+        assert stages["processes"]["places"][1].endswith(", device 1")
+        assert stages["communicator"]["way"] == "root info"
+        assert stages["values"]["wrong"] == []
+        assert stages["gradients"]["all_gather"] < 1e-4
+        assert stages["speed"]["1048576"] > 0
+        assert "libhccl.so" in report["environment"]["cann"]["libraries"]["hccl"][0]
+    assert code == 0
+
+
+def test_the_selftest_of_a_release_that_lacks_a_function(objects: Path, tmp_path: Path) -> None:
+    lib = builder().build(tmp_path / "older", ("HcclAlltoAllV",), objects)
+    code, reports = selftest(tmp_path, lib, 1)
+    stages = {stage["stage"]: stage for stage in reports[0]["stages"]}
+    assert stages["functions of HCCL"]["functions_missing"] == ["HcclAlltoAllV"]
+    assert "mpirun -n 2" in stages["processes"]["text"][0]
+    outcomes = [stage["status"] for stage in stages.values()]
+    assert outcomes == ["failed", "failed", "not run", "not run", "not run", "not run"]
+    assert code == 1
