@@ -10,7 +10,7 @@ answered by walking it, whatever the nesting.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..errors import CompileError
 from ..ir.build import Builder
@@ -18,6 +18,7 @@ from ..ir.core import Block, Op, Value
 from ..ir.primitive import Context
 from ..ir.types import Seq, TensorType, TupleType, Type
 from ..ir.walk import is_met, ops_of
+from ..primitives.autodiff import OF_USERS
 
 _Sources = dict[Value, Sequence[Value]]
 
@@ -49,7 +50,7 @@ def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value], ho
     of floats gives counts as varied, and what it takes as useful: for all this process knows, they are in another one.
     """
     wrt = list(wrt)
-    met = [op for op in ops_of(block) if is_met(op)]
+    met = [op for op in ops_of(block) if is_met(op) or (op.defn.name in OF_USERS and any(map(is_met, _inside(op))))]
     sources: _Sources = {}
     cut: list[Value] = []
     _collect(block, sources, cut)
@@ -84,6 +85,10 @@ def active_values(block: Block, wrt: Iterable[Value], seeds: Iterable[Value], ho
                 active.add(v)
                 stack.append(v)
     return active
+
+
+def _inside(op: Op) -> Iterator[Op]:
+    return (inner for block in op.blocks for inner in ops_of(block))
 
 
 def _led_by_integers(sources: _Sources, variables: Sequence[Value], cut: Sequence[Value]) -> set[Value]:

@@ -122,8 +122,7 @@ class Forward(Cloner):
     def _together(self, op: Op) -> None:
         """Emits the tangents of a collective: on no condition, with zeros where no tangent has come here.
 
-        The rule of most is linear in the operands too, and has the op in it.  So what it does to the placeholder of a
-        cotangent is left out, as nothing reads it.
+        The collectives of its rule that the placeholders of the cotangents go into do not run.
         """
         tangents = {x: self.tangent_or_zero(x) for x in op.operands}
         scratch = self.builder.nested([self._copy(r).type for r in op.results])
@@ -139,9 +138,7 @@ class Forward(Cloner):
         linear = _linear_ops(block)
         adjoint(cotangents.sweep, scratch, linear, cotangents)
         scratch.ret(*[cotangents.pop_or_zero(g) for g in block.args])
-        left_out = set(linear)
-        block.ops = [each for each in block.ops if each not in left_out]
-        prune(block, self.builder.module, block.outs)
+        prune(block, self.builder.module, block.outs, dead=set(linear))
         splice(block, self.builder.block, {})
         for r, tangent in zip(op.results, block.outs, strict=True):
             self.set(r, tangent)
@@ -197,6 +194,7 @@ class Forward(Cloner):
         if of_users and (not is_homogeneous(block, given) or _steps(block, active, given)):
             raise _not_linear(op, block)
         sweep = Sweep(active, self.functions.call, Provenance(active), masked=block.args if of_users else ())
+        dead = {each for each in _linear_ops(block) if meets(each, builder.module)}
         cotangents = Cotangents(sweep, scratch)
         for share, tangent in pairs:
             cotangents.add(share, tangent)
@@ -207,7 +205,7 @@ class Forward(Cloner):
         scratch.ret(*present.values(), *inner.values())
         if op.defn.name == "custom_vjp" and op.attr("label"):
             drop_checks(block)
-        prune(block, builder.module, block.outs)
+        prune(block, builder.module, block.outs, dead=dead)
         if any(g in block.args for g in [*block.outs, *free_values_of(block)]):
             raise _not_linear(op, block)
         splice(block, builder.block, {})

@@ -29,11 +29,16 @@ _UNKNOWN_TRIPS = 1 << 20
 
 # ------------------------------------------------------------------------------------------------------- dead ops
 def prune(
-    block: Block, module: Module, roots: Iterable[Value], carried: Mapping[Value, Value] | None = None
+    block: Block,
+    module: Module,
+    roots: Iterable[Value],
+    carried: Mapping[Value, Value] | None = None,
+    dead: Collection[Op] = (),
 ) -> set[Value]:
     """Drops the ops of a block on which neither `roots` nor any effect depends; returns the values that are needed.
 
     `carried` leads from a loop's carry to what the block yields for it: a carry nobody needs keeps nothing alive.
+    Effects of the ops in `dead` do not count.
     """
     carried = carried or {}
     memo: dict[str, Effect] = {}
@@ -48,7 +53,7 @@ def prune(
             stack.extend(_mentions(inner))
 
     for op in block.ops:
-        if effect_of(op, module, memo) > Effect.READ:
+        if effect_of(op, module, memo) > Effect.READ and op not in dead:
             keep(op)
     while stack:
         v = stack.pop()

@@ -18,11 +18,28 @@ from ..environment import colours_wanted, flag, wrong_usage
 from ..errors import CompileError, leave_user_frames, nearest
 from ..source import look_at
 from ..version import __version__
-from . import bench, cache, check, colour, compare, diff, dump, env, explain, gradcheck, profile, run, selftest, view
+from . import (
+    bench,
+    cache,
+    check,
+    colour,
+    compare,
+    diff,
+    dump,
+    env,
+    explain,
+    gradcheck,
+    launch,
+    profile,
+    run,
+    selftest,
+    view,
+)
 from .command import Command, Result, Usage, advice
 
 COMMANDS: tuple[Command, ...] = (
     run.COMMAND,
+    launch.COMMAND,
     dump.COMMAND,
     view.COMMAND,
     check.COMMAND,

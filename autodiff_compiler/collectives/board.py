@@ -44,7 +44,7 @@ class Board:
         self._shared = mpi.Win.Allocate_shared(_SIZE, 1, comm=self._local)
         self._records: dict[int, Any] = {rank: self._shared.Shared_query(i)[0] for i, rank in enumerate(self.local)}
         self._mine = self._records[world.rank]
-        self._remote = mpi.Win.Create(self._mine, 1, comm=world) if len(self.local) < world.size else None
+        self._remote: Any = mpi.Win.Create(self._mine, 1, comm=world) if len(self.local) < world.size else None
         if self._remote is not None:
             self._remote.Lock_all(mpi.MODE_NOCHECK)  # all the time: to unlock one waits for who is read
         self._call = "has not called a collective yet"

@@ -15,7 +15,7 @@ from . import check, messages, world
 from .board import RUNNING, WAITING
 from .group import Group
 from .messages import blocks, element, parts, reduction, slices
-from .waiting import Handle, state, wait
+from .waiting import Handle, abandoned, pending, state, wait
 
 __all__ = [
     "Call",
@@ -63,58 +63,70 @@ class Call:
         """What compares the call with those of the others, None where nothing does."""
         return check.begin(self.group, self.text, call) if self._check is None else self._check(call)
 
-    def finished(self) -> Any:
-        """The result, when all requests are done."""
+    def finish(self) -> None:
+        """Completes the result, when all requests are done."""
         if self.end is not None:
             self.end()
-        return self.result
 
 
 def now(call: Call, at: str) -> Any:
     """Makes a call and waits for its result."""
-    if call.group.size == 1:
-        return _alone(call)
-    said, board, group = _begun(call, at), state.board, call.group
-    board.now(WAITING, said)
-    try:
-        with group.lock:
-            header = call.header(said)
-            if header is not None:
-                header.wait()
-            requests = call.post()
-        _wait(requests, call, said, None, header)
-        if header is not None:
-            wait(header.requests, group, said, None, call.peers)
-    finally:
-        board.now(RUNNING)
-    return call.finished()
+    return _alone(call) if call.group.size == 1 else Handle(*_begun(call, at, True)).wait()
 
 
 def start(call: Call, at: str) -> Handle:
     """Makes a call; the handle waits for its result."""
     if call.group.size == 1:
-        return Handle(_alone(call), [], lambda timeout, requests: None)
-    said, board = _begun(call, at), state.board
-    with call.group.lock:
-        header = call.header(said)
-        requests = call.post()
-    board.now(RUNNING, said)
+        return Handle(_alone(call))
+    handle = Handle(*_begun(call, at, False))
+    state.board.now(RUNNING)
+    pending.add(handle)
+    return handle
 
-    def end(timeout: float | None, requests: list[Any]) -> None:
-        board.now(WAITING, said)
+
+def _begun(call: Call, at: str, compared: bool) -> tuple[Any, list[Any], Callable[[float | None], None]]:
+    """Posts the messages of a call: its result, the requests, and what waits for them.
+
+    `compared` is to wait until all are known to make this call: MPICH ends the process where operands differ in dtype.
+    """
+    said, group = _said(call, at), call.group
+    state.board.now(WAITING, said)
+    try:
+        with group.lock:
+            header = call.header(said)
+            if header is not None and compared:
+                header.wait()
+            requests = call.post()
+    except BaseException:
+        state.board.now(RUNNING)
+        raise
+    if header is not None:
+        requests += header.requests
+
+    def end(timeout: float | None) -> None:
+        state.board.now(WAITING, said)
         try:
             _wait(requests, call, said, timeout, header)
-            if header is not None:
-                header.wait(timeout)
-                wait(header.requests, call.group, said, timeout, call.peers)
         except CollectiveError as error:
-            call.group.broken = call.group.broken or error.message
+            group.broken = group.broken or error.message
+            abandoned.append((call, requests, header))
             raise
         finally:
-            board.now(RUNNING)
-        call.finished()
+            state.board.now(RUNNING)
+        call.finish()
 
-    return Handle(call.result, requests, end)
+    return call.result, requests, end
+
+
+def _wait(requests: list[Any], call: Call, said: str, timeout: float | None, header: Any) -> None:
+    try:
+        wait(requests, call.group, said, timeout, call.peers, header and header.look)
+        if header is not None:
+            header.look()
+    except state.mpi.Exception as error:  # messages of unequal lengths: the calls say why
+        if header is not None:
+            header.wait(timeout)
+        raise CollectiveError(f"{said} failed: {error}", code="AC3002") from None
 
 
 def _alone(call: Call) -> Any:
@@ -124,24 +136,13 @@ def _alone(call: Call) -> Any:
     return call.result
 
 
-def _begun(call: Call, at: str) -> str:
+def _said(call: Call, at: str) -> str:
     """What the call is called in messages; CollectiveError where it cannot be made."""
     world.check_process()
     call.group.check()
     place = at or getattr(calling_place(), "short", "")
     inside = "" if call.group.name in world.WORLD_NAMES else f" in {call.group.name!r}"
     return f"{call.text}{inside}{f' at {place}' if place else ''}"
-
-
-def _wait(requests: list[Any], call: Call, said: str, timeout: float | None, header: Any) -> None:
-    look = None if header is None else header.look
-    try:
-        wait(requests, call.group, said, timeout, call.peers, look)
-    except state.mpi.Exception as error:  # messages of unequal lengths: the calls say why
-        call.group.broken = f"{said}: {error}"
-        if header is not None:
-            header.wait(timeout)
-        raise CollectiveError(f"{said} failed: {error}", code="AC3002") from None
 
 
 # ------------------------------------------------------------------------------------------------ operands
@@ -177,7 +178,7 @@ def _root(root: int, group: Group) -> int:
 def _rows(x: _Array, name: str) -> int:
     if not x.ndim:
         raise ValueError(f"{name}() works along axis 0, which a number has not")
-    return x.shape[0]
+    return len(x)
 
 
 def _parts(x: _Array, name: str, group: Group) -> int:

@@ -88,7 +88,8 @@ class SentHeader:
     def wait(self, timeout: float | None = None) -> None:
         """Nothing to wait for: who receives looks."""
 
-    look = wait
+    def look(self) -> None:
+        """Nothing to look at."""
 
 
 class ReceivedHeader:

@@ -84,7 +84,7 @@ def _leave(world: Group, at_end: Any) -> None:
             time.sleep(_AT_END)
             told = told or _told(world, began)
     except CollectiveError:
-        _end_all(world, *sys.exc_info())  # type: ignore[arg-type]
+        _end_all(world, *sys.exc_info())
     state.mpi.Finalize()
 
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..environment import seconds
 from ..errors import CollectiveError, CollectiveTimeoutError
-from .board import LEFT, RAISED, WAITING, Board, Place
+from .board import LEFT, RAISED, WAITING, Place
 from .group import Group
 
-__all__ = ["Handle", "State", "state", "timeout_now", "wait"]
+__all__ = ["Handle", "abandoned", "pending", "state", "timeout_now", "wait"]
 
 #: How often a wait asks before it sleeps between questions, and how long it then sleeps, in seconds.
-_ASKED_AT_ONCE = 100
+_ASKED_AT_ONCE = 50
 _FIRST_SLEEP, _LAST_SLEEP, _LATE_SLEEP = 2e-5, 2e-4, 1e-3
 #: After so many seconds a wait is long: it looks, this often, who has gone.
 _LONG = 0.1
@@ -32,7 +32,7 @@ class State:
     """What there is once MPI runs: its module and the board; and whether this process is a child by fork."""
 
     mpi: Any = None
-    board: Board | None = None
+    board: Any = None
     forked = False
 
 
@@ -81,7 +81,6 @@ class _Watch:
     """One long wait: what makes it end without success."""
 
     def __init__(self, group: Group, call: str, peers: tuple[int, ...] | None, began: float, timeout: float) -> None:
-        assert state.board is not None
         self.group, self.call, self.began, self.timeout = group, call, began, timeout
         self.board = state.board
         me = state.mpi.COMM_WORLD.rank
@@ -154,31 +153,28 @@ def _where(place: Place | None) -> str:
 class Handle:
     """A collective that has begun: `wait` gives its array."""
 
-    def __init__(self, result: Any, requests: list[Any], end: Callable[[float | None, list[Any]], None]) -> None:
+    def __init__(
+        self, result: Any, requests: Sequence[Any] = (), end: Callable[[float | None], None] | None = None
+    ) -> None:
         self._result, self._requests, self._end = result, requests, end
-        self._done = not requests
-        if requests:
-            pending.add(self)
 
     def wait(self, timeout: float | None = None) -> Any:
         """The array, when all processes that it needs have come.  CollectiveError if they do not."""
-        if not self._done:
-            try:
-                self._end(timeout, self._requests)
-            finally:
-                self._finish()
+        end, self._end = self._end, None
+        if end is not None:
+            pending.discard(self)
+            end(timeout)
+            self._requests = ()
         return self._result
 
     def is_completed(self) -> bool:
         """Whether `wait` would return at once."""
-        if not self._done and state.mpi.Request.Testall(self._requests):
+        if self._end is not None and state.mpi.Request.Testall(self._requests):
             self.wait()
-        return self._done
-
-    def _finish(self) -> None:
-        self._done = True
-        pending.discard(self)
+        return self._end is None
 
 
-#: What has begun and not ended; kept alive, as MPI writes into its arrays.
+#: What has begun and is not waited for yet.
 pending: set[Handle] = set()
+#: What will never be done, as another process makes another call: MPI may still write into its arrays.
+abandoned: list[Any] = []

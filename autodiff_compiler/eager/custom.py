@@ -40,12 +40,15 @@ def custom(
     """
     state = thread.state
     outer = state.active
-    held = replaced(args, alias_of) if outer and any(map(tracked, leaves(args))) else ()
-    state.active = 0
+    held = replaced(args, alias_of) if outer else ()
+    state.active, begun = 0, state.begun
     try:
         found = run()
     finally:
         state.active = outer
+    meets = state.begun != begun  # then other processes take its derivative, too
+    if not (meets or any(map(tracked, leaves(held)))):
+        held = ()
     outs: list[Tensor] = []
 
     def out(t: Tensor) -> Tensor:
@@ -76,7 +79,9 @@ def custom(
                 _cotangent(what, names, of, x, g) if w else None for (of, x, g), w in zip(found, wanted, strict=True)
             ]
 
-    record(list(leaves(held)), outs, pull, Custom)  # as they were before the call, which may have changed them
+    record(
+        list(leaves(held)), outs, pull, Custom, meets=meets
+    )  # as they were before the call, which may have changed them
     return result
 
 

@@ -139,6 +139,7 @@ def _number(x: Any, dtype: Any) -> Array:
 def _at_place(kernel: Callable[..., Any], *arrays: Array, **attrs: Any) -> Any:
     """A collective, which is told the user's line: messages about processes that wait name it."""
     place = calling_place()
+    thread.state.begun += 1
     return kernel(*arrays, **attrs, at="" if place is None else place.short)
 
 

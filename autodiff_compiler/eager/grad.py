@@ -89,9 +89,11 @@ def _nothing_yet(node: Any) -> Any:
     return wrap(np.zeros(out.shape, out.dtype))
 
 
-def backward(bit: int, seeds: list[tuple[Node, Tensor]], ends: set[Node]) -> dict[Node, Tensor]:
+def backward(
+    bit: int, seeds: list[tuple[Node, Tensor]], ends: set[Node], met: Sequence[Node] = ()
+) -> dict[Node, Tensor]:
     """Cotangents of the nodes in `ends` of a part of a tape that is still being computed."""
-    return _backward(bit, 0, seeds, None, ends)
+    return _backward(bit, 0, seeds, None, ends, met)
 
 
 def leading_to(asked: set[Node], ends: Sequence[Node]) -> set[Node]:

@@ -34,9 +34,10 @@ def recomputed(
     if not state.active:
         return block(*args, **kwargs)
     again = _Again(block, args, kwargs, parameters)
-    start = next_order()
+    start, before = next_order(), len(state.met)
     found = block(*args, **kwargs)
     again.first_ended()
+    met = state.met[before:]
     values = [checksum(t._data) for t in leaves(found)]
     made = {id(t): t for t in leaves(found) if _made_after(start, t._node, state.active)}
     if not made:
@@ -44,7 +45,7 @@ def recomputed(
     results = list(made.values())
     operands = dict(_operands([t._node for t in results], start, state.active))
     mask = 0
-    for node in operands:
+    for node in (*operands, *met):
         mask |= node.mask & state.active
     numbers = [i for i, t in enumerate(leaves(found)) if id(t) in made]
     types = [(t._data.dtype, t._data.shape) for t in leaves(found)]
@@ -52,9 +53,11 @@ def recomputed(
     places = [first[id(t)] for t in leaves(found) if id(t) in made]
 
     def pull(gs: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
-        bit = thread.state.pulled
+        bit, met, before = thread.state.pulled, thread.state.met, len(thread.state.met)
         with again.state(bit):
             second = list(leaves(again.run()))
+        inside = met[before:]
+        met[before:] = [node for node in inside if node.mask & thread.state.active]
         if [(t._data.dtype, t._data.shape) for t in second] != types:
             raise GradientError(
                 "a call that is computed again for its gradient returns something else the second time",
@@ -67,12 +70,14 @@ def recomputed(
             )
         seeds = {k: second[i]._node for i, k in zip(numbers, places, strict=True)}
         pairs = [(seeds[k], g) for k, g in enumerate(gs) if g is not None and seeds[k] is not None]
-        got = backward(bit, pairs, set(operands))
+        got = backward(bit, pairs, set(operands), [node for node in inside if node.mask & bit])
         return [got.get(node) for node in operands]
 
     node = Opaque(mask, tuple(operands), tuple(operands.values()), pull, len(results))
     for i, t in enumerate(results):
         t._node = element(node, i, t._data)
+    if met:  # in their place
+        state.met[before:] = [node]
     return found
 
 

@@ -27,6 +27,7 @@ def started(defn: type[Primitive], operands: tuple[Tensor, ...], attrs: Attrs) -
     arrays = [x._data for x in operands]
     check_types(plan, arrays, attrs, (attrs, *[(a.dtype, a.shape) for a in arrays]))
     at = calling_place()
+    state.begun += 1
     start: Any = defn.start
     result, handle = start(*arrays, **dict(zip(defn.schema, attrs, strict=True)), at="" if at is None else at.short)
     tensor = wrap(result)

@@ -52,10 +52,12 @@ __all__ = [
 class State:
     """The state of one thread: the bits of its active tapes, and its kernel caller."""
 
-    __slots__ = ("__weakref__", "active", "cut", "met", "pulled", "quiet", "silently")
+    __slots__ = ("__weakref__", "active", "begun", "cut", "met", "pulled", "quiet", "silently")
 
     def __init__(self) -> None:
         self.active = 0
+        #: how many collectives this thread has begun
+        self.begun = 0
         #: the nodes of collectives on the active tapes, which are visited in any case
         self.met: list[Node] = []
         #: the bit of the tape whose gradients are being computed

@@ -74,7 +74,6 @@ class CommHandle:
         return self._handle is None or self._handle.is_completed()
 
 
-
 def _group_rank(rank: int, parameter: str, group: Group) -> int:
     """The number in a group of one of all processes."""
     if type(rank) is not int:
@@ -200,9 +199,7 @@ def all_to_all_single_with_output_shape(
     if shape[1:] != tuple(tensor.shape[1:]):
         raise ValueError(f"rows of {list(tensor.shape[1:])} elements are sent, and {list(shape[1:])} expected")
     attrs = {"axis": -tensor.ndim, "sent": sent, "received": received, **together.named(of)}
-    return _begun(
-        "all_to_all_v", tensor, async_op, lambda x: together.swapped_rows(x, sent, received, of), attrs
-    )
+    return _begun("all_to_all_v", tensor, async_op, lambda x: together.swapped_rows(x, sent, received, of), attrs)
 
 
 def _counts(parameter: str, counts: Any, rows: int, group: Group) -> tuple[int, ...]:
@@ -291,7 +288,14 @@ class P2POp:
             raise NotImplementedError("messages of a batch have no tags: they come in the order of the list")
         if isinstance(tensor, tuple | list) and (name == "isend" or recv_dtype is None):
             raise TypeError("a shape says what is received, with `recv_dtype`; what is sent is a Tensor")
-        self.op, self.tensor, self.peer, self.group, self.tag, self.recv_dtype = name, tensor, peer, group, tag, recv_dtype
+        self.op, self.tensor, self.peer, self.group, self.tag, self.recv_dtype = (
+            name,
+            tensor,
+            peer,
+            group,
+            tag,
+            recv_dtype,
+        )
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> tuple[Any, ...]:

@@ -184,12 +184,7 @@ def _send(sr_tag: int, dest_rank: int, group: str = _WORLD, group_back: str = _W
 
 
 def _receive(
-    sr_tag: int,
-    src_rank: int,
-    shape: Sequence[int],
-    dtype: DType,
-    group: str = _WORLD,
-    group_back: str = _WORLD,
+    sr_tag: int, src_rank: int, shape: Sequence[int], dtype: DType, group: str = _WORLD, group_back: str = _WORLD
 ) -> _Function:
     """The tensor that another process sends with the same tag."""
 

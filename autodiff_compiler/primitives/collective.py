@@ -409,6 +409,9 @@ class Exchange(Collective):
         given = [constant(0, t) if g is None else g for g, t in zip(gs, types)]
         return exchanged(given, c, [x.shape for x in operands], c.sources, c.to)
 
+    def samples(rng):
+        yield ({"to": (), "sources": (), "dtype": float32, "ranks": (), "sizes": (), **_ALONE},)
+
     errors = [
         ((F3,), {"to": (), "sources": (), "dtype": float32, "ranks": (), "sizes": (), **_ALONE}, "1 tensors are sent"),
     ]

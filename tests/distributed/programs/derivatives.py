@@ -46,11 +46,7 @@ CASES = {
     "reduce_min": (ops.Reduce(0, "min"), (2, 3), lambda xs: xs.min(0) if RANK == 0 else np.zeros(1)),
     "gather": (ops.CollectiveGather(0), (2, 3), lambda xs: np.concatenate(xs) if RANK == 0 else np.zeros(1)),
     "scatter": (ops.CollectiveScatter(N - 1), (2 * N, 3), lambda xs: np.split(xs[N - 1], N)[RANK]),
-    "all_to_all": (
-        ops.AlltoAll(N, 0, 1),
-        (2 * N, 3),
-        lambda xs: np.concatenate([np.split(x, N)[RANK] for x in xs], 1),
-    ),
+    "all_to_all": (ops.AlltoAll(N, 0, 1), (2 * N, 3), lambda xs: np.concatenate([np.split(x, N)[RANK] for x in xs], 1)),
     "all_to_all_v": (
         uneven,
         (N * (N + 1) // 2, 2),

@@ -142,13 +142,20 @@ def check_batched_where_one_process_has_examples():
 def check_own_rule():
     """The user's rule of a function holds collectives, and its result is read in one process only."""
 
-    @ac.custom_vjp
+    @ops.custom_vjp
     def f(x):
         return ops.AllReduce()(x)
 
-    f.defvjp(lambda x: (ops.AllReduce()(x), ()), lambda res, g: (ops.AllReduce()(g),))
-    loss = lambda x: weighed(f(x * x)) if RANK == LAST else x.sum()
-    verify_derivatives("own rule", loss, operand((3,)))
+    @f.defbwd
+    def f_bwd(x, out, g):
+        return (ops.AllReduce()(g),)
+
+    def loss(x):
+        y = f(x * x)
+        return weighed(y) if RANK == LAST else x.sum()
+
+    verify_derivatives("own rule", loss, operand((3,)), orders=1, forward=False)
+    verify_derivatives("own rule read by all", lambda x: weighed(f(x * x)), operand((3,)), orders=1)
 
 
 def check_weights_of_a_cell():
@@ -185,7 +192,7 @@ def check_weights_of_a_cell():
 
 
 def check_symbolic_sizes():
-    f = ac.jit(lambda x: ops.AllGather()(x * 2.0), dynamic_shapes=True)
+    f = ac.jit(lambda x: ops.AllGather()(x * 2.0), dynamic=True)
     for rows in (2, 3, 5, 4, 7):
         x = operand((rows, 2))
         agrees(f"{rows} rows", f(ac.Tensor(x)).asnumpy(), 2 * np.concatenate(WORLD.allgather(x)), 0)
@@ -222,3 +229,14 @@ def check_handles():
         comm.P2POp(comm.irecv, x.shape, (RANK - 1) % N, recv_dtype=x.dtype),
     ]
     agrees("batch", comm.batch_isend_irecv(others)[1].asnumpy(), xs[RANK - 1], 0)
+
+
+def check_computed_again():
+    def part(x):
+        return ops.tanh(ops.AllReduce()(x * x))
+
+    def loss(x):
+        y = ac.recompute(part, x)
+        return weighed(y) if RANK == LAST else x.sum()
+
+    verify_derivatives("recompute", loss, operand((3,)), orders=1)

@@ -3,12 +3,15 @@
 The derivative is that of the sum over the processes: all move at the same time, each in a direction of its own.
 """
 
+import warnings
+
 import numpy as np
 from mpi4py import MPI
 
 import autodiff_compiler as ac
 from autodiff_compiler import collectives, ops
 
+warnings.filterwarnings("ignore", "the gradient is zero|.AC2003")  # in this process
 WORLD = MPI.COMM_WORLD.Dup()
 collectives.init()
 N, RANK = WORLD.size, WORLD.rank
@@ -54,14 +57,14 @@ def modes(make):
     return {"eager": make, "native": ac.jit(make, backend="native"), "numpy": ac.jit(make, backend="numpy")}
 
 
-def verify_derivatives(name, loss, x, orders=2):
+def verify_derivatives(name, loss, x, orders=2, forward=True):
     """Derivatives of a number by a tensor: in reverse and forward mode, on a tape, and of each other."""
     v, w = RNG.standard_normal(x.shape), RNG.standard_normal(x.shape)
     of_loss = difference(number(loss), x, v)
     for mode, f in modes(ac.grad(loss)).items():
         agrees(f"grad {name} {mode}", total((f(ac.Tensor(x)).asnumpy() * v).sum()), total(of_loss))
     agrees(f"grad {name} tape", total((ac.grad(ac.jit(loss))(ac.Tensor(x)).asnumpy() * v).sum()), total(of_loss))
-    for mode, f in modes(lambda t: ac.jvp(loss, t, ac.Tensor(v))[1]).items():
+    for mode, f in modes(lambda t: ac.jvp(loss, t, ac.Tensor(v))[1]).items() if forward else ():
         agrees(f"jvp {name} {mode}", float(f(ac.Tensor(x)).asnumpy()), of_loss)
     if orders == 1:
         return
