@@ -16,8 +16,7 @@ def _begins(stage: str) -> None:
 
 
 def _self_tested(options: Namespace) -> Result:
-    from ..testing.ascend import environment, self_test  # not for --help: it loads the compiler
-    from ..testing.ascend_collectives import collectives_test
+    from ..testing.ascend import collectives_test, environment, self_test  # not for --help: it loads the compiler
 
     if options.out:
         with writing(options, options.out):

@@ -22,7 +22,7 @@ def started(defn: type[Primitive], operands: tuple[Tensor, ...], attrs: Attrs) -
     A device's stream runs it behind the operators before it, and whoever reads the Tensor waits for the stream.
     """
     if context.get("device_target") == "Ascend":
-        return bind(defn, operands, attrs), Handle(None, [], lambda timeout, requests: None)
+        return bind(defn, operands, attrs), Handle(None)
     plan, state = plan_of(defn), thread.state
     arrays = [x._data for x in operands]
     check_types(plan, arrays, attrs, (attrs, *[(a.dtype, a.shape) for a in arrays]))

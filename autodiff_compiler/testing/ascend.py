@@ -29,8 +29,9 @@ from ..errors import AscendError
 from ..inspection.samples import forward, samples_of
 from ..primitives import REGISTRY
 from ..version import __version__
+from .ascend_collectives import collectives_test
 
-__all__ = ["environment", "self_test"]
+__all__ = ["collectives_test", "environment", "self_test"]
 
 _VARIABLES = (
     LIBRARY_VARIABLE, "ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_OPP_PATH", "ASCEND_AICPU_PATH",

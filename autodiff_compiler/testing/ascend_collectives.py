@@ -6,6 +6,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..collectives.group import WORLD_NAMES
 from ..config import context, set_context
 from ..dtypes import bfloat16, bool_, float16, float32, int8, int32, int64, uint8
 from ..ir.primitive import F
+from ..primitives.collective import REDUCTIONS
 from ..runtime.tensor import Tensor
 from ..transforms.grad import grad
 from ..transforms.jit import jit
@@ -110,7 +112,7 @@ def _collectives() -> dict[str, Callable[[Any], Any]]:
     of = _of()
     last = of["size"] - 1
     made: dict[str, Callable[[Any], Any]] = {
-        f"all_reduce {op}": lambda x, op=op: F.all_reduce(x, op=op, **of) for op in ("sum", "prod", "max", "min")
+        f"all_reduce {op}": partial(F.all_reduce, op=op, **of) for op in REDUCTIONS
     }
     return made | {
         "all_gather": lambda x: F.all_gather(x, axis=-1, **of),
@@ -130,12 +132,13 @@ def _to_the_next(x: Any) -> Any:
     return F.exchange(x, **neighbors, dtype=x.dtype, ranks=(x.ndim,), sizes=x.shape, **_of())[0]
 
 
-def _on_host(run: Callable[[], Any]) -> Any:
-    """The same by the host's collectives, over MPI."""
+def _on_host(run: Callable[[], Any]) -> np.ndarray[Any, Any]:
+    """What the host's collectives give, over MPI."""
     number = context.get("device_id")
     set_context(device_target="CPU")
     try:
-        return run()
+        found: np.ndarray[Any, Any] = run().asnumpy()
+        return found
     finally:
         set_context(device_target="Ascend", device_id=number)
 
@@ -147,7 +150,7 @@ def _values(stage: Stage) -> None:
         x = np.random.default_rng(world.rank).integers(0, 2, (world.size, 1000)).astype(dtype.numpy)
         for name, run in _collectives().items():
             found = run(Tensor(x)).asnumpy()
-            expected = _on_host(lambda run=run, x=x: run(Tensor(x)).asnumpy())
+            expected = _on_host(partial(run, Tensor(x)))
             count += 1
             if found.dtype != expected.dtype or not np.array_equal(found, expected):
                 wrong.append(f"{name} of {dtype.name}: {int((found != expected).sum())} of {found.size} elements")
@@ -160,10 +163,15 @@ def _gradients(stage: Stage) -> None:
     """Of compiled programs, as the host has them."""
     world = group(_WORLD)
     x = np.random.default_rng(world.rank).uniform(0.5, 1.5, (world.size, 100)).astype(np.float32)
+
+    def loss(x: Any, run: Callable[[Any], Any]) -> Any:
+        y = run(x * x)
+        return ops.sum(y * y * (1.0 + world.rank))
+
     for name, run in _collectives().items():
-        derivative = jit(grad(lambda x, run=run: ops.sum(ops.sin(run(x * x)) * (1.0 + world.rank))))
+        derivative = jit(grad(partial(loss, run=run)))
         found = derivative(Tensor(x)).asnumpy()
-        expected = _on_host(lambda derivative=derivative: derivative(Tensor(x)).asnumpy())
+        expected = _on_host(partial(derivative, Tensor(x)))
         error = float(np.abs(found - expected).max() / max(1.0, float(np.abs(expected).max())))
         stage.say(f"{name}: error {error:.1e}", **{name: error})
         if not error <= _TOLERANCE:

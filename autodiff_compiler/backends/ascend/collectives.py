@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...collectives import Group
 from ...dtypes import DType, float32, int32, int64
 from ...ir.core import Op
 from ...ir.types import TensorType
@@ -36,7 +37,7 @@ class _Call:
 
     def __init__(self, site: _Site, run: Run) -> None:
         self.site, self.run, self.device = site, run, run.device
-        self.group = in_group(site.attrs["group"], site.attrs["size"])
+        self.group: Group = in_group(site.attrs["group"], site.attrs["size"])  # type: ignore[no-untyped-call]
         self.loc = site.loc or getattr(calling_place(), "short", "")
 
     def address(self, x: Ref) -> int:
@@ -410,7 +411,7 @@ def _exchange(low: Lowering, op: Op) -> None:
         low.on_host(op, "")
         return
     xs = [site.operand(low.ref(v)) for v in op.operands]
-    shapes = shapes_of(site.attrs["ranks"], site.attrs["sizes"])
+    shapes = shapes_of(site.attrs["ranks"], site.attrs["sizes"])  # type: ignore[no-untyped-call]
     made = [site.room(site.attrs["dtype"], shape, i) for i, shape in enumerate(shapes)]
     site.step(xs, made, lambda call: _messages(call, xs, made))
     site.give(*made)

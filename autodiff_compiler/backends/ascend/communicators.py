@@ -17,21 +17,29 @@ from . import rank_table
 from .device import Device
 from .hccl import ROOT_INFO_BYTES, Communicator, root_info
 
+#: HCCL's variable for reductions in a fixed order, read when a communicator begins.
+_DETERMINISTIC = "HCCL_DETERMINISTIC"
+
 
 def communicator(device: Device, group: Group, loc: str) -> Communicator:
     """The group's communicator on this device; AscendError or CollectiveError where it cannot be made."""
     group.check()
-    found: Communicator | None = next((held for held in device.held if held.group is group), None)
-    if found is None:
-        _close_unused(device)
-        table = _table(device, group)
-        if table is not None:
-            found = Communicator.by_table(device, group.rank, group.size, table.path, loc)
-        else:
-            info = _spread(device, group, loc)
-            found = Communicator.by_root_info(device, group.rank, group.size, info, loc)
-        found.group = group
-    return found
+    with device.order:
+        found: Communicator | None = next((held for held in device.held if held.group is group), None)
+        return _begun(device, group, loc) if found is None else found
+
+
+def _begun(device: Device, group: Group, loc: str) -> Communicator:
+    _close_unused(device)
+    if device.deterministic:
+        os.environ.setdefault(_DETERMINISTIC, "true")
+    table = _table(device, group)
+    if table is not None:
+        made = Communicator.by_table(device, group.rank, group.size, table.path, loc)
+    else:
+        made = Communicator.by_root_info(device, group.rank, group.size, _spread(device, group, loc), loc)
+    made.group = group
+    return made
 
 
 def _close_unused(device: Device) -> None:

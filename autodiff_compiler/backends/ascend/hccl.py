@@ -117,12 +117,17 @@ class Communicator:
         device = self.device
         with device.order:  # it may set up links at first, and so wait for other ranks
             device.enter()
+            at = f" at {loc}" if loc else ""
             if not self._handle:
-                raise AscendError(text=f"the communicator was closed before {function}" + (f" at {loc}" if loc else ""))
-            status = device.acl.libraries.function(function)(*args, self._handle, device.stream)
+                raise AscendError(text=f"the communicator was closed before {function}{at}")
+            try:
+                queue = device.acl.libraries.function(function)
+            except MissingSymbolError as error:
+                raise MissingSymbolError(f"{error}, which is needed{at}") from None
+            status = queue(*args, self._handle, device.stream)
         if status:
             raise failure(device, function, status, loc)
-        device.queued(f"{function} at {loc}" if loc else function)
+        device.queued(f"{function}{at}")
 
     def close(self) -> None:
         """Destroys the communicator; nothing that is queued may use it."""

@@ -147,12 +147,12 @@ class _Reader:
             except ValueError:
                 raise _error(self.path, f"{where}.device_ip is {part!r}, no address") from None
 
-    def field(self, data: dict[str, Any], name: str, kind: type, where: str) -> Any:
+    def field(self, data: dict[str, Any], name: str, kind: type[str] | type[list[Any]], where: str) -> Any:
         """A field that must be there."""
         if name not in data:
             raise _error(self.path, f"{where} has no {name}")
         if not isinstance(data[name], kind):
-            raise self.wrong(f"{where}.{name}", {str: "a text", list: "a list"}[kind], data[name])
+            raise self.wrong(f"{where}.{name}", "a text" if kind is str else "a list", data[name])
         return data[name]
 
     def number(self, data: dict[str, Any], name: str, where: str) -> int:
