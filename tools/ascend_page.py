@@ -58,6 +58,24 @@ _REASONS = {
 #: Primitives that the host computes, with the reason.
 HOST = {name: reason for reason, names in _REASONS.items() for name in names.split()}
 
+#: HCCL's functions, for the collectives that it runs.
+COLLECTIVES = {
+    "all_gather": "HcclAllGather",
+    "all_reduce": "HcclAllReduce",
+    "all_to_all": "HcclAlltoAll",
+    "all_to_all_v": "HcclAlltoAllV",
+    "at_root": "none: the tensor, or zeros",
+    "barrier": "HcclBarrier, for which the host waits, too",
+    "broadcast_from": "HcclBroadcast",
+    "exchange": "HcclBatchSendRecv",
+    "gather_to": "HcclAlltoAllV, in which the root receives; zeros elsewhere",
+    "receive_from": "HcclRecv",
+    "reduce_scatter": "HcclReduceScatter",
+    "reduce_to": "HcclReduce; zeros elsewhere",
+    "scatter_from": "HcclScatter",
+    "send_to": "HcclSend",
+}
+
 HEAD = """# Operators of the Ascend backend
 
 Written by `python tools/ascend_page.py` from the rules of the primitives; do not edit by hand.
@@ -84,7 +102,9 @@ on hardware has to show:
   digits cast to floats;
 * the sign of a zero from `maximum`, `minimum`, `clamp`, `relu`, `round`, `sign`, `xlogy`;
 * integers that overflow, subnormal numbers, the last digits of transcendental functions;
-* the order in which `IndexAdd`, `ScatterAdd`, `Scatter` and the convolutions add up.
+* the order in which `IndexAdd`, `ScatterAdd`, `Scatter` and the convolutions add up;
+* whether HCCL's sums of int8 wrap around, where it rounds sums of 16-bit floats, nan beside numbers in its `max` and
+  `min`.
 """
 
 
@@ -132,7 +152,15 @@ def page() -> str:
         "\n## Between the segments\n",
         "Control flow, tuples and sequences: steps of the host that choose and repeat segments of operators. Reading a",
         "condition copies one element from the device.\n",
-        ", ".join(f"`{name}`" for name in sorted(CONTROL)) + ".",
+        ", ".join(f"`{name}`" for name in sorted(CONTROL.keys() - COLLECTIVES.keys())) + ".",
+        "\n## Collectives\n",
+        "Functions of HCCL, queued on the stream between the segments. Of one process they are views.\n",
+        "| primitive | functions |",
+        "|---|---|",
+        *[f"| {name} | {functions} |" for name, functions in COLLECTIVES.items()],
+        "\nMoved: all dtypes, a bool as a byte. Reduced by HCCL: float32, float16, bfloat16 and signed integers; bool,",
+        "uint8 and uint16 as int32, uint32 as int32 or int64, sums and products of uint64 as int64, products of",
+        "bfloat16 as float32 and of int16 as int32; float64 and other reductions of uint64 not at all.",
     ]
     return "\n".join(lines) + "\n" + OPEN
 

@@ -11,13 +11,21 @@ from .report import lines
 from .saved import write_text, writing
 
 
+def _begins(stage: str) -> None:
+    print(f"{stage} ...", file=sys.stderr, flush=True)
+
+
 def _self_tested(options: Namespace) -> Result:
-    from ..testing.ascend import self_test  # not for --help: it loads the compiler
+    from ..testing.ascend import collectives_test, environment, self_test  # not for --help: it loads the compiler
 
     if options.out:
         with writing(options, options.out):
             open(options.out, "a", encoding="utf-8").close()  # not after minutes of testing
-    found, passed = self_test(options.device, lambda stage: print(f"{stage} ...", file=sys.stderr, flush=True))
+    if options.collectives:
+        found, passed = collectives_test(_begins)
+        found = {"environment": environment(start=False), **found}
+    else:
+        found, passed = self_test(options.device, _begins)
     if options.out:
         write_text(options, options.out, json.dumps(found, indent=2))
     text = lines(found["environment"])
@@ -33,10 +41,13 @@ COMMAND = Command(
     _self_tested,
     [
         Argument("--device", type=int, default=0, metavar="N", help="the device's number (0)"),
+        Argument(
+            "--collectives", action="store_true", help="test HCCL between the devices of several processes instead"
+        ),
         Argument("--out", metavar="FILE", help="write the report as JSON to a file too"),
     ],
     "Tests an Ascend device from its libraries to training, in stages that go on where they can when one fails. The "
     "report is for sharing: it names the environment, what is missing, and each operator's error; with --json of "
     "every dtype.",
-    ["ascend-selftest --out report.json"],
+    ["ascend-selftest --out report.json", "ascend-selftest --collectives"],
 )

@@ -65,7 +65,7 @@ def _run(defn: type[Primitive], operands: tuple[Any, ...], attrs: Attrs) -> Any:
     results = [wrap(out) for out in program(*arrays)]
     if thread.state.active:
         place(plan, attrs, operands, tuple(arrays), results, thread.state.active)
-    return tuple(results) if defn.multiple else results[0]
+    return tuple(results) if defn.multiple else results[0] if results else None
 
 
 def _number(device: Device, number: np.ndarray[Any, Any]) -> AscendArray:
@@ -90,7 +90,7 @@ def _compiled(key: Any, plan: Plan, arrays: list[Any], attrs: Attrs) -> AscendPr
             shape = broadcast_shapes([a.shape for a in arrays])
             operands = tuple([x if x.shape == shape else F.broadcast_to(x, shape=shape) for x in operands])
         found = builder.emit(defn, operands, attrs)
-        builder.ret(*(found if isinstance(found, tuple) else (found,)))
+        builder.ret(*(found if isinstance(found, tuple) else () if found is None else (found,)))
     module.add(Function(defn.name, body))
     program = AscendBackend.installed(NumpyBackend().compile).compile_known(module)
     if program.refusal is not None:

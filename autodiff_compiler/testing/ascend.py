@@ -29,13 +29,15 @@ from ..errors import AscendError
 from ..inspection.samples import forward, samples_of
 from ..primitives import REGISTRY
 from ..version import __version__
+from .ascend_collectives import collectives_test
 
-__all__ = ["environment", "self_test"]
+__all__ = ["collectives_test", "environment", "self_test"]
 
 _VARIABLES = (
     LIBRARY_VARIABLE, "ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_OPP_PATH", "ASCEND_AICPU_PATH",
     "ASCEND_RT_VISIBLE_DEVICES", "ASCEND_LOG_DEVICE_FLUSH_TIMEOUT", "INF_NAN_MODE_ENABLE",
-    "MS_ASCEND_CHECK_OVERFLOW_MODE", "LD_LIBRARY_PATH",
+    "MS_ASCEND_CHECK_OVERFLOW_MODE", "LD_LIBRARY_PATH", "RANK_TABLE_FILE", "HCCL_CONNECT_TIMEOUT", "HCCL_EXEC_TIMEOUT",
+    "HCCL_BUFFSIZE", "HCCL_DETERMINISTIC", "HCCL_IF_IP", "HCCL_SOCKET_IFNAME", "HCCL_WHITELIST_DISABLE",
 )  # fmt: skip
 _FILE = "<ascend-selftest>"
 _DRIVER = ("/usr/local/Ascend/driver/version.info", "/etc/ascend_install.info")
@@ -58,7 +60,7 @@ def environment(start: bool = True) -> dict[str, Any]:
             "variables": {name: os.environ[name] for name in _VARIABLES if name in os.environ},
             "driver": {path: _read(path) for path in _DRIVER if os.path.exists(path)},
             "device files": sorted(glob.glob("/dev/davinci*")),
-            "libraries": {group: acl.libraries.paths(group) for group in ("runtime", "base", "operators")},
+            "libraries": {group: acl.libraries.paths(group) for group in ("runtime", "base", "operators", "hccl")},
             "other users": [name for name in ("torch_npu", "acl") if name in sys.modules],
         },
     }

@@ -13,7 +13,8 @@ FLAGS = ["-O1", "-std=gnu11", "-fPIC", "-Wall", "-Wextra", "-Werror"]
 CORE, LIBRARIES = (
     ["core.c", "memory.c", "streams.c"],
     {"libascendcl.so": ["runtime.c"], "libnnopbase.so": ["base.c"],
-     "libopapi.so": ["ops.c", "elementwise.c", "reduce.c", "matrix.c", "shape.c", "index.c", "sort.c", "neural.c"]},
+     "libopapi.so": ["ops.c", "elementwise.c", "reduce.c", "matrix.c", "shape.c", "index.c", "sort.c", "neural.c"],
+     "libhccl.so": ["hccl.c", "exchange.c"]},
 )  # fmt: skip
 
 

@@ -183,7 +183,7 @@ void sim_kill(Object *object) {
 
 static const char *kind_name(Kind kind) {
     static const char *names[] = {"?", "tensor", "scalar", "int array", "bool array", "float array", "tensor list",
-                                  "scalar list", "executor", "stream", "event", "graph", "context"};
+                                  "scalar list", "executor", "stream", "event", "graph", "context", "communicator"};
     return names[kind];
 }
 
@@ -220,7 +220,7 @@ EXPORT const char *aclsim_leaks(void) {
         if (table[i] && table[i]->alive && !table[i]->own) alive[table[i]->kind]++;
     sim_unlock();
     text[0] = 0;
-    for (int k = 1; k <= GRAPH; k++)
+    for (int k = 1; k <= COMMUNICATOR; k++)
         if (alive[k]) snprintf(text + strlen(text), sizeof text - strlen(text), "%s: %d\n", kind_name(k), alive[k]);
     for (int d = 0; d < 8; d++)
         if (sim_sets[d]) snprintf(text + strlen(text), sizeof text - strlen(text), "device %d: %d\n", d, sim_sets[d]);

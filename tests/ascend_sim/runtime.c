@@ -315,7 +315,7 @@ EXPORT Status aclrtSynchronizeStream(aclrtStream handle) {
     }
     NOT_IN_CAPTURE("aclrtSynchronizeStream");
     Status failure = sim_drain(stream);
-    return failure ? sim_error(failure, "a task of the stream failed") : 0;
+    return failure ? sim_error(failure, "%s", stream->said[0] ? stream->said : "a task of the stream failed") : 0;
 }
 
 EXPORT Status aclrtStreamQuery(aclrtStream handle, int32_t *status) {

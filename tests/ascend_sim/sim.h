@@ -23,7 +23,7 @@ enum { F32 = 0, F16 = 1, I8 = 2, I32 = 3, U8 = 4, I16 = 6, U16 = 7, U32 = 8, I64
 
 /* ---------------------------------------------------------------------------------------------- objects */
 typedef enum {
-    TENSOR = 1, SCALAR, INTS, BOOLS, FLOATS, TENSORS, SCALARS, EXECUTOR, STREAM, EVENT, GRAPH, CONTEXT
+    TENSOR = 1, SCALAR, INTS, BOOLS, FLOATS, TENSORS, SCALARS, EXECUTOR, STREAM, EVENT, GRAPH, CONTEXT, COMMUNICATOR
 } Kind;
 
 typedef struct {
@@ -79,12 +79,15 @@ struct Executor {
 };
 
 /* ---------------------------------------------------------------------------------------------- tasks */
+/* Bytes that a task reads or writes. */
+typedef struct { uint64_t from, to; bool write; } Range;
+
 /* How much of every stream is done. */
 typedef struct { uint64_t at[SLOTS]; } Clock;
 
 typedef struct Task {
     struct Task *next;
-    enum { KERNEL, COPY, FILL, STATUS, CLEAR, RECORD, WAIT, REPLAY } kind;
+    enum { KERNEL, COPY, FILL, STATUS, CLEAR, RECORD, WAIT, REPLAY, EXCHANGE } kind;
     const char *name;
     Executor *executor; /* an own copy */
     uint64_t workspace, workspace_size;
@@ -94,12 +97,18 @@ typedef struct Task {
     struct Event *event;
     uint64_t ticket;
     struct Graph *graph;
+    Status (*exchange)(struct Task *); /* of a collective; what it needs is in `with`, which is freed with the task */
+    void *with;
+    Range *ranges; /* its memory; freed with the task */
+    int range_count;
+    char said[256]; /* why it failed */
 } Task;
 
 typedef struct Stream {
     Object object;
     Task *first, *last;
     Status failure;
+    char said[256]; /* why the task failed */
     struct Graph *capturing;
     bool open; /* takes part in a capture that another stream began, and has not come back to it */
     bool stop;

@@ -58,11 +58,12 @@ static void end_task(Task *task) {
         sim_release_arguments(task->executor);
         free(task->executor);
     }
+    free(task->with);
+    free(task->ranges);
     free(task);
 }
 
 /* ---------------------------------------------------------------------------------------------- ranges */
-typedef struct { uint64_t from, to; bool write; } Range;
 typedef struct { Range *items; int count, room; } Ranges;
 
 static void touch(Ranges *found, uint64_t from, uint64_t to, bool write) {
@@ -94,6 +95,7 @@ static void ranges_of(const Task *t, Ranges *found) {
     touch(found, t->workspace, t->workspace + t->workspace_size, true);
     touch(found, (uint64_t)t->to, (uint64_t)t->to + t->size, true);
     if (t->from) touch(found, (uint64_t)t->from, (uint64_t)t->from + t->size, false);
+    for (int i = 0; i < t->range_count; i++) touch(found, t->ranges[i].from, t->ranges[i].to, t->ranges[i].write);
     for (Task *inner = t->graph ? t->graph->first : NULL; inner; inner = inner->next) ranges_of(inner, found);
     for (int i = 0; t->executor && i < t->executor->count; i++) {
         const Arg *a = &t->executor->args[i];
@@ -252,6 +254,9 @@ static Status run_task(Task *task) {
         task->event->at = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
         task->event->done = task->ticket;
         break;
+    case EXCHANGE:
+        status = sim_task_failure(task->name);
+        return status ? status : task->exchange(task);
     case WAIT: break; /* see `fulfil` and `work` */
     case REPLAY:
         for (Task *t = task->graph->first; t && !status; t = t->next) status = run_task(t);
@@ -263,7 +268,9 @@ static Status run_task(Task *task) {
 /* Runs a task, unless an earlier one of the stream failed; events come in any case. */
 static void step(Stream *stream, Task *task) {
     Status status = stream->failure && task->kind != RECORD ? 0 : run_task(task);
-    if (status) stream->failure = status;
+    if (!status) return;
+    stream->failure = status;
+    memcpy(stream->said, task->said, sizeof stream->said);
 }
 
 static void take_off(Stream *stream) {

@@ -40,6 +40,7 @@ _ADVICE = {
     161002: "a dtype, shape or format is refused",
     500000: "no device can be used: is the driver installed, and /dev/davinci* readable?",
     507015: f"a kernel failed on the device; {_LOST}",
+    507048: f"a task waited too long: of a collective, for another rank (HCCL_EXEC_TIMEOUT); {_LOST}",
     561003: "the kernel was not found: is the operator package for this chip installed?",
     561107: "ASCEND_OPP_PATH is not set: run `source set_env.sh` of the toolkit before Python starts",
 }
@@ -99,13 +100,17 @@ class Acl:
 
     def error(self, name: str, status: int, loc: str = "") -> AscendError:
         """The exception for a status that `name` returned, with the library's last error message."""
-        said = None
-        with contextlib.suppress(MissingSymbolError):
-            said = self.libraries.function("aclGetRecentErrMsg")()
-        detail = said.decode("utf-8", "replace").strip() if said else ""
         lost = _LOST if any(word in code_name(status) for word in _CORES) else ""
         cls = AscendMemoryError if status in _OUT_OF_MEMORY else AscendError
-        return cls(name, status, code_name(status), _ADVICE.get(status, lost), detail, loc)
+        return cls(name, status, code_name(status), _ADVICE.get(status, lost), said(self), loc)
+
+
+def said(acl: Acl) -> str:
+    """The library's last error message in this thread; "" if it has none."""
+    found = None
+    with contextlib.suppress(MissingSymbolError):
+        found = acl.libraries.function("aclGetRecentErrMsg")()
+    return found.decode("utf-8", "replace").strip() if found else ""
 
 
 #: The one of this process.

@@ -17,7 +17,7 @@ from ...source import Loc
 from ..base import Coverage, Storage, Work
 from ..op_by_op import pieces_of
 from ..stacks import Stacks
-from . import control  # noqa: F401  (it enters how it lowers ops)
+from . import collectives, control  # noqa: F401  (they enter how they lower ops)
 from .acl import acl
 from .emit import Buffer
 from .layout import lay_out

@@ -78,6 +78,8 @@ class Device:
         #: caches of executors and captured graphs, by kind; and entries of freed programs, to be destroyed
         self.keepers: dict[Any, Any] = {}
         self.abandoned: deque[Any] = deque()
+        #: communicators, which are closed before the stream is destroyed
+        self.held: list[Any] = []
         #: ends a capture of the stream, for a signal handler or finalizer that runs in the middle of it
         self.recording: Callable[[], None] | None = None
         self.closed = False
@@ -258,6 +260,13 @@ class Device:
                 self.synchronize()
                 ctypes.memmove(array.ctypes.data + at, room.address, nbytes)
 
+    def clear(self, block: Block, nbytes: int) -> None:
+        """Queues that a block becomes zeros."""
+        if nbytes:
+            with self.order:
+                self.enter()
+                self.acl.call("aclrtMemsetAsync", block.address, nbytes, 0, nbytes, self.stream)
+
     def _copy(self, to: int, source: int, nbytes: int, kind: int, room: Block | None = None) -> None:
         """Queues a copy; its page-locked memory (`room`) is in use until the next wait."""
         with self.order:
@@ -319,8 +328,9 @@ class Device:
             self.closed = True
             if not waited:  # it ends what may still be queued, so that nothing of the following is in use
                 self._tried("aclrtDestroyStream", self.stream)
-            for keeper in list(self.keepers.values()):
+            for keeper in [*self.keepers.values(), *self.held]:
                 keeper.close()
+            self.held.clear()
             self._end_abandoned()
             self._workspace = None
             self.kept.clear()

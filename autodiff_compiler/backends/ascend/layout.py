@@ -11,7 +11,7 @@ from typing import Any
 from ..base import first_fit
 from .emit import Buffer, Call, Ref
 from .memory import padded
-from .steps import Bind, Branch, Host, Key, Loop, Segment, keys_of
+from .steps import Bind, Branch, Collective, Host, Key, Loop, Segment, keys_of
 
 _ALIGNMENT = 64
 
@@ -79,7 +79,7 @@ def _mentions(step: Any) -> Iterator[Key]:
             yield from keys_of(x)
     elif isinstance(step, Branch):
         yield step.test.buffer
-    elif isinstance(step, Bind | Loop):
+    elif isinstance(step, Bind | Collective | Loop):
         yield from step.reads
     yield from _makes(step)
 

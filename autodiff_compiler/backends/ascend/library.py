@@ -15,7 +15,10 @@ from .tables import functions, operators
 LIBRARY_VARIABLE = "AUTODIFF_COMPILER_ASCEND_LIB"
 
 #: The files that a function's library may be in, in order.
-_FILES = {"runtime": ("libascendcl.so", "libacl_rt.so"), "base": ("libnnopbase.so",), "operators": ("libopapi.so",)}
+_FILES = {
+    "runtime": ("libascendcl.so", "libacl_rt.so"), "base": ("libnnopbase.so",), "operators": ("libopapi.so",),
+    "hccl": ("libhccl.so",),
+}  # fmt: skip
 _SPLIT_OPERATORS = "libopapi_*.so"
 
 _C: dict[str, Any] = {
@@ -65,7 +68,7 @@ class Libraries:
         self._functions: dict[str, Any] = {}
 
     def paths(self, group: str) -> list[str]:
-        """The files that `group` ("runtime", "base", "operators") would be loaded from, in order."""
+        """The files that `group` ("runtime", "base", "operators", "hccl") would be loaded from, in order."""
         found = []
         for folder in folders():
             found += [os.path.join(folder, name) for name in _FILES[group]]
@@ -94,7 +97,7 @@ class Libraries:
             return self._loaded[group]
 
     def function(self, name: str) -> Any:
-        """A function of the runtime or the base library, with its argument and result types."""
+        """A function of the tables that is no operator, with its argument and result types."""
         found = self._functions.get(name)
         if found is None:
             prototype = functions()[name]

@@ -9,7 +9,7 @@ from ... import escape
 from ...ir.types import Type
 from .emit import Buffer, Ref, contiguous_strides
 from .launch import Number
-from .steps import Branch, Host, Loop, Segment
+from .steps import Branch, Collective, Host, Loop, Segment
 
 
 class _Names:
@@ -77,6 +77,9 @@ def _lines(steps: Sequence[Any], names: _Names, indent: str) -> Iterator[str]:
         elif isinstance(step, Host):
             made = ", ".join(names.of(b) for b in step.results)
             yield f"{indent}host {step.name} -> ({made})" + _at(step)
+        elif isinstance(step, Collective):
+            read, made = (", ".join(map(names.of, keys)) for keys in (step.reads, step.makes))  # type: ignore[arg-type]
+            yield f"{indent}together {step.name}({read}) -> ({made})" + _at(step)
         elif isinstance(step, Branch):
             for word, arm in zip((f"if {names.view(step.test)}:", "else:"), step.arms, strict=True):
                 yield indent + word + ("" if word == "else:" else _at(step))

@@ -216,11 +216,11 @@ class Lowering:
             self.env[op.results[0]] = known
             self.ways.setdefault(defn.name, "operators")
         elif defn.effect is Effect.IO or defn.name.startswith("random_"):  # draws are the same on all devices
-            self._on_host(op, "")
+            self.on_host(op, "")
         elif defn.aclnn is None and defn.decomposed is not None:
             self._decomposed(op)
         elif defn.aclnn is None:
-            self._on_host(op, f"no operator computes {defn.name}")
+            self.on_host(op, f"no operator computes {defn.name}")
         else:
             self._on_device(op)
 
@@ -250,7 +250,7 @@ class Lowering:
             if why and any(x.dtype in _NARROW for x in operands):
                 why = self._emitted(op, operands, outs, wide=True) and why
         if why:
-            self._on_host(op, why)
+            self.on_host(op, why)
         else:
             self.ways.setdefault(op.defn.name, "operators")
             self.env.update({r: x if x.size else self.nothing(r) for r, x in zip(op.results, outs, strict=True)})
@@ -300,7 +300,7 @@ class Lowering:
             xs = [F.cast(x, dtype=float32) if x.dtype in _NARROW else x for x in body.args]
             found = rule(Context(op.defn, op.attrs, (), ()), *xs)
             if found is None:
-                self._on_host(op, f"{op.defn.name} of these sizes is not made up of operators")
+                self.on_host(op, f"{op.defn.name} of these sizes is not made up of operators")
                 return
             found = found if isinstance(found, tuple) else (found,)
             dtypes = [r.type.dtype for r in op.results]  # type: ignore[attr-defined]
@@ -310,7 +310,7 @@ class Lowering:
         self.env.update(zip(op.results, [self.env[v] for v in body.outs], strict=True))
         self.ways.setdefault(op.defn.name, "other ops")
 
-    def _on_host(self, op: Op, why: str) -> None:
+    def on_host(self, op: Op, why: str) -> None:
         """The op as a step of the host; noted as missing where the device should have run it."""
         name = op.defn.name
         if why and not self.fallback:

@@ -20,7 +20,7 @@ from .arrays import AscendArray, uploaded
 from .device import Block, Device, current
 from .emit import Buffer, Ref
 from .modes import Mode
-from .steps import Branch, Frame, Host, Loop, Operand, Run, Segment, given, keys_of, taken
+from .steps import Branch, Collective, Frame, Host, Loop, Operand, Run, Segment, given, keys_of, taken
 
 
 def _argument(run: Run, operand: Operand, x: Any) -> Any:
@@ -114,6 +114,8 @@ class AscendProgram:
                 run.frame.pop(id(step), None)  # its arena: what comes later on the stream may have it
             elif isinstance(step, Host):
                 self._host(step, run)
+            elif isinstance(step, Collective):
+                step.run(run)
             elif isinstance(step, Branch):
                 self.execute(step.arms[0 if bool(run.fetch(step.test)) else 1], run)
             elif isinstance(step, Loop):

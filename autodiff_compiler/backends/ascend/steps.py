@@ -96,6 +96,18 @@ class Bind:
 
 
 @dataclass
+class Collective:
+    """What the stream does together with those of other processes; `run` queues it."""
+
+    name: str
+    run: Callable[[Run], None]
+    reads: list[Key]
+    makes: list[Key]
+    loc: str
+    dead: list[Key] = field(default_factory=list)
+
+
+@dataclass
 class Branch:
     """One of two lists of steps, by a bool on the device."""
 
@@ -118,7 +130,7 @@ class Loop:
     dead: list[Key] = field(default_factory=list)
 
 
-Step: TypeAlias = "Segment | Host | Bind | Branch | Loop"
+Step: TypeAlias = "Segment | Host | Bind | Collective | Branch | Loop"
 #: Runs steps in order.
 Execute: TypeAlias = "Callable[[Sequence[Any], Run], None]"
 

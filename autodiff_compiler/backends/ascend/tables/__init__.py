@@ -1,7 +1,8 @@
 """Tables of CANN's interface: prototypes of the runtime's functions and of the operators, and error codes.
 
 The facts were gathered from CANN 8.1.RC1 and from sources of mid 2026; docs/ascend.md says how they were checked.
-`runtime.json`: functions with their arguments (`*` before a type: a pointer to it) and the names of status codes.
+`runtime.json`: functions with their arguments (`*` before a type: a pointer to it), and the names of status codes;
+those of HCCL's functions are apart.
 `operators.json`: the arguments of an operator's first phase before `workspaceSize` and `executor`, with the dtypes that
 an Atlas A2 takes, the ranks, and whether a view that is not contiguous is refused (`dense`).
 """
@@ -19,7 +20,7 @@ __all__ = ["Argument", "Function", "Operator", "code_name", "functions", "operat
 
 @dataclass(frozen=True)
 class Function:
-    """A C function: its library ("runtime" or "base"), result type and arguments (name, type)."""
+    """A C function: its library ("runtime", "base" or "hccl"), result type and arguments (name, type)."""
 
     name: str
     library: str
@@ -71,7 +72,7 @@ def _table(name: str) -> dict[str, Any]:
 
 @functools.cache
 def functions() -> dict[str, Function]:
-    """The functions of the runtime and of the base library, by name."""
+    """The functions of the runtime, of the base library and of HCCL, by name."""
     return {
         name: Function(name, f["library"], f["returns"], tuple((n, t) for n, t in f["args"]), f["since"] == "newer")
         for name, f in _table("runtime")["functions"].items()
@@ -102,6 +103,6 @@ def operators() -> dict[str, Operator]:
     }  # fmt: skip
 
 
-def code_name(code: int) -> str:
-    """The name of a status code; "" if it is not known."""
-    return str(_table("runtime")["codes"].get(str(code), ""))
+def code_name(code: int, of: str = "codes") -> str:
+    """The name of a status code (`of`: "codes", or "hccl_codes" of HCCL's functions); "" if it is not known."""
+    return str(_table("runtime")[of].get(str(code), ""))
