@@ -101,6 +101,8 @@ def rows_of(name: str, function: Callable[..., Any], make: Any, sizes: tuple[int
             found.append(taken(step, args))
             for _ in range(30):
                 step(*args)
+        if "must be known" in str(symbolic.explain_recompiles()):
+            raise SystemExit(f"{name} is compiled for each size: {symbolic.explain_recompiles()}")
         fixed, free = interleaved([lambda: known(*args), lambda: symbolic(*args)], ROUNDS, SECONDS)
         missed = free > RATIO * fixed if fixed > WORK else free > fixed + MORE
         times.append([name, n, fixed, free, free / fixed, round(1e3 * (free - fixed)), "missed" if missed else ""])

@@ -258,7 +258,7 @@ def _along_k(p: Product, at: list[Reg], rows: int) -> None:
             return [p.join(k, xs[r], ys[c], total) for (r, c), total in zip(places, now, strict=True)]
 
         zero = k.number(-0.0, dtype).reg
-        totals = text.loop(0, whole, width, [zero] * (p.m * count), dot)
+        totals = text.loop(0, whole, width, [zero] * (rows * count), dot)
         for at_c, total in zip(places, totals, strict=True):
             r, c = at_c
             found = reduce_lanes(Lane(k, total, dtype), Kernels.add)
