@@ -350,7 +350,8 @@ def write_fused_loop(
             kept = {x: m for x, m in plain.items() if x not in passes.temporaries}
             more |= {"held": True, "short": True}
             shorter = [
-                FusedLoop(text, cluster, short, layout, moved, kept, **(more | {"lanes": n})) for n in (lanes // 2, lanes)
+                FusedLoop(text, cluster, short, layout, moved, kept, **(more | {"lanes": n}))
+                for n in (lanes // 2, lanes)
             ]
             _write_by_length(text, [*shorter, general])
         else:
