@@ -10,7 +10,7 @@ import gast
 from ...ir.core import Op
 from ...ir.sizes import Size
 from ..variables.frames import Frame
-from ..variables.values import StateVar, TensorVar
+from ..variables.values import is_parameter, is_tensor, is_union
 from .reasons import text_of
 
 
@@ -20,11 +20,10 @@ def whose(size: Size, frame: Frame, nodes: Sequence[Any], values: Sequence[Any])
     for node, x in _single(nodes, values):
         loc = frame.tree.loc(node, frame.caller)
         text = text_of(loc) if loc.of_user() is loc else ""
-        if text and isinstance(x, TensorVar) and _has(x.value.shape, size):
-            made = x.value.owner.loc if isinstance(x.value.owner, Op) else None
+        if text and is_tensor(x) and not is_union(x) and _has(x.type.shape, size):
+            value = None if is_parameter(x) else x.value
+            made = value.owner.loc if value is not None and isinstance(value.owner, Op) else None
             found[text] = f" ({made.of_user().short})" if made is not None else ""
-        elif text and isinstance(x, StateVar) and _has(x.type.shape, size):
-            found[text] = ""
     ((text, place),) = found.items() if len(found) == 1 else (("", ""),)
     return f"`{text}`{place}" if text else ""
 

@@ -60,7 +60,7 @@ class Product:
         """Writes one product of matrices at these places."""
         dots = is_dots(self.a, self.b, self.m) and self.b.strides[-1] != self.dtype.itemsize
         if dots:
-            _along_k(self, at, int(self.m))  # type: ignore[arg-type]
+            _along_k(self, at, int(self.m))
         else:
             _tiles(self, at)
 

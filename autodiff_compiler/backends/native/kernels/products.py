@@ -78,7 +78,7 @@ def _by_size(low: Lowering, op: Op, work: Size) -> None:
         (low.fuel,) = low.text.branch(test, library, tiles)
 
 
-def _by_tiles(low: BufferPlan, op: Op, target: Array) -> None:
+def _by_tiles(low: Lowering, op: Op, target: Array) -> None:
     """A product by our own kernels."""
     (a, b), (out,) = op.operands, op.results
     wide = computed_in(out.dtype)

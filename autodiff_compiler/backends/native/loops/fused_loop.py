@@ -228,7 +228,8 @@ class FusedLoop:
                 to, found = self._total_dtype(op), Lane(k, part, self._partial_dtype(op))
                 if self._total_width(op) == 1:
                     found = self._folded(op, found)
-                combined.append(self._combine(op, Lane(found.kernels, total, to), found.kernels.cast(found, to)).reg)
+                wide = self._k(found.kernels.width)
+                combined.append(self._combine(op, Lane(wide, total, to), wide.cast(found, to)).reg)
             return combined
 
         def step(vector: Vector, now: list[Reg]) -> list[Reg]:

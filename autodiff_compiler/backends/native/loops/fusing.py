@@ -308,11 +308,9 @@ def write_fused_loop(
     memories = [s for s in sources.values() if isinstance(s, Memory)] + [m for _, m in sinks.values()]
     assert cluster.axes is not None
     layout = collapsed(cluster.shape, cluster.axes, memories)
-    lanes = (
-        _lanes(low, cluster)
-        if cluster.ops
-        else low.machine.vector_bytes // max(4, max(m.dtype.itemsize for m in memories))
-    )
+    lanes = _lanes(low, cluster)
+    if not cluster.ops:
+        lanes = low.machine.vector_bytes // max(4, max(m.dtype.itemsize for m in memories))
     loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
     length = layout.inner[-1].size
     inline = loops == 0 and isinstance(length, int) and length <= 2 * lanes and low.inlined < _MOST_INLINE
@@ -329,12 +327,7 @@ def write_fused_loop(
             if x in cluster.rows and x.type is tensor(x.dtype, ()) and x not in low.results:
                 low.env[x] = Spread(x.type, walk.row[x])
         return
-    outside: list[Reg] = []
-    for s in sources.values():
-        if isinstance(s, Memory | Lane):
-            outside.append(s.base if isinstance(s, Memory) else s.reg)
-    outside = list(dict.fromkeys([*outside, *(m.base for m in plain.values())]))
-    outside = [r for r in outside if r.text != "null"]
+    outside = _outside(sources, plain)
     text = Text.kernel(len(low.kernels), [r.type for r in outside])
     text.maths_out_of_line = low.maths_out_of_line
     inside = {r: Reg(f"%p{i}", r.type) for i, r in enumerate(outside)}
@@ -345,17 +338,8 @@ def write_fused_loop(
     nontemporal = mark_nontemporal(low, cluster, passes, layout, sinks, lanes)
     fingerprint = (*loop_fingerprint(cluster, passes, moved, plain), *more.values())
     if fingerprint not in low.written_for:
-        general = FusedLoop(text, cluster, passes, layout, moved, plain, **more)
-        if short is not None and loops and len(layout.inner) == 1 and general.adjacent:
-            kept = {x: m for x, m in plain.items() if x not in passes.temporaries}
-            more |= {"held": True, "short": True}
-            shorter = [
-                FusedLoop(text, cluster, short, layout, moved, kept, **(more | {"lanes": n}))
-                for n in (lanes // 2, lanes)
-            ]
-            _write_by_length(text, [*shorter, general])
-        else:
-            general.write()
+        loop = FusedLoop(text, cluster, passes, layout, moved, plain, **more)
+        _write_by_length(text, [*_shorter(loop, short, lanes), loop])
         if nontemporal:
             fence_stores(text)
         text.ret()
@@ -371,6 +355,26 @@ def write_fused_loop(
             low.load_scalar(x, array)
 
 
+def _shorter(loop: FusedLoop, passes: Passes | None, lanes: int) -> list[FusedLoop]:
+    """The same loop for rows that turn out to be one vector, half and whole."""
+    layout = loop.layout
+    if passes is None or not (layout.batch or layout.outer) or len(layout.inner) > 1 or not loop.adjacent:
+        return []
+    sinks = {x: m for x, m in loop.sinks.items() if x not in loop.passes.temporaries}
+    given = loop.text, loop.cluster, passes, layout, loop.sources, sinks
+    return [FusedLoop(*given, lanes=n, masked=loop.masked, held=True, short=True) for n in (lanes // 2, lanes)]
+
+
+def _outside(sources: Mapping[Value, Source], sinks: Mapping[Value, Memory]) -> list[Reg]:
+    """The registers that a kernel takes: places of arrays, and numbers."""
+    found: list[Reg] = []
+    for s in sources.values():
+        if isinstance(s, Memory | Lane):
+            found.append(s.base if isinstance(s, Memory) else s.reg)
+    found = list(dict.fromkeys([*found, *(m.base for m in sinks.values())]))
+    return [r for r in found if r.text != "null"]
+
+
 def _write_by_length(text: Text, loops: Sequence[FusedLoop]) -> None:
     """Writes the loops, of which a call takes the first for rows as long as its own."""
     first, *others = loops
@@ -383,7 +387,7 @@ def _write_by_length(text: Text, loops: Sequence[FusedLoop]) -> None:
         _write_by_length(text, others)
         return ()
 
-    if not others:
+    if others:
+        text.branch(text.let("i1", f"icmp sle {text.whole(first.length)}, {first.most}"), written, otherwise)
+    else:
         first.write()
-        return
-    text.branch(text.let("i1", f"icmp sle {text.whole(first.length)}, {first.most}"), written, otherwise)
