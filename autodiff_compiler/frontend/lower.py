@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..depth import deep
 from ..errors import AutodiffWarning, CompileError
 from ..ir.core import Module, Value
 from ..ir.failure import is_ours
-from ..ir.primitive import F
+from ..ir.primitive import F, trace
 from ..ir.types import TensorType
 from ..primitives.sizes_of_data import erased
 from ..runtime.commits import Commit
@@ -112,11 +113,21 @@ def _leaving(x: Value) -> Value:
     return x if type_ is x.type else F.with_sizes(x, type=type_)
 
 
+@contextmanager
+def _naming(lowering: Interpreter) -> Iterator[None]:
+    """Meanwhile checks of sizes say what the user calls what has them."""
+    before, trace.whose = trace.whose, lowering.whose
+    try:
+        yield
+    finally:
+        trace.whose = before
+
+
 def _lower(lowering: Interpreter, fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Lowered:
     lowering.program.builder.before_io = lambda op: commit_before(lowering, op)
     if lowering.program.module.check_nonfinite:
         lowering.after_statement = CommitsOfStatements(lowering)
-    with lowering.program.builder:
+    with lowering.program.builder, _naming(lowering):
         given = [lowering.argument(a, name_of_argument(fn, i)) for i, a in enumerate(args)]
         named = {k: lowering.argument(v, k) for k, v in kwargs.items()}
         try:

@@ -299,7 +299,10 @@ class Builder:
         """What stands before the number of a size in a message: the text in the user's program that it is from."""
         symbol = symbol_of(size)
         text = self.binder_text(symbol) if symbol is not None and symbol.of_data else None
-        return f"{text} gives " if text else otherwise
+        if text:
+            return f"{text} gives "
+        owner = trace.whose(size)
+        return f"{owner} has " if owner else otherwise
 
     def binder_text(self, symbol: Symbol) -> str | None:
         """The text that a symbol of data is from; None if no op around here binds it."""

@@ -400,6 +400,8 @@ class _Trace(threading.local):
     """The builder that receives ops in this thread; None while nothing is being traced."""
 
     builder: Any = None
+    #: what users call the operand that has a size, at the place that is compiled; empty if that is not known
+    whose: Callable[[Any], str] = staticmethod(lambda size: "")
 
 
 trace = _Trace()

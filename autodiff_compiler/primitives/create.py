@@ -147,6 +147,7 @@ def arange(start, end=None, step=1, dtype=None):
     """The numbers from start (0 if only one argument is given) up to before end; int64 unless a float is among them."""
     if end is None:
         start, end = 0, start
+    start, end, step = map(_number, (start, end, step))
     if run_time_int(start) is not None or run_time_int(end) is not None or _of_data(start) or _of_data(end):
         return _run_time_range(start, end, static_int(step, "step"), dtype)
     for name, bound in (("start", start), ("end", end), ("step", step)):
@@ -169,6 +170,11 @@ def arange(start, end=None, step=1, dtype=None):
         numbers = F.iota(start=0, step=step, size=size, dtype=int64)
         return cast(numbers + number(start, tensor(int64, (size,))), dtype)
     return F.iota(start=start, step=step, size=size, dtype=dtype)
+
+
+def _number(x):
+    """The number that a Tensor without dimensions is; everything else as it is."""
+    return x.item() if is_tensor(x) and x.__class__ is not Value and x.ndim == 0 else x
 
 
 def _of_data(bound):

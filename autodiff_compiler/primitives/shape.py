@@ -11,7 +11,18 @@ from ..errors import DynamicShapeError, ShapeError
 from ..ir.core import Value
 from ..ir.primitive import F, Ints, Primitive, composite
 from ..ir.sizes import depends_on_data, is_at_most, may_be_at_most, quotients_of, refuse_unknown
-from ..ir.types import Dim, Shape, Size, TensorType, dim_product, known_same, same_dim, same_shape, tensor
+from ..ir.types import (
+    Dim,
+    Shape,
+    Size,
+    TensorType,
+    dim_product,
+    has_erased_sizes,
+    known_same,
+    same_dim,
+    same_shape,
+    tensor,
+)
 from .family import (
     as_shape,
     as_tensor,
@@ -19,6 +30,7 @@ from .family import (
     cast,
     normal_axes,
     normal_axis,
+    number,
     promoted_dtype,
     rows,
     same_type,
@@ -496,6 +508,8 @@ def size_of(x, axes, like):
     known = dim_product(tuple([x.shape[a] for a in axes]))
     if type(known) is int:
         return known
+    if not has_erased_sizes(x.type):
+        return number(known, like.type)
     sizes = [F.shape_of(x, axis=a) for a in axes]
     total = sizes[0]
     for size in sizes[1:]:

@@ -30,6 +30,10 @@ def _stacked(x, w):
     return ops.stack([x[x > 0], w])
 
 
+def _reshaped(x, w):
+    return x[x > 0].reshape(2, 2)
+
+
 def _stored(x, w):
     y = x * 1
     y[x > 0] = w
@@ -39,11 +43,12 @@ def _stored(x, w):
 @pytest.mark.parametrize(
     ("fn", "told"),
     [
-        (_multiplied, r"`x\[x > 0\]` \(test_refused_sizes_of_data.py:\d+\) gives 3, but another is 4"),
+        (_multiplied, r"`x\[x > 0\]` \(test_refused_sizes_of_data.py:\d+\) gives 3, but `w` has 4"),
         (_both, r"`x\[x > 0\]` .* gives 3, but `w\[w > 0.5\]` .* gives 4"),
-        (_matrices, r"one is 4, but `x\[x > 0\]` .* gives 3"),
-        (_stacked, r"gives 3, but another is 4|one is 4, but .* gives 3"),
-        (_stored, r"one is 4, but `x > 0` .* gives 3"),
+        (_matrices, r"`w.reshape\(1, -1\)` .* has 4, but `x\[x > 0\]` .* gives 3"),
+        (_stacked, r"`w` has 4, but .* gives 3"),
+        (_reshaped, r"`x\[x > 0\]` .* gives 3, but another is 4"),
+        (_stored, r"`w` has 4, but `x > 0` .* gives 3"),
     ],
 )
 def test_sizes_that_do_not_fit_are_told_when_the_program_runs(fn, told):

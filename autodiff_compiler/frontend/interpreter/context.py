@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import gast
@@ -21,6 +22,16 @@ STATEMENTS: dict[str, Rule] = {}
 expression = Registrar(EXPRESSIONS)
 #: Registers what executes these kinds of statement.
 statement = Registrar(STATEMENTS)
+
+
+@contextmanager
+def operands(ctx: StatementContext, nodes: Sequence[Any], values: Sequence[Any]) -> Iterator[None]:
+    """Meanwhile these are the operands of what is being compiled: checks of sizes say what the user calls them."""
+    before, ctx.operands = ctx.operands, (ctx.frame, nodes, values)
+    try:
+        yield
+    finally:
+        ctx.operands = before
 
 
 class LoopMemory:
@@ -63,6 +74,7 @@ class StatementContext(DerivativeContext, Protocol):
     loops: LoopMemory
     #: how many branches chosen at run time surround the present place
     arms: int
+    operands: tuple[Frame, Sequence[Any], Sequence[Any]] | None
 
     def block(self, stmts: Sequence[Any]) -> None: ...
     def note_return(self, node: Any) -> None: ...

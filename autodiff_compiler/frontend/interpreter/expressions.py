@@ -21,7 +21,7 @@ from ..variables.text import concatenated, formatted
 from ..variables.truth_values import truth
 from ..variables.values import BoundMethod, LocalDict, LocalList, LocalSet, is_iterator, is_tensor, is_unbound
 from .conditions import condition_of, kept, note_branch, short_circuit, truth_at
-from .context import StatementContext, expression
+from .context import StatementContext, expression, operands
 from .control import branch
 from .generators import Generator
 from .names import read_name
@@ -88,7 +88,8 @@ def _binop(ctx: StatementContext, node: Any) -> Any:
 def _naming(ctx: StatementContext, nodes: Sequence[Any], values: Sequence[Any]) -> Iterator[None]:
     """Gives an error about the types of operands what the user calls them."""
     try:
-        yield
+        with operands(ctx, nodes, values):
+            yield
     except CompileError as error:
         ctx.report.reasons.name_operands(error, ctx.frame, nodes, values)
         raise

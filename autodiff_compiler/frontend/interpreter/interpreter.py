@@ -14,6 +14,7 @@ from ...errors import CompileError, RecursionDepthError, place_note
 from ...ir.build import Builder
 from ...ir.core import Block, Function, Module, UnknownValueError, Value
 from ...ir.primitive import trace
+from ...ir.sizes import Size
 from ...ir.types import TensorType, tensor
 from ...no_memory import naming_memory
 from ...peer_names import CALLED
@@ -30,6 +31,7 @@ from ..effects.after_forward import check_names, read_after_forward
 from ..effects.effects import Effects
 from ..effects.exceptions import emit_check, emit_raise
 from ..effects.inputs import Foreknown
+from ..report.operands import whose
 from ..report.reasons import Reasons
 from ..report.report import Report
 from ..syntax import source_tree, unsupported_syntax
@@ -118,6 +120,8 @@ class Interpreter:
         self.depth = 0
         #: how many branches chosen at run time surround the present place
         self.arms = 0
+        #: the operands of what is being compiled, and what they stand for in this frame
+        self.operands: tuple[Frame, Sequence[Any], Sequence[Any]] | None = None
 
     # ------------------------------------------------------------------------------------------- arguments
     def argument(self, spec: Any, name: str) -> Any:
@@ -152,6 +156,12 @@ class Interpreter:
             loc = loc._replace(turn=self.frame.turn)
         trace.builder.loc = loc
         return loc
+
+    def whose(self, size: Size) -> str:
+        """What the user calls the only operand with a size, and where it is from; empty if that is not clear."""
+        if self.operands is None or self.operands[0] is not self.frame:
+            return ""
+        return whose(size, *self.operands)
 
     def expr(self, node: Any) -> Any:
         """The abstract value of an expression."""

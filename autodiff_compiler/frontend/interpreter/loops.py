@@ -14,7 +14,7 @@ from ...errors import CompileError, JoinError, LoopError, UnrollWarning
 from ...ir.build import Builder
 from ...ir.core import Value
 from ...ir.primitive import REGISTRY, F, trace
-from ...ir.sizes import left_to_run_time
+from ...ir.sizes import left_to_run_time, may_be_at_most
 from ...ir.walk import ops_of
 from ...source import PACKAGE, Loc
 from ..effects.exceptions import emit_raise
@@ -25,7 +25,7 @@ from ..syntax.scope import assigned_names
 from ..variables.changing import KNOWN_TRIPS
 from ..variables.frames import turn
 from ..variables.interpreter import ValueContext
-from ..variables.iteration import Iteration, Through, as_count, iteration_of
+from ..variables.iteration import Iteration, Rest, Through, as_count, iteration_of
 from ..variables.truth_values import negate, truth
 from ..variables.unions import for_each_rank
 from ..variables.values import NewException, is_union
@@ -66,8 +66,7 @@ def _over(ctx: StatementContext, node: Any, items: Any) -> None:
     n = iteration.length
     if not isinstance(n, int):
         _decided(ctx, node, KEPT, "how many trips it has is known only at run time", n)
-        if not keep_with_lists(ctx, node, iteration):
-            _keep(ctx, node, iteration, n)
+        _keep_open(ctx, node, iteration)
     elif n == 0 or (not iteration.force_keep and (n <= ctx.options.unroll_limit or iteration.force_unroll)):
         few = f"up to {ctx.options.unroll_limit} (`unroll_limit`) are unrolled"
         _decided(ctx, node, f"unrolled, {_trips(n)}", "`unroll(...)` asks for it" if iteration.force_unroll else few)
@@ -153,6 +152,38 @@ def _try_keep(ctx: StatementContext, node: Any, iteration: Iteration, n: int, kn
         _keep(ctx, node, _Later(iteration), n - 1)
         peeled.keep()
     return "peeled" if peeled.kept else problem or peeled.error
+
+
+def _keep_open(ctx: StatementContext, node: Any, iteration: Iteration) -> None:
+    """Keeps a loop of as many trips as only run time knows, peeling the first one off if that settles the types.
+
+    That there is a first one is a guard, where the number of trips is a size of arguments.
+    """
+    if keep_with_lists(ctx, node, iteration):
+        return
+    key, problem = ctx.loops.key(node, None, ctx.frame.env), None
+    if ctx.loops.decisions.get(key) != "peeled":
+        with Attempt(ctx) as attempt:
+            _keep(ctx, node, iteration, iteration.length)
+            attempt.keep()
+        if attempt.kept:
+            return
+        problem = attempt.exception
+    of_types = problem is None or (isinstance(problem, JoinError) and problem.code == "AC1406")
+    if of_types and iteration.size is not None and may_be_at_most(1, iteration.size):
+        with Attempt(ctx) as peeled:
+            iteration.enter(ctx)
+            _unroll(ctx, node, [iteration.item_at(ctx, as_count(0))])
+            rest = Rest(iteration)
+            if not keep_with_lists(ctx, node, rest):
+                _keep(ctx, node, rest, rest.length)
+            peeled.keep()
+        if peeled.kept:
+            ctx.loops.decisions[key] = "peeled"
+            return
+        problem = problem or peeled.exception
+    assert problem is not None
+    raise problem
 
 
 class _Later(Through):

@@ -25,7 +25,7 @@ from ..variables.frames import Closure
 from ..variables.requirements import check_bounds
 from ..variables.values import LocalList, NewException
 from .conditions import condition_of
-from .context import StatementContext, statement
+from .context import StatementContext, operands, statement
 from .control import branch
 from .names import bind, unbind
 
@@ -92,8 +92,9 @@ def make_closure(ctx: StatementContext, node: Any) -> Closure:
 @statement("Assign")
 def _assign(ctx: StatementContext, node: Any) -> None:
     value = ctx.expr(node.value)
-    for target in node.targets:
-        store(ctx, target, value)
+    with operands(ctx, [node.value], [value]):
+        for target in node.targets:
+            store(ctx, target, value)
 
 
 @statement("AnnAssign")

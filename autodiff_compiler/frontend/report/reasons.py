@@ -127,9 +127,9 @@ class Reasons:
             return  # these are names of ours: the user's call will be met
         error.explained = True
         told = [
-            f"`{_text(loc)}` is {_described(x)}"
+            f"`{text_of(loc)}` is {_described(x)}"
             for loc, node, x in zip(places, nodes, values, strict=True)
-            if _text(loc) and not isinstance(node, gast.Constant) and _is_data(x)
+            if text_of(loc) and not isinstance(node, gast.Constant) and _is_data(x)
         ]
         if told:
             error.notes = (*error.notes, ", ".join(dict.fromkeys(told)))
@@ -225,7 +225,7 @@ def _names_in(frame: Frame, node: Any) -> list[tuple[Any, Any]]:
     return list(found.values())
 
 
-def _text(loc: Loc) -> str:
+def text_of(loc: Loc) -> str:
     """The user's text of an expression on one line, unless it is long."""
     if loc.end_line != loc.line:
         return ""

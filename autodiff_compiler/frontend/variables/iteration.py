@@ -385,6 +385,12 @@ class Slices(Iteration):
         return TensorVar(_row(self._rows, index), snapshot=self._snapshot)
 
 
+def _equally_long(parts: list[Iteration]) -> bool:
+    """Whether iterations are as long as each other, in calls for which that is compiled."""
+    first, *others = [p.counted for p in parts]
+    return first is not None and all(n is not None and n == first for n in others)
+
+
 @shown_as("zip")
 class Zip(Iteration):
     """``zip(...)``: tuples of the elements of several iterations, as long as the shortest."""
@@ -393,7 +399,7 @@ class Zip(Iteration):
         self.parts, self.strict = parts, strict
         lengths = [p.length for p in parts]
         known: list[Any] = [p.length for p in parts if p.counted is p.length]
-        if strict and len(known) < len(lengths):
+        if strict and len(known) < len(lengths) and not _equally_long(parts):
             raise StaticValueError("zip() with strict=True needs lengths known at compile time")
         self.force_unroll = any(p.force_unroll for p in parts) or (strict and len(set(known)) > 1)
         if len(known) == len(lengths):

@@ -11,11 +11,12 @@ import numpy as np
 from ...dtypes import dtype_of
 from ...ir.primitive import F, call
 from ...ir.sizes import Dim
+from ...primitives.family import bound_size, run_time_int
 from .arithmetic import kind_of_number
 from .base import variable_of
 from .interpreter import ValueContext
 from .structure import elements, map_leaves
-from .values import ArrayVar, is_dynamic, is_size, is_tensor
+from .values import ArrayVar, is_dynamic, is_parameter, is_size, is_tensor, is_union
 
 _DEFAULT = np.dtype(np.float64)
 
@@ -58,6 +59,10 @@ _MAKING: dict[Any, Callable[..., Any]] = {
 
 def of_sizes(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A NumPy function of sizes and what is known while compiling; NotImplemented if it is none of those here."""
+    if fn in _MAKING:
+        filled = 1 if fn is np.full else None  # what is no size
+        args = [a if i == filled else map_leaves(_bound, a) for i, a in enumerate(args)]
+        kwargs = {k: a if k == "fill_value" else map_leaves(_bound, a) for k, a in kwargs.items()}
     leaves = [x for a in (*args, *kwargs.values()) for x in (elements(a) or (a,))]
     if not any(map(is_size, leaves)) or any(is_dynamic(x) or is_tensor(x) for x in leaves):
         return NotImplemented
@@ -71,6 +76,13 @@ def of_sizes(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         except TypeError:  # arguments that it is not written for
             return NotImplemented
     return NotImplemented
+
+
+def _bound(x: Any) -> Any:
+    """The size that an int known only at run time is, also one in a Tensor; everything else as it is."""
+    held = is_tensor(x) and not is_parameter(x) and not is_union(x)
+    n = run_time_int(x.value) if held or (is_dynamic(x) and kind_of_number(x) is int) else None
+    return x if n is None else bound_size(n)
 
 
 def size_of_scalar(x: ArrayVar) -> Dim | None:

@@ -20,7 +20,9 @@ from ..codegen.formulas import has_formula
 from .clusters import MOST_OPS, REDUCTIONS, SHAPES, Cluster, is_fusible, is_scalar
 
 #: Ops without code.  They go first, as ops on scalars do: their readers can then be fused.
-FREE = frozenset({"const", "iota", "expand_dims", "squeeze", "reshape", "broadcast_to", "transpose", "slice"})
+FREE = frozenset(
+    {"const", "iota", "size_value", "expand_dims", "squeeze", "reshape", "broadcast_to", "transpose", "slice"}
+)
 #: Ops whose results alias their operands.
 VIEWS = frozenset({"expand_dims", "squeeze", "reshape", "broadcast_to", "transpose", "slice", "stop_gradient"})
 #: Loops of up to so many elements go before larger ones, which may wait for one number per row or channel.

@@ -59,7 +59,10 @@ class Product:
     def write(self, at: list[Reg]) -> None:
         """Writes one product of matrices at these places."""
         dots = is_dots(self.a, self.b, self.m) and self.b.strides[-1] != self.dtype.itemsize
-        (_along_k if dots else _tiles)(self, at)
+        if dots:
+            _along_k(self, at, int(self.m))
+        else:
+            _tiles(self, at)
 
     def join(self, k: Kernels, x: Lane, y: Lane, total: Reg) -> Reg:
         """total + x * y"""
@@ -225,7 +228,17 @@ def _store_some(k: Kernels, x: Lane, place: Reg, size: int, rest: Int) -> None:
     text.repeated(0, rest, 1, one)
 
 
-def _along_k(p: Product, at: list[Reg]) -> None:
+def any_dots(p: Product, at: list[Reg]) -> None:
+    """Dot products of rows, how many only a call knows, with a transposed matrix: row by row."""
+    text = p.text
+
+    def row(i: Int) -> None:
+        _along_k(p, [text.along(at[0], i, p.a.strides[-2]), at[1], text.along(at[2], i, p.c.strides[-2])], 1)
+
+    text.repeated(0, p.m, 1, row)
+
+
+def _along_k(p: Product, at: list[Reg], rows: int) -> None:
     """Dot products of a few rows with a transposed matrix: vectors along k, with horizontal sums at the end."""
     text, size, dtype = p.text, p.dtype.itemsize, p.dtype
     width = p.machine.vector_bytes // size
@@ -236,17 +249,16 @@ def _along_k(p: Product, at: list[Reg]) -> None:
 
     def columns(j: Int, count: int) -> None:
         b = text.along(at[1], j, p.b.strides[-1])
-        assert isinstance(p.m, int)  # they are few
-        places = [(r, c) for r in range(p.m) for c in range(count)]
+        places = [(r, c) for r in range(rows) for c in range(count)]
 
         def dot(i: Int, now: list[Reg]) -> list[Reg]:
             along = text.mul(i, size)
             ys = [k.load(text.at(text.at(b, c * p.b.strides[-1]), along), dtype) for c in range(count)]
-            xs = [k.load(text.at(text.at(at[0], r * p.a.strides[-2]), along), dtype) for r in range(p.m)]
+            xs = [k.load(text.at(text.at(at[0], r * p.a.strides[-2]), along), dtype) for r in range(rows)]
             return [p.join(k, xs[r], ys[c], total) for (r, c), total in zip(places, now, strict=True)]
 
         zero = k.number(-0.0, dtype).reg
-        totals = text.loop(0, whole, width, [zero] * (p.m * count), dot)
+        totals = text.loop(0, whole, width, [zero] * (rows * count), dot)
         for at_c, total in zip(places, totals, strict=True):
             r, c = at_c
             found = reduce_lanes(Lane(k, total, dtype), Kernels.add)

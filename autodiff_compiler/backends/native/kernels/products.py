@@ -78,7 +78,7 @@ def _by_size(low: Lowering, op: Op, work: Size) -> None:
         (low.fuel,) = low.text.branch(test, library, tiles)
 
 
-def _by_tiles(low: BufferPlan, op: Op, target: Array) -> None:
+def _by_tiles(low: Lowering, op: Op, target: Array) -> None:
     """A product by our own kernels."""
     (a, b), (out,) = op.operands, op.results
     wide = computed_in(out.dtype)
@@ -86,15 +86,47 @@ def _by_tiles(low: BufferPlan, op: Op, target: Array) -> None:
     made = result = low.new_in_dtype(target, wide)
     if out.shape[-1] == 1:  # a column is a row of the transposed product
         left, right, made = _turned(right), _turned(left), _turned(made)
-    sizes = (*made.shape[-2:], left.shape[-1])
+    if _may_be_dots(left, right, made):
+        few = low.text.let("i1", f"icmp slt {low.text.whole(made.shape[-2])}, {FEW_ROWS}")
+
+        def dots() -> tuple[()]:
+            any_product.call_dots(low, left, right, made)
+            return ()
+
+        def tiles() -> tuple[()]:
+            _tiles(low, left, right, made)
+            return ()
+
+        with low.inside():
+            low.text.branch(few, dots, tiles)
+    else:
+        _tiles(low, left, right, made)
+    low.give(result, target)
+
+
+def _may_be_dots(left: Array, right: Array, made: Array) -> bool:
+    """Whether a call may have so few rows that dot products are faster, which only the call knows."""
+    m, dtype = made.shape[-2], made.dtype
+    along_k = left.strides[-1] == dtype.itemsize and right.strides[-2] == dtype.itemsize
+    contiguous = made.strides[-1] == dtype.itemsize and right.strides[-1] != dtype.itemsize
+    return _may_be_few(m) and along_k and contiguous and dtype in any_product.DOTS
+
+
+def _may_be_few(rows: Size) -> bool:
+    """Whether only a call knows if there are so few rows."""
+    return not isinstance(rows, int) and bounds(rows)[0] < FEW_ROWS
+
+
+def _tiles(low: BufferPlan, left: Array, right: Array, made: Array) -> None:
+    """A product in tiles, or of dot products, where that is known."""
     dots = is_dots(left, right, made.shape[-2])
-    if right.strides[-1] != wide.itemsize and right.shape[-1] != 1 and not dots:
+    sizes = (*made.shape[-2:], left.shape[-1])
+    if right.strides[-1] != made.dtype.itemsize and right.shape[-1] != 1 and not dots:
         right = _ordered(low, right)
-    if dots or 1 in sizes or wide not in any_product.NAMES or all(isinstance(d, int) for d in sizes):
+    if dots or 1 in sizes or made.dtype not in any_product.TILES or all(isinstance(d, int) for d in sizes):
         write_product(low, left, right, made)
     else:
         any_product.call_shared(low, left, right, made)
-    low.give(result, target)
 
 
 def _turned(x: Array) -> Array:
@@ -112,6 +144,8 @@ def packs(low: BufferPlan, op: Op) -> bool:
     products = [u for u, i in users if isinstance(u, Op) and u.defn.name == "matmul" and i == 1]
     if not products or len(products) < len(users):
         return False
+    if len(products) == 1 and products[0].parent is op.parent and _may_be_few(products[0].operands[0].shape[-2]):
+        return False  # for few rows it would not be read
     return all(
         usual(u.operands[0].shape[-2]) >= FEW_ROWS
         and u.results[0].shape[-1] != 1

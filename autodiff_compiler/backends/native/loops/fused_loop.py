@@ -58,7 +58,7 @@ class FusedLoop:
 
     `sources`: what the cluster reads; `sinks`: where results, and what later passes need, are stored.  `lanes`: the
     most elements of a vector; `masked`: whether the machine has masked loads and stores; `held`: a row stays in
-    registers between passes.
+    registers between passes; `short`: only a call knows how long a row is, but it is one vector at most, and held.
     """
 
     def __init__(
@@ -73,10 +73,11 @@ class FusedLoop:
         lanes: int,
         masked: bool,
         held: bool,
+        short: bool = False,
     ) -> None:
         self.text, self.cluster, self.passes, self.layout = text, cluster, passes, layout
         self.sources, self.sinks, self.masked, self.held = sources, sinks, masked, held
-        self.length = layout.inner[-1].size
+        self.length, self.short = layout.inner[-1].size, short
         self.width = min(lanes, 1 << (self.length - 1).bit_length()) if isinstance(self.length, int) else lanes
         self.one = Kernels(text, 1, low_latency=False)  # the last elements of a row have the bits of the others
         self.kernels: dict[int, Kernels] = {1: self.one}
@@ -91,7 +92,11 @@ class FusedLoop:
         self.slabs = [op for op in cluster.ops if self._is_slab(op)]
         self.columns = [op for op in cluster.ops if op.results[0] in cluster.ends and op not in self.slabs]
         #: the vectors of a row, where their number is known
-        self.vectors = -(-self.length // self.width) if isinstance(self.length, int) else None
+        self.vectors = 1 if short else -(-self.length // self.width) if isinstance(self.length, int) else None
+        #: the most elements that a row can have, if that is known
+        self.most = lanes if short else self.length if isinstance(self.length, int) else None
+        #: the lanes of a short row
+        self.some: Reg | None = None
         #: whether reductions over `outer` stay in registers from row to row, and then the value of each vector
         self.held_columns = (
             bool(self.columns)
@@ -114,6 +119,8 @@ class FusedLoop:
 
     # ------------------------------------------------------------------------------------------- loops
     def write(self) -> None:
+        if self.short:
+            self.some = self._k(self.width).mask_up_to(self.text.whole(self.length))
         self._nested(self.layout.batch, self.start, [], self._slab)
 
     def _nested(
@@ -149,15 +156,21 @@ class FusedLoop:
 
         totals = self._nested(self.layout.outer, at, starts, row)
         for (op, v), total in zip(vectors, totals[len(self.slabs) :], strict=True):
-            assert isinstance(self.length, int)
-            sink, lanes = self.sinks[op.results[0]], min(self.width, self.length - v * self.width)
-            k = self._k(self.width)
-            mask = k.mask(lanes) if lanes < self.width else None
-            self._put(Vector(k, v * self.width, mask, lanes), Lane(k, total, sink.dtype), sink, at[sink])
+            sink = self.sinks[op.results[0]]
+            self._put(self._held_vector(v), Lane(self._k(self.width), total, sink.dtype), sink, at[sink])
         for op, total in zip(self.slabs, totals, strict=False):
             result = self._reduced(op, Lane(self._k(self.width), total, self._total_dtype(op)))
             self._k(1).store(result, at[self.sinks[op.results[0]]])
         return carried
+
+    def _held_vector(self, number: int) -> Vector:
+        """A vector of a row that is in registers."""
+        k, width = self._k(self.width), self.width
+        if self.some is not None:
+            return Vector(k, 0, self.some, width)
+        assert isinstance(self.length, int)
+        lanes = min(width, self.length - number * width)
+        return Vector(k, number * width, k.mask(lanes) if lanes < width else None, lanes)
 
     def _fill(self, op: Op, at: Pointers) -> None:
         """Stores the identity in the results of a reduction over `outer`."""
@@ -190,13 +203,15 @@ class FusedLoop:
         inner = [op for op in self.passes.reductions[number] if op not in self.columns]
         rows = [op for op in inner if op not in self.slabs]
         starts = [
-            totals[op] if op in totals else self._identity(op, self._total_dtype(op), self.width).reg for op in inner
+            totals[op] if op in totals else self._identity(op, self._total_dtype(op), self._total_width(op)).reg
+            for op in inner
         ]
         self._prepare(number)
         ends = self._nested(self.layout.inner[:-1], at, starts, lambda place, now: self._run(number, inner, place, now))
         for op, end in zip(inner, ends, strict=True):
             if op in rows:
-                self.row[op.results[0]] = self._reduced(op, Lane(self._k(self.width), end, self._total_dtype(op)))
+                of, width = self._total_dtype(op), self._total_width(op)
+                self.row[op.results[0]] = self._reduced(op, Lane(self._k(width), end, of))
             else:
                 totals[op] = end
 
@@ -210,15 +225,18 @@ class FusedLoop:
             parts = self._stretch(start, length, self._unroll(number), begin, step)
             combined = []
             for op, total, part in zip(reductions, now, parts, strict=True):
-                of, to = self._partial_dtype(op), self._total_dtype(op)
-                combined.append(self._combine(op, Lane(k, total, to), k.cast(Lane(k, part, of), to)).reg)
+                to, found = self._total_dtype(op), Lane(k, part, self._partial_dtype(op))
+                if self._total_width(op) == 1:
+                    found = self._folded(op, found)
+                wide = self._k(found.kernels.width)
+                combined.append(self._combine(op, Lane(wide, total, to), wide.cast(found, to)).reg)
             return combined
 
         def step(vector: Vector, now: list[Reg]) -> list[Reg]:
             return self._vector(number, reductions, place, vector, now)
 
         size = self._block(reductions)
-        if size is None or (isinstance(self.length, int) and self.length <= size):
+        if size is None or (self.most is not None and self.most <= size):
             return block(0, self.length, totals)
         whole = self.length // size * size
         totals = text.loop(0, whole, size, totals, lambda i, now: block(i, size, now))
@@ -238,6 +256,8 @@ class FusedLoop:
 
     def _stretch(self, start: Int, length: Size, unroll: int, carried: list[Reg], step: Step) -> list[Reg]:
         """`length` elements from `start` on: whole vectors, then the remainder, masked or element by element."""
+        if self.short:
+            return step(self._held_vector(0), carried)
         if not isinstance(length, int):
             return self._open_stretch(start, length, unroll, carried, step)
         text, width = self.text, self.width
@@ -484,9 +504,14 @@ class FusedLoop:
     def _total_dtype(self, op: Op) -> DType:
         """The dtype of accumulators across blocks."""
         dtype = self._partial_dtype(op)
-        short = isinstance(self.length, int) and self.length <= _BLOCK
-        single = short and len(self.layout.inner) == 1 and op not in self.slabs
+        single = self.most is not None and self.most <= _BLOCK and len(self.layout.inner) == 1 and op not in self.slabs
         return float64 if op.defn.name == "sum" and dtype is float32 and not single else dtype
+
+    def _total_width(self, op: Op) -> int:
+        """The lanes of accumulators across blocks: one where a row of any length is mostly a single block."""
+        widened = self._total_dtype(op) is not self._partial_dtype(op)
+        rows = not isinstance(self.length, int) and len(self.layout.inner) == 1 and op not in self.slabs
+        return 1 if widened and rows else self.width
 
     def _identity(self, op: Op, dtype: DType, width: int) -> Lane:
         """The identity of a reduction, in all lanes."""
@@ -532,15 +557,20 @@ class FusedLoop:
         few = self.length if isinstance(self.length, int) and self.length < _FEW else 0
         if few and op not in self.slabs and len(self.layout.inner) == 1:
             ones = [self._part(x, [i]) for i in range(min(few, width))]
-            x, width = ones[0], 1
+            x = ones[0]
             for one in ones[1:]:
                 x = self._combine(op, x, one)
+        type = op.results[0].type
+        assert isinstance(type, TensorType)
+        return self.one.cast(self._folded(op, x), type.dtype)
+
+    def _folded(self, op: Op, x: Lane) -> Lane:
+        """The horizontal reduction of a vector, pairs first."""
+        width = x.kernels.width
         while width > 1:
             width //= 2
             x = self._combine(op, self._part(x, range(0, 2 * width, 2)), self._part(x, range(1, 2 * width, 2)))
-        type = op.results[0].type
-        assert isinstance(type, TensorType)
-        return self.one.cast(x, type.dtype)
+        return x
 
 
 def held_row(length: int, passes: int, lanes: int, loops: int) -> bool:

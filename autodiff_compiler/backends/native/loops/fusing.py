@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, prod
 from typing import Any
 
 from .... import logs
 from ....errors import InternalCompilerError
 from ....ir.core import Op, Value
-from ....ir.sizes import Size
+from ....ir.sizes import Size, bounds
 from ....ir.types import Shape, TensorType, tensor
 from ..codegen.arithmetic import Kernels
 from ..codegen.emit import Reg, Text
@@ -62,6 +62,10 @@ def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
             if x not in cluster.full and x not in cluster.rows and x not in sources:
                 sources[x] = source_of(low, x, cluster)
     reads = reading_passes(passes, cluster, elements, held=held)
+    short = None if held or not _may_be_short(low, cluster, lanes) else plan_passes(cluster, elements, held=True)
+    if short is not None:  # it may read in later passes what the others keep in a temporary
+        for x, found in reading_passes(short, cluster, elements, held=True).items():
+            reads.setdefault(x, []).extend(found)
     reading = _Reading(cluster, passes, sources, reads)
     sinks = {
         x: _sink(low, x, cluster, over=_over_version(low, x, reading))
@@ -72,7 +76,7 @@ def write_cluster(low: BufferPlan, cluster: Cluster) -> None:
     _note_overwrites(low, reading, sinks)
     sinks |= _temporaries(low, reading, sinks)
     passes.rereads = count_rereads(cluster, reads, set(sources))
-    write_fused_loop(low, cluster, passes, sources, sinks, held=held)
+    write_fused_loop(low, cluster, passes, sources, sinks, held=held, short=short)
 
 
 def write_copies(low: BufferPlan, copies: Mapping[Value, Array]) -> None:
@@ -98,6 +102,14 @@ def _held(cluster: Cluster, passes: Passes, lanes: int) -> bool:
     inner = [cluster.shape[a] for a in cluster.axes.inner if cluster.shape[a] != 1]
     length = inner[0] if inner else 1
     return isinstance(length, int) and held_row(length, passes.count, lanes, max(1, len(inner)))
+
+
+def _may_be_short(low: BufferPlan, cluster: Cluster, lanes: int) -> bool:
+    """Whether rows that are reduced, of a length that only a call knows, get code of their own for short ones."""
+    assert cluster.axes is not None
+    inner = prod(cluster.shape[a] for a in cluster.axes.inner)
+    reduces = any(op.defn.name in REDUCTIONS for op in cluster.ops)
+    return low.machine.masked and reduces and not isinstance(inner, int) and bounds(inner)[0] <= lanes
 
 
 def source_of(low: BufferPlan, x: Value, cluster: Cluster) -> Source:
@@ -280,17 +292,25 @@ def _tell(low: BufferPlan, name: str, cluster: Cluster) -> None:
 
 
 def write_fused_loop(
-    low: BufferPlan, cluster: Cluster, passes: Passes, sources: dict[Value, Source], sinks: Sinks, *, held: bool = False
+    low: BufferPlan,
+    cluster: Cluster,
+    passes: Passes,
+    sources: dict[Value, Source],
+    sinks: Sinks,
+    *,
+    held: bool = False,
+    short: Passes | None = None,
 ) -> None:
-    """Emits a fused loop: straight-line code if it is one vector, else a function and its call."""
+    """Emits a fused loop: straight-line code if it is one vector, else a function and its call.
+
+    `short`: the passes over rows that turn out to be one vector.
+    """
     memories = [s for s in sources.values() if isinstance(s, Memory)] + [m for _, m in sinks.values()]
     assert cluster.axes is not None
     layout = collapsed(cluster.shape, cluster.axes, memories)
-    lanes = (
-        _lanes(low, cluster)
-        if cluster.ops
-        else low.machine.vector_bytes // max(4, max(m.dtype.itemsize for m in memories))
-    )
+    lanes = _lanes(low, cluster)
+    if not cluster.ops:
+        lanes = low.machine.vector_bytes // max(4, max(m.dtype.itemsize for m in memories))
     loops = len(layout.batch) + len(layout.outer) + len(layout.inner) - 1
     length = layout.inner[-1].size
     inline = loops == 0 and isinstance(length, int) and length <= 2 * lanes and low.inlined < _MOST_INLINE
@@ -307,12 +327,7 @@ def write_fused_loop(
             if x in cluster.rows and x.type is tensor(x.dtype, ()) and x not in low.results:
                 low.env[x] = Spread(x.type, walk.row[x])
         return
-    outside: list[Reg] = []
-    for s in sources.values():
-        if isinstance(s, Memory | Lane):
-            outside.append(s.base if isinstance(s, Memory) else s.reg)
-    outside = list(dict.fromkeys([*outside, *(m.base for m in plain.values())]))
-    outside = [r for r in outside if r.text != "null"]
+    outside = _outside(sources, plain)
     text = Text.kernel(len(low.kernels), [r.type for r in outside])
     text.maths_out_of_line = low.maths_out_of_line
     inside = {r: Reg(f"%p{i}", r.type) for i, r in enumerate(outside)}
@@ -323,7 +338,8 @@ def write_fused_loop(
     nontemporal = mark_nontemporal(low, cluster, passes, layout, sinks, lanes)
     fingerprint = (*loop_fingerprint(cluster, passes, moved, plain), *more.values())
     if fingerprint not in low.written_for:
-        FusedLoop(text, cluster, passes, layout, moved, plain, **more).write()
+        loop = FusedLoop(text, cluster, passes, layout, moved, plain, **more)
+        _write_by_length(text, [*_shorter(loop, short, lanes), loop])
         if nontemporal:
             fence_stores(text)
         text.ret()
@@ -337,3 +353,41 @@ def write_fused_loop(
     for x, (array, _) in sinks.items():
         if x not in low.results:
             low.load_scalar(x, array)
+
+
+def _shorter(loop: FusedLoop, passes: Passes | None, lanes: int) -> list[FusedLoop]:
+    """The same loop for rows that turn out to be one vector, half and whole."""
+    layout = loop.layout
+    if passes is None or not (layout.batch or layout.outer) or len(layout.inner) > 1 or not loop.adjacent:
+        return []
+    sinks = {x: m for x, m in loop.sinks.items() if x not in loop.passes.temporaries}
+    given = loop.text, loop.cluster, passes, layout, loop.sources, sinks
+    return [FusedLoop(*given, lanes=n, masked=loop.masked, held=True, short=True) for n in (lanes // 2, lanes)]
+
+
+def _outside(sources: Mapping[Value, Source], sinks: Mapping[Value, Memory]) -> list[Reg]:
+    """The registers that a kernel takes: places of arrays, and numbers."""
+    found: list[Reg] = []
+    for s in sources.values():
+        if isinstance(s, Memory | Lane):
+            found.append(s.base if isinstance(s, Memory) else s.reg)
+    found = list(dict.fromkeys([*found, *(m.base for m in sinks.values())]))
+    return [r for r in found if r.text != "null"]
+
+
+def _write_by_length(text: Text, loops: Sequence[FusedLoop]) -> None:
+    """Writes the loops, of which a call takes the first for rows as long as its own."""
+    first, *others = loops
+
+    def written() -> tuple[()]:
+        first.write()
+        return ()
+
+    def otherwise() -> tuple[()]:
+        _write_by_length(text, others)
+        return ()
+
+    if others:
+        text.branch(text.let("i1", f"icmp sle {text.whole(first.length)}, {first.most}"), written, otherwise)
+    else:
+        first.write()
