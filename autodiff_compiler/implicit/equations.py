@@ -11,7 +11,7 @@ from typing import Any
 
 from ..transforms.grad import grad
 from ..transforms.jvp import jvp
-from .flat import Solution, default_tolerance, factor, flat, itself, on_vectors, scaled, shaped
+from .flat import Solution, default_tolerance, flat, itself, on_vectors, or_nan, scaled, shaped
 from .linear import SOLVERS, Operator, Options, method_for, pulled_back, solved
 from .modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 from .searches import anderson, bfgs, broyden, iterate, minimise, newton, newton_krylov
@@ -34,13 +34,12 @@ def _found(
     x, steps, residual, converged = mode.constant(search, mode.function(to_search), start, limit, max_steps)
     if throw:
         mode.call(_require, converged, what, max_steps)
-    reliable = mode.call(factor, converged, start)
 
     def rule(value: Any, *rest: Any) -> list[Any]:
         *theta, out, dout = rest
-        g = mode.call(scaled, dout, reliable)
+        g = mode.call(or_nan, dout, converged)
         chosen = Options(method_for(mode, solver, value, SOLVERS, what), mode.call(default_tolerance, value), 1000)
-        u, *_ = solved(mode, _jacobian(mode, equation).transposed, g, [out, *theta], chosen, reliable=reliable)
+        u, *_ = solved(mode, _jacobian(mode, equation).transposed, g, [out, *theta], chosen, reliable=converged)
         minus = mode.call(scaled, u, -1.0)
         return [None, *pulled_back(mode, lambda *c: mode.call(equation, list(c), out), theta, minus)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .. import ops, tree
+from ..ir.primitive import F
 from ..runtime.tensor import Tensor
 from .modes import Mode, from_source
 
@@ -77,11 +78,9 @@ def on_vectors(mode: Mode, f: Any, like: Any, args: Any, what: str) -> Any:
     return mode.function(run)
 
 
-@from_source
-def factor(converged: Any, like: Any) -> Any:
-    """1, or NaN where a search did not converge: what its derivatives are multiplied by."""
-    one = ops.ones_like(like.sum())
-    return ops.where(converged, one, one * float("nan"))
+def or_nan(x: Any, converged: Any) -> Any:
+    """The same, or NaN where a search did not converge; linear in x."""
+    return F.if_converged(F.broadcast_to(converged, shape=x.shape), x)
 
 
 @from_source

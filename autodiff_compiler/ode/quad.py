@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .. import ops
 from ..dtypes import float32
-from ..implicit.flat import factor, scaled
+from ..implicit.flat import or_nan
 from ..implicit.linear import pulled_back
 from ..implicit.modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 from ..runtime.tensor import Tensor
@@ -209,11 +209,10 @@ def _quad(
     here = mode.function(lambda t: mode.call(closed, captured, t))
     lefts, rights, count, error, small = mode.constant(_divided, here, lower, upper, *limits, max_parts)
     total = mode.constant(_summed, here, lower, upper, lefts, rights, count)
-    reliable = mode.call(factor, small, lower)
 
     def rule(value: Any, a: Any, b: Any, *rest: Any) -> list[Any]:
         *theta, _, dout = rest
-        g = mode.call(scaled, dout, reliable)
+        g = mode.call(or_nan, dout, small)
         by_a = mode.call(_dotted, g, mode.call(closed, theta, a), -1.0)
         by_b = mode.call(_dotted, g, mode.call(closed, theta, b), 1.0)
 

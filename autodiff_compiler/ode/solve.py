@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .. import ops
 from ..implicit.equations import root
-from ..implicit.flat import flat, itself, shaped
+from ..implicit.flat import flat, itself, or_nan, shaped
 from ..implicit.modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 from .dormand_prince import between
 from .odeint import forwards, on_states, tolerances
@@ -103,7 +103,7 @@ def _run(
     if g is not None:
         place = _event_place(g, now, fired)
         t = ops.where(fired, now.t_last + now.h_last * place, t1)
-    t = t * ops.where(done, ops.ones_like(end), end * float("nan"))
+    t = or_nan(t, done)
     return t, at_time(now, t), done, fired, now.steps, steps
 
 
@@ -187,7 +187,7 @@ def at(trajectory: Trajectory, t: Any) -> Any:
     room = 1e-5 * steps.lengths[k].abs()
     inside = (fixed >= ops.stop_gradient(steps.starts[0] - room)) & (fixed <= end + ops.stop_gradient(room))
     y = between(steps.states[k], steps.lengths[k], steps.coefficients[k], part)
-    return shaped(y * ops.where(inside, ops.ones_like(end), end * float("nan")), like)
+    return shaped(or_nan(y, inside), like)
 
 
 @runs_eagerly

@@ -246,6 +246,23 @@ def test_what_did_not_converge_has_no_derivative(wrap):
     assert np.isnan(singular.value.item())
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, ms.jit], ids=["eager", "jit"])
+def test_checks_for_nan_find_those_of_a_search_that_failed_alone(wrap):
+    def slope_of(max_steps):
+        def positive_root(a):
+            return implicit.root(lambda x: x * x - a, f64(1.0), max_steps=max_steps).value
+
+        return wrap(ms.grad(positive_root))
+
+    with ms.check_nonfinite():
+        np.testing.assert_allclose(slope_of(50)(f64(7.0)).item(), 0.5 / 7**0.5, rtol=1e-12)
+        with pytest.raises(ms.errors.NonFiniteError, match=r"was not found.*\n.*test_implicit"):
+            slope_of(2)(f64(7.0))
+        infinite = wrap(ms.grad(lambda a: implicit.fixed_point(lambda x: ops.sqrt(a - 2.0) + x * 0.5, f64(1.0)).value))
+        with pytest.raises(ms.errors.NonFiniteError, match="`sqrt` makes NaN of finite numbers"):
+            infinite(f64(1.0))
+
+
 def test_memory_does_not_grow_with_the_iterations():
     def peak(steps):
         x = Tensor(np.ones(20_000), ms.float64)
