@@ -236,9 +236,8 @@ def _linear_solve(
     start = None if x0 is None else mode.constant(flat, x0, "`x0` of `linear_solve`")
     if not callable_in(mode, operator):
         matrix = operator
-        apply = mode.function(lambda u: mode.call(_product, matrix, u))
-    else:
-        apply = on_vectors(mode, operator, like, args, "the result of the operator of `linear_solve`")
+        operator, args = mode.function(lambda u: mode.call(_product, matrix, u)), ()
+    apply = on_vectors(mode, operator, like, args, "the result of the operator of `linear_solve`")
     closed, captured = mode.closed_over(apply, [mode.constant(zeros, v)], what)
     linear = Operator(mode, lambda c, u: mode.call(closed, c, u))
     limit = mode.call(default_tolerance, v) if tol is None else tol

@@ -455,7 +455,8 @@ class Kept(Primitive):
 class IfConverged(Primitive):
     """`x` where the flag holds, else NaN: what a search returns that may not have found anything.
 
-    It is linear in x by its form, which `select` with a constant is not, and `check_nonfinite` knows what its NaN means.
+    It is linear in x by its form, which `select` with a constant is not, and `check_nonfinite` knows what its NaN
+    means.
     """
 
     internal = True

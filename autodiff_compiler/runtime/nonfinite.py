@@ -296,7 +296,7 @@ _HINTS = {
     "acos": "its operand lies outside of -1 .. 1: `ops.clip(x, -1.0, 1.0)`",
     "inverse": "the matrix is singular: add a small multiple of the unit matrix",
 }
-_HINTS[_UNFOUND] = "see `converged` of the result; more steps, a looser `tol` or another method, `throw=True` for an error"
+_HINTS[_UNFOUND] = "see `converged` of the result: allow more steps or a looser `tol`, or take another method"
 _HINTS |= {
     **dict.fromkeys(("log2", "log10", "log1p", "floored_log", "xlogy"), _HINTS["log"]),
     **dict.fromkeys(("reciprocal", "mod", "fmod", "floordiv"), _HINTS["div"]),

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..compiler.call_key import Identity
 from ..compiler.fastcall.eligible import takes_fast_path
-from ..config import GRAPH_MODE, context, jit_disabled
+from ..config import GRAPH_MODE, compiles, context
 from ..eager.grad import differentiate
 from ..eager.recorded_call import taken
 from ..errors import leave_user_frames
@@ -136,7 +136,7 @@ class Gradient(HasCompiledForm):
         if (by_parts := self._by_parts(args, kwargs, is_tensor)) is not None:
             form, parts, named = by_parts
             return made_again(form(*parts, **named))
-        if context.mode == GRAPH_MODE and not jit_disabled():
+        if compiles():
             return self._as_compiled()(*args, **kwargs)
         args, sens = self._split(args, kwargs)
         args = self._by_position(args, kwargs)
