@@ -167,4 +167,4 @@ def test_every_function_says_which_parameter_it_has_instead(module):
             first = [X for p in taken.values() if p.kind is p.POSITIONAL_ONLY and p.default is p.empty]
             with pytest.raises(TypeError, match=f"unexpected keyword argument '{keyword}': write `"):
                 function(*first, **needed, **{keyword: 0})
-    assert asked > 4
+    assert asked
