@@ -234,6 +234,12 @@ CATALOGUE: dict[str, Entry] = {
         "a pullback or linear map is called where the run that it belongs to is out of reach",
         "call it where it was made: compiled code or not, the same branch, loop or differentiated function",
     ),
+    "AC1711": Entry(
+        ("GradientError",),
+        "the function of an equation (`implicit`, `ode`) captures what its derivative cannot follow: what has "
+        "changed before the derivative is taken, what is found nowhere, or random numbers",
+        "give it as an argument, or let the function capture a variable that stays as it is",
+    ),
     "AC1801": Entry(
         _CALL, "a Tensor leaves the graph, which would also cut the gradient", "use an op, or `ms.py_call`"
     ),

@@ -6,6 +6,7 @@ import difflib
 import functools
 import numbers
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,10 +21,12 @@ from .locks import Lock
 __all__ = [
     "GRAPH_MODE",
     "PYNATIVE_MODE",
+    "as_written",
     "asks_settings",
     "called_outside",
     "check_device",
     "check_nonfinite",
+    "compiles",
     "context",
     "disable_jit",
     "get_context",
@@ -462,3 +465,27 @@ def disable_jit() -> Iterator[None]:
 def jit_disabled() -> bool:
     """Whether compiled functions run eagerly now."""
     return _disabled > 0
+
+
+class _Thread(threading.local):
+    """How many `as_written` a thread is in."""
+
+    depth = 0
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def as_written() -> Iterator[None]:
+    """Derivatives and Cells are not compiled inside, in GRAPH_MODE neither, by this thread; what `jit` made is."""
+    _thread.depth += 1
+    try:
+        yield
+    finally:
+        _thread.depth -= 1
+
+
+def compiles() -> bool:
+    """Whether this thread compiles Cells and functions whose derivative is taken: in GRAPH_MODE."""
+    return context.mode == GRAPH_MODE and not _disabled and not _thread.depth

@@ -130,6 +130,24 @@ def test_where_tensors_leave_a_derivative(heard, monkeypatch, how):
     assert [int(m[0]) for m in messages] == [line + 1, line + 3]  # a line is told once
 
 
+def test_where_tensors_leave_the_derivative_of_a_function_compiled_by_itself(heard, monkeypatch):
+    """Only what depends on the variable is told, and only if a derivative is taken."""
+    told = heard("gradients")
+    monkeypatch.setattr(logs, "_told", set())
+
+    @ms.jit
+    def scaled(x, scale):
+        y = x * scale.item()
+        return y * x.sum().item() + ms.Tensor(x.asnumpy())
+
+    line = scaled.__wrapped__.__code__.co_firstlineno
+    one = x(2)
+    scaled(one, one[0])
+    assert not told("gradients")
+    ms.grad(lambda x: scaled(x, one[0]).sum())(one)
+    assert [int(m.split(":")[1]) for m in told("gradients")] == [line + 3]
+
+
 # ------------------------------------------------------------------------------------------- the environment
 @pytest.mark.parametrize("wrong", ["recompile", "recompiles;fusion", "passes,1"])
 def test_a_mistake_names_the_words(monkeypatch, wrong):

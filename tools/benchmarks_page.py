@@ -24,6 +24,7 @@ PICTURE = ROOT / "docs" / "pictures" / "peers.svg"
 #: How columns are called; others than these stand for scale, and are told in words.
 NAMES = {
     "jax": "JAX", "torch": "torch", "torch.compile": "torch.compile", "autograd": "autograd", "numba": "numba",
+    "jaxopt": "jaxopt", "diffrax": "diffrax",
     "hand": "NumPy by hand", "numpy": "ours on NumPy", "eager": "ours, eager",
 }  # fmt: skip
 #: What the groups measure.
@@ -34,6 +35,7 @@ GROUPS = {
     "elementwise": "Chains of elementwise functions with their gradient",
     "rows": "Softmax and layer norm with their gradient",
     "logistic": "Logistic regression: value and gradient",
+    "implicit": "Values that an equation defines, with gradients",
     "ode": "A differential equation, solved in a `while` loop, with its adjoint",
     "rnn": "A recurrent network over 100 steps, with its gradient",
     "hvp": "Products of a Hessian and a vector",

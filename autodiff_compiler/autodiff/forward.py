@@ -22,6 +22,7 @@ from ..ir.types import Seq, TensorType, Type
 from ..ir.walk import Cloner, free_values, inline, is_met, meets, ops_of, splice
 from ..primitives.autodiff import OF_USERS
 from ..runtime.commits import Commit
+from ..runtime.rules import only_in_reverse
 from .accumulate import summed, zeros_like
 from .activity import active_values, holds_floats
 from .control import Loop, receivers, refuse_missing
@@ -492,6 +493,8 @@ def _out_of_order(op: Op) -> BpropError:
 
 def _not_linear(op: Op, block: Block) -> BpropError:
     """The error for a derivative that forward mode cannot transpose; it shows the op that breaks the linearity."""
+    if op.defn.name == "custom_vjp" and op.attr("reverse_only"):
+        return only_in_reverse(op.attr("reverse_only"), op.loc)
     what = "a `bprop`" if op.defn.name == "custom_vjp" else f"the derivative of `{op.defn.name}`"
     breaking = next((o for o in ops_of(block) if any(x in block.args for x in o.operands)), None)
     by = f": `{breaking.defn.name}` breaks it" if breaking is not None else ""

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
+from .. import logs
 from ..errors import NotDifferentiableError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module, Op, Value
 from ..ir.known_sizes import mentioned_symbols, told_symbols
 from ..ir.types import Type
-from ..ir.walk import clone_function, free_values, meets, reachable, symbols_of_type
+from ..ir.walk import clone_function, free_values, meets, ops_of, reachable, symbols_of_type
 from ..primitives.control import Call
 from ..source import Loc
 from .accumulate import readers
@@ -235,9 +236,22 @@ def split(module: Module, wrt: Sequence[int], hooks: bool = True, seeds: Sequenc
         by_integers = not all(holds_floats(entry.args[i].type) for i in wrt)
         seeded = differentiable if by_integers else holds_floats
         seeds = [j for j, v in enumerate(entry.outs) if seeded(v.type)]
+    _tell_of_leaving(module, wrt)
     made = VjpFunctions(work, hooks).of(entry.name, wrt, seeds)
     forward, backward = (_part(work, name) for name in (made.forward, made.backward))
     return _Pair(forward, backward, made.residuals, made.seeds, made.cotangents, made.masks)
+
+
+def _tell_of_leaving(module: Module, wrt: Sequence[int]) -> None:
+    """Tells listeners of `logs` where what is differentiated becomes a number or an array."""
+    if not module.leaving or logs.listener("gradients") is None:
+        return
+    body = module.entry.body
+    cuts = [op for op in ops_of(body) if op.defn.name == "stop_gradient" and op.loc in module.leaving]
+    active = active_values(body, [body.args[i] for i in wrt], [op.operands[0] for op in cuts])
+    for op in cuts:
+        if op.operands[0] in active:
+            logs.leaves_derivative(op.loc, module.leaving[op.loc])
 
 
 def zeros_will_do(

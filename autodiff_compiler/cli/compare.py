@@ -20,7 +20,7 @@ def _compared(options: Namespace) -> Result:
     for target, backend in ((options.first, options.backend), (options.second or options.first, options.against)):
         with asked_backend(side := _side(options, target, backend or options.backend)):
             artifact = artifact_of(side, files, drawn=options.timing)
-            made.append((artifact, artifact.timing() if options.timing else None))
+            made.append((artifact, _timed(artifact, target) if options.timing else None))
     (before, took), (after, takes) = made
     names = (options.first, options.second) if options.second else None
     comparison = before.compare(after, names, (took, takes) if options.timing else None)
@@ -29,6 +29,16 @@ def _compared(options: Namespace) -> Result:
             comparison.to_html(options.html)
     text = str(comparison).rstrip("\n") + (f"\n\n{options.html}" if options.html else "")
     return Result(text, {"names": list(comparison.names), **_data(comparison), "html": options.html})
+
+
+def _timed(artifact: Any, target: str) -> Any:
+    try:
+        return artifact.timing()
+    except Exception as error:
+        error.add_note(
+            f"  so {target} cannot be timed with these arguments: give others (--args, --make), or leave out --timing"
+        )
+        raise
 
 
 def _side(options: Namespace, target: str, backend: str | None) -> Namespace:

@@ -12,6 +12,7 @@ from ..runtime.random import generator
 from ..runtime.storage import SHARED
 from ..runtime.tensor import Tensor
 from ..runtime.trees import leaves, replaced
+from ..source import calling_place
 from .captured import reached
 from .custom import alias_of, constant_of, custom
 from .tape import Element, Node, next_order, thread, tracked
@@ -33,6 +34,8 @@ class ClosedFunction:
         if thread.state.pulled and _state_of(self._fn)[0] != self._state[0]:
             raise GradientError(
                 f"what the function of `{self._what}` captures has changed before its derivative was taken",
+                code="AC1711",
+                loc=calling_place(),
                 hint="give it as an argument, or take the derivative before the change",
             )
         own = self._captured
@@ -98,11 +101,15 @@ def closed_over(fn: Callable[..., Any], args: Sequence[Any], what: str) -> tuple
         raise GradientError(
             f"the function of `{what}` depends on a Tensor that is differentiated by and found neither in its closure,"
             " nor in its attributes or globals",
+            code="AC1711",
+            loc=calling_place(),
             hint="give the Tensor as an argument, or let the function capture it as a variable",
         )
     if generator.counts() != drawn:
         raise GradientError(
             f"the function of `{what}` draws random numbers, others each time that it is called",
+            code="AC1711",
+            loc=calling_place(),
             hint="draw them before, and let the function capture them",
         )
     return ClosedFunction(fn, captured, what), [alias_of(t) for t in captured]
@@ -123,10 +130,20 @@ def _leads_only_to(results: Any, known: set[Any], start: int) -> bool:
     return True
 
 
-def with_rule(value: Tensor, operands: Sequence[Tensor], rule: Callable[..., Any], what: str) -> Any:
-    """`value`, whose derivative by the operands ``rule(value, *operands, out, dout)`` gives."""
+def with_rule(
+    value: Tensor, operands: Sequence[Tensor], rule: Callable[..., Any], what: str, reverse_only: str = ""
+) -> Any:
+    """`value`, whose derivative by the operands ``rule(value, *operands, out, dout)`` gives.
+
+    `reverse_only`: what to do instead, where forward mode cannot use the rule.
+    """
+
+    def asked(*args: Any) -> Any:
+        thread.state.reverse_only = reverse_only or thread.state.reverse_only
+        return rule(*args)
+
     names = ["value", *(f"operand {i}" for i in range(len(operands)))]
-    return custom(lambda: value, [value, *operands], names, rule, f"`{what}`")
+    return custom(lambda: value, [value, *operands], names, asked, f"`{what}`")
 
 
 def untracked(fn: Callable[..., Any], *args: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BpropError
+from ..runtime.rules import only_in_reverse
 from ..runtime.tensor import Tensor, wrap
 from ..runtime.trees import leaves
 from ..source import calling_place
@@ -46,6 +47,7 @@ def transposed(backward: Callable[..., Any], at: Sequence[Tensor]) -> Callable[[
         return tuple(pullback([None if t.dtype.is_bool else wrap(np.ones_like(t._data)) for t in leaves(found)]))
 
     cut, thread.state.cut = thread.state.cut, False
+    thread.state.reverse_only = ""
     try:
         tape = Tape(probe, at)
         ends = [node for _, _, node in tape.targets if node is not None]
@@ -89,6 +91,8 @@ def _bends(backward: Callable[..., Any], at: Sequence[Tensor]) -> bool:
 
 
 def _refusal() -> BpropError:
+    if thread.state.reverse_only:
+        return only_in_reverse(thread.state.reverse_only, calling_place())
     return BpropError(
         "a `bprop` is not linear in the cotangent, so forward mode cannot use it",
         code="AC1705",

@@ -52,7 +52,7 @@ __all__ = [
 class State:
     """The state of one thread: the bits of its active tapes, and its kernel caller."""
 
-    __slots__ = ("__weakref__", "active", "begun", "cut", "met", "pulled", "quiet", "silently")
+    __slots__ = ("__weakref__", "active", "begun", "cut", "met", "pulled", "quiet", "reverse_only", "silently")
 
     def __init__(self) -> None:
         self.active = 0
@@ -64,6 +64,8 @@ class State:
         self.pulled = 0
         #: whether a backward pass used a variable in a way that has no derivative
         self.cut = False
+        #: what a rule that was asked says to do instead, if forward mode cannot use it
+        self.reverse_only = ""
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
         #: `silently(f, *args)` calls f without floating-point warnings; far cheaper than entering `np.errstate`

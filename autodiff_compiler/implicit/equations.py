@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..runtime.tensor import Tensor
 from ..transforms.grad import grad
 from ..transforms.jvp import jvp
-from .flat import Solution, default_tolerance, factor, flat, itself, on_vectors, scaled, shaped
+from .flat import Solution, default_tolerance, flat, itself, on_vectors, or_nan, scaled, shaped
 from .linear import SOLVERS, Operator, Options, method_for, pulled_back, solved
 from .modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 from .searches import anderson, bfgs, broyden, iterate, minimise, newton, newton_krylov
@@ -34,13 +35,12 @@ def _found(
     x, steps, residual, converged = mode.constant(search, mode.function(to_search), start, limit, max_steps)
     if throw:
         mode.call(_require, converged, what, max_steps)
-    reliable = mode.call(factor, converged, start)
 
     def rule(value: Any, *rest: Any) -> list[Any]:
         *theta, out, dout = rest
-        g = mode.call(scaled, dout, reliable)
+        g = mode.call(or_nan, dout, converged)
         chosen = Options(method_for(mode, solver, value, SOLVERS, what), mode.call(default_tolerance, value), 1000)
-        u, *_ = solved(mode, _jacobian(mode, equation).transposed, g, [out, *theta], chosen, reliable=reliable)
+        u, *_ = solved(mode, _jacobian(mode, equation).transposed, g, [out, *theta], chosen, reliable=converged)
         minus = mode.call(scaled, u, -1.0)
         return [None, *pulled_back(mode, lambda *c: mode.call(equation, list(c), out), theta, minus)]
 
@@ -70,6 +70,10 @@ def _difference(a: Any, b: Any) -> Any:
     return a - b
 
 
+def _result_of(what: str) -> str:
+    return f"the result of the function of `{what}`"
+
+
 def _method(methods: dict[str, Any], method: str, what: str) -> Any:
     if method not in methods:
         raise ValueError(f"`{what}` has no method {method!r}; it has {', '.join(map(repr, methods))}")
@@ -89,7 +93,7 @@ def _root(
 ) -> Solution:  # fmt: skip
     search = _method(_ROOT, method, "root")
     like, start = _begun(mode, x0, "root")
-    closed, captured = mode.closed_over(on_vectors(mode, f, like, args, "the result of the function"), [start], "root")
+    closed, captured = mode.closed_over(on_vectors(mode, f, like, args, _result_of("root")), [start], "root")
     x, *how = _found(mode, "root", search, closed, closed, captured, start, tol, max_steps, solver, throw)
     return Solution(mode.call(shaped, x, like), *how)
 
@@ -122,7 +126,7 @@ def _fixed_point(
     what = "fixed_point"
     search = _method(_FIXED, method, what)
     like, start = _begun(mode, x0, what)
-    closed, captured = mode.closed_over(on_vectors(mode, f, like, args, "the result of the function"), [start], what)
+    closed, captured = mode.closed_over(on_vectors(mode, f, like, args, _result_of(what)), [start], what)
     equation = mode.function(lambda c, x: mode.call(_difference, mode.call(closed, c, x), x))
     x, *how = _found(mode, what, search, closed, equation, captured, start, tol, max_steps, solver, throw)
     return Solution(mode.call(shaped, x, like), *how)
@@ -165,8 +169,12 @@ def _argmin(
 
 @from_source
 def _number(y: Any) -> Any:
+    if not isinstance(y, Tensor):
+        raise TypeError(f"the function of `argmin` returns a Tensor, not a {type(y).__name__}")
     if len(y.shape) > 0:
-        raise TypeError(f"the function of `argmin` returns one number, not a Tensor of shape {list(y.shape)}")
+        raise TypeError(
+            f"the function of `argmin` returns one number, not a Tensor of shape {list(y.shape)}: take its `.sum()`"
+        )
     return y
 
 

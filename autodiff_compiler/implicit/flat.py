@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .. import ops, tree
+from ..ir.primitive import F
 from ..runtime.tensor import Tensor
 from .modes import Mode, from_source
 
@@ -35,9 +36,13 @@ def flat(x: Any, what: str) -> Any:
         raise TypeError(f"{what} holds no Tensor")
     for leaf in found:
         if not isinstance(leaf, Tensor):
-            raise TypeError(f"{what} is made of Tensors of floats; one is a {type(leaf).__name__}")
-        if leaf.dtype != found[0].dtype or not leaf.dtype.is_float:
-            raise TypeError(f"{what} is made of Tensors of one float dtype, not of {found[0].dtype} and {leaf.dtype}")
+            raise TypeError(f"{what} is made of Tensors of floats; one is a {type(leaf).__name__}: write `Tensor(x)`")
+        if not leaf.dtype.is_float:
+            raise TypeError(f"{what} is made of floats, not of {leaf.dtype}: cast it, `x.astype(ms.float32)`")
+        if leaf.dtype != found[0].dtype:
+            raise TypeError(
+                f"{what} is made of Tensors of one dtype, not of {found[0].dtype} and {leaf.dtype}: cast one of them"
+            )
     parts = [leaf.reshape(-1) for leaf in found]
     return parts[0] if len(parts) == 1 else ops.concat(parts)
 
@@ -58,6 +63,8 @@ def shaped(v: Any, like: Any) -> Any:
 def flat_like(y: Any, like: Any, what: str) -> Any:
     """The elements of a result that has to have the structure of `like`."""
     found, wanted = tree.leaves(y), tree.leaves(like)
+    if isinstance(like, Tensor) and not isinstance(y, Tensor):
+        raise TypeError(f"{what} is a {type(y).__name__}, and has to be a Tensor of shape {list(like.shape)}")
     if tree.structure(y) != tree.structure(like):
         raise TypeError(f"{what} is {tree.structure(y)}, and has to be {tree.structure(like)}")
     for a, b in zip(found, wanted, strict=True):
@@ -77,11 +84,9 @@ def on_vectors(mode: Mode, f: Any, like: Any, args: Any, what: str) -> Any:
     return mode.function(run)
 
 
-@from_source
-def factor(converged: Any, like: Any) -> Any:
-    """1, or NaN where a search did not converge: what its derivatives are multiplied by."""
-    one = ops.ones_like(like.sum())
-    return ops.where(converged, one, one * float("nan"))
+def or_nan(x: Any, converged: Any) -> Any:
+    """The same, or NaN where a search did not converge; linear in x."""
+    return F.if_converged(F.broadcast_to(converged, shape=x.shape), x)
 
 
 @from_source

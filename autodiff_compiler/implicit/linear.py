@@ -14,7 +14,7 @@ from ..ir.primitive import F
 from ..runtime.tensor import Tensor
 from ..transforms.jacobian import jacfwd
 from ..transforms.vjp import vjp
-from .flat import Solution, default_tolerance, factor, flat, itself, on_vectors, scaled, shaped
+from .flat import Solution, default_tolerance, flat, itself, on_vectors, or_nan, scaled, shaped
 from .modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 
 #: Systems up to this size are solved by elimination where nothing else is asked for.
@@ -80,9 +80,8 @@ def solved(
 ) -> tuple[Any, Any, Any, Any]:  # fmt: skip
     """The solution of ``operator(captured, x) = b``, whether it converged, the number of steps and the residual.
 
-    `reliable` is given in rules: what the solution that they are of multiplies its derivatives by.  There a solution
-    that did not converge is NaN.  It is the value that is, not a factor of `b`: forward mode transposes the rule, which
-    must stay linear in `b` by its form.
+    `reliable` is given in rules: whether the solution that they are of converged.  There a solution that did not is NaN
+    itself.
     """
 
     method, tol, max_steps = options
@@ -93,24 +92,19 @@ def solved(
 
     x, iterations, residual, converged = mode.constant(mode.function(search), b, first)
     if reliable is None:
-        reliable = mode.call(factor, converged, b)
+        reliable = converged
     else:
-        x = mode.call(_or_nan, x, converged)
+        x = mode.call(or_nan, x, converged)
 
     def rule(value: Any, b: Any, *rest: Any) -> list[Any]:
         *captured, out, dout = rest
-        g = mode.call(scaled, dout, reliable)
+        g = mode.call(or_nan, dout, reliable)
         u, *_ = solved(mode, operator.transposed, g, captured, options, reliable=reliable)
         minus = mode.call(scaled, u, -1.0)
         return [None, u, *pulled_back(mode, lambda *c: operator(list(c), out), captured, minus)]
 
     x = mode.with_rule(operator, x, [b, *captured], rule, "linear_solve", linear=True)
     return x, converged, iterations, residual
-
-
-@from_source
-def _or_nan(x: Any, converged: Any) -> Any:
-    return ops.where(converged, x, x * float("nan"))
 
 
 def pulled_back(mode: Mode, fn: Any, at: list[Any], g: Any) -> list[Any]:
@@ -242,9 +236,8 @@ def _linear_solve(
     start = None if x0 is None else mode.constant(flat, x0, "`x0` of `linear_solve`")
     if not callable_in(mode, operator):
         matrix = operator
-        apply = mode.function(lambda u: mode.call(_product, matrix, u))
-    else:
-        apply = on_vectors(mode, operator, like, args, "the result of the operator of `linear_solve`")
+        operator, args = mode.function(lambda u: mode.call(_product, matrix, u)), ()
+    apply = on_vectors(mode, operator, like, args, "the result of the operator of `linear_solve`")
     closed, captured = mode.closed_over(apply, [mode.constant(zeros, v)], what)
     linear = Operator(mode, lambda c, u: mode.call(closed, c, u))
     limit = mode.call(default_tolerance, v) if tol is None else tol

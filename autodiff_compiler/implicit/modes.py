@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
-from ..config import GRAPH_MODE, context, disable_jit, jit_disabled
+from ..config import as_written
 from ..eager import closures as eager_closures
 from ..errors import users_frames
 from ..frontend.derivatives import closures as compiled_closures
@@ -25,9 +25,7 @@ def runs_eagerly(fn: Fn) -> Fn:
 
     @wraps(fn)
     def run(*args: Any, **kwargs: Any) -> Any:
-        if context.mode != GRAPH_MODE or jit_disabled():
-            return fn(*args, **kwargs)
-        with disable_jit():
+        with as_written():
             return fn(*args, **kwargs)
 
     return users_frames(run)  # type: ignore[return-value]
@@ -52,13 +50,15 @@ class Eager:
         return eager_closures.untracked(fn, *args)
 
     def with_rule(
-        self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str, linear: bool = False
-    ) -> Any:
+        self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str, linear: bool = False,
+        reverse_only: str = "",
+    ) -> Any:  # fmt: skip
         """`value`, whose derivative by the operands ``rule(value, *operands, out, dout)`` gives.
 
-        `key`: what is the same where the rule does this again; `linear`: the value is linear in the first operand.
+        `key`: what is the same where the rule does this again; `linear`: the value is linear in the first operand;
+        `reverse_only`: what to do instead, where forward mode cannot use the rule.
         """
-        return eager_closures.with_rule(value, operands, rule, what)
+        return eager_closures.with_rule(value, operands, rule, what, reverse_only)
 
 
 class Compiled:
@@ -81,9 +81,10 @@ class Compiled:
         return compiled_closures.without_derivative(self.ctx, found)
 
     def with_rule(
-        self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str, linear: bool = False
-    ) -> Any:
-        return compiled_closures.with_rule(self.ctx, key, value, operands, rule, what, linear)
+        self, key: Any, value: Any, operands: Sequence[Any], rule: Any, what: str, linear: bool = False,
+        reverse_only: str = "",
+    ) -> Any:  # fmt: skip
+        return compiled_closures.with_rule(self.ctx, key, value, operands, rule, what, linear, reverse_only)
 
 
 Mode = Eager | Compiled

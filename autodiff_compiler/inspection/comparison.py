@@ -119,7 +119,7 @@ class Comparison(Tables):
         return before.ir(stage).beside(after.ir(stage))
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Writes a page for a browser: the tables, and the stages of both calls line beside line; one file."""
+        """Writes a page for a browser: tables, stages and generated code of both calls beside each other; one file."""
         figures = [[x.what, *x.texts, x.change] for x in self.figures if any(x.texts)]
         data = {
             "names": self.names,
@@ -127,7 +127,7 @@ class Comparison(Tables):
             "figures": figures,
             "lines": [[x.place, x.text, *x.seconds] for x in self.lines],
             "decisions": self.decisions,
-            "stages": {stage: self.pairs(stage) for stage in STAGES_OF_OPS},
+            "stages": {stage: self.pairs(stage) for stage in (*STAGES_OF_OPS, "code")},
         }
         write_text(path, compared_page(self.names, data))
 

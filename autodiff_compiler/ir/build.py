@@ -22,7 +22,7 @@ from ..source import Loc, line_of
 from .core import Attrs, Block, Module, Op, Value
 from .definition import Definition, Effect
 from .primitive import REGISTRY, kernel_of, trace
-from .sizes import Size, Symbol, fresh, set_check, symbol_of, symbols_of
+from .sizes import Size, Symbol, fresh, set_program, symbol_of, symbols_of
 from .types import Dim, Shape, TensorType, Type, tensor
 
 __all__ = ["Builder", "Rules", "attrs_key", "current", "scalar_key"]
@@ -398,4 +398,10 @@ def _checked(a: Size, op: str, b: Size) -> None:
         builder.emit(REGISTRY["check_sizes"], (), (a, op, b, texts))
 
 
-set_check(_checked)
+def _text_of(symbol: Symbol) -> str | None:
+    """The text in the user's program that a symbol of data is from."""
+    builder: Builder | None = trace.builder
+    return None if builder is None else builder.binder_text(symbol)
+
+
+set_program(_checked, _text_of)

@@ -210,6 +210,8 @@ class Module:
     check_nonfinite: bool | str = False
     #: whether a pass warned of something that its author should know
     warned: bool = False
+    #: where a Tensor leaves a derivative that may be taken later, and as what: `logs.leaves_derivative` tells that then
+    leaving: dict[Any, str] = field(default_factory=dict)
     #: whether no derivative of it will be taken any more
     derived: bool = False
 

@@ -203,7 +203,7 @@ def left_to_run_time() -> Iterator[None]:
 
 def _decider(op: str, *sizes: Any) -> Decider:
     if any(map(depends_on_data, sizes)):
-        refuse_unknown(sizes[0] if op == "int" else f"{sizes[0]} {op} {sizes[1]}")
+        refuse_unknown(op, *sizes)
     deciding.open += 1
     if deciding.by is None:
         what = f"int({sizes[0]})" if op == "int" else f"{sizes[0]} {op} {sizes[1]}"
@@ -234,12 +234,32 @@ class OpenSizeError(TypeError):
 _USUAL = 64
 
 
-def refuse_unknown(what: Any) -> NoReturn:
-    """Raises for what data decide, where it has to be known while compiling."""
+_RELATIONS = {"<=": "at most", ">=": "at least", "==": "equal to"}
+
+
+def refuse_unknown(op: str, *sizes: Size) -> NoReturn:
+    """Raises for what data decide, where it has to be known while compiling: "int", or a relation of two sizes."""
+    first, *others = (_described(size) for size in sizes)
+    what = f"{first} depends" if op == "int" else f"whether {first} is {_RELATIONS[op]} {others[0]} depends"
     raise DynamicShapeError(
-        f"what {what} is depends on data, but has to be known while compiling",
+        f"{what} on data, but has to be known while compiling",
         hint="keep a size that is known (`ops.where`, `masked_fill`), or let the condition be one at run time",
     )
+
+
+def _described(size: Size) -> str:
+    """A size in the user's words: by the texts that its symbols of data are from."""
+    texts = [text for s in symbols_of(size) if s.of_data and (text := _text_of(s))] if isinstance(size, Dim) else []
+    if not texts:
+        return str(size)
+    return f"the size of {texts[0]}" if symbol_of(size) is not None else f"a size made of that of {' and '.join(texts)}"
+
+
+def _no_text(symbol: Symbol) -> str | None:
+    return None
+
+
+_text_of: Callable[[Symbol], str | None] = _no_text
 
 
 class _Assuming(threading.local):
@@ -252,10 +272,10 @@ assuming = _Assuming()
 _check: Callable[[Size, str, Size], None] | None = None
 
 
-def set_check(check: Callable[[Size, str, Size], None]) -> None:
-    """Installs what makes a relation of sizes of data a check of the program that is being built."""
-    global _check
-    _check = check
+def set_program(check: Callable[[Size, str, Size], None], text_of: Callable[[Symbol], str | None]) -> None:
+    """Installs what the program that is being built does for sizes of data: makes checks of relations, knows texts."""
+    global _check, _text_of
+    _check, _text_of = check, text_of
 
 
 def assumed(a: Size, op: str, b: Size) -> bool:

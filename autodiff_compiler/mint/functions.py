@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import Any, Never
 
 from .. import ops
 from ..dtypes import float32, int64
+from ..keywords import answering, refuse_unknown
 from ..ops.state import compiled_from_source
 
 __all__ = [
@@ -66,20 +67,29 @@ def allclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, e
 
 
 # ------------------------------------------------------------------------------------------------ reductions
-def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+@answering
+def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, **unknown: Never) -> Any:
     """The mean over dimensions, or over all."""
+    if unknown:
+        refuse_unknown(mean, unknown)
     return ops.mean(input if dtype is None else ops.cast(input, dtype), dim, keepdim)
 
 
-def max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+@answering
+def max(input: Any, dim: Any = None, keepdim: bool = False, **unknown: Never) -> Any:
     """The largest element of all; with a dimension those along it, and their indices; or of two Tensors."""
+    if unknown:
+        refuse_unknown(max, unknown)
     if _is_tensor(dim):
         return ops.maximum(input, dim)
     return ops.amax(input) if dim is None else ops.max(input, dim, keepdim)
 
 
-def min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+@answering
+def min(input: Any, dim: Any = None, keepdim: bool = False, **unknown: Never) -> Any:
     """The smallest element of all; with a dimension those along it, and their indices; or of two Tensors."""
+    if unknown:
+        refuse_unknown(min, unknown)
     if _is_tensor(dim):
         return ops.minimum(input, dim)
     return ops.amin(input) if dim is None else ops.min(input, dim, keepdim)
@@ -89,46 +99,69 @@ def _is_tensor(x: Any) -> bool:
     return not (x is None or isinstance(x, int))
 
 
-def median(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+@answering
+def median(input: Any, dim: Any = None, keepdim: bool = False, **unknown: Never) -> Any:
     """The lower median of all elements; with a dimension those along it, and their indices."""
+    if unknown:
+        refuse_unknown(median, unknown)
     if dim is None:
         return ops.median(ops.reshape(input, (-1,)), 0)[0]
     return ops.median(input, dim, keepdim)
 
 
-def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+@answering
+def norm(
+    input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None, **unknown: Never
+) -> Any:
     """The p-norm over dimensions, or of the flat tensor."""
+    if unknown:
+        refuse_unknown(norm, unknown)
     wide = input if dtype is None else ops.cast(input, dtype)
     if isinstance(p, str) and p != "fro":
         return ops.norm(wide, p, dim, keepdim)
     return ops.vector_norm(wide, 2 if p == "fro" else p, dim, keepdim)
 
 
-def cumsum(input: Any, dim: int, dtype: Any = None) -> Any:
+@answering
+def cumsum(input: Any, dim: int, dtype: Any = None, **unknown: Never) -> Any:
     """The running sum along a dimension."""
+    if unknown:
+        refuse_unknown(cumsum, unknown)
     if dtype is None and (input.dtype.is_int or input.dtype.is_bool):
         dtype = int64
     return ops.cumsum(input, dim, dtype)
 
 
-def cummax(input: Any, dim: int) -> Any:
+@answering
+def cummax(input: Any, dim: int, **unknown: Never) -> Any:
     """The running maximum along a dimension, and its indices."""
+    if unknown:
+        refuse_unknown(cummax, unknown)
     return _with_int64(ops.cummax(input, dim))
 
 
-def cummin(input: Any, dim: int) -> Any:
+@answering
+def cummin(input: Any, dim: int, **unknown: Never) -> Any:
     """The running minimum along a dimension, and its indices."""
+    if unknown:
+        refuse_unknown(cummin, unknown)
     return _with_int64(ops.cummin(input, dim))
 
 
-def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+@answering
+def softmax(input: Any, dim: int, *, dtype: Any = None, **unknown: Never) -> Any:
     """Exponentials along a dimension, divided by their sum."""
+    if unknown:
+        refuse_unknown(softmax, unknown)
     return ops.softmax(input, dim, dtype=dtype)
 
 
 # ------------------------------------------------------------------------------------------------ order
-def sort(input: Any, *, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+@answering
+def sort(input: Any, *, dim: int = -1, descending: bool = False, stable: bool = False, **unknown: Never) -> Any:
     """The elements sorted along a dimension, and their indices; equal elements keep their order."""
+    if unknown:
+        refuse_unknown(sort, unknown)
     return _with_int64(ops.sort(input, dim, descending))
 
 
@@ -137,13 +170,19 @@ def _with_int64(found: Any) -> Any:
     return elements, ops.cast(indices, int64)
 
 
-def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+@answering
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False, **unknown: Never) -> Any:
     """The indices that sort the elements along a dimension."""
+    if unknown:
+        refuse_unknown(argsort, unknown)
     return ops.cast(ops.argsort(input, dim, descending), int64)
 
 
-def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+@answering
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, **unknown: Never) -> Any:
     """The k largest (or smallest) elements along a dimension, and their indices."""
+    if unknown:
+        refuse_unknown(topk, unknown)
     return _with_int64(ops.topk(input, k, dim, largest, sorted))
 
 
@@ -162,8 +201,11 @@ def _one_or_several(given: tuple[Any, ...]) -> Any:
     return given[0] if len(given) == 1 and not isinstance(given[0], int) else given
 
 
-def squeeze(input: Any, dim: Any = None) -> Any:
+@answering
+def squeeze(input: Any, dim: Any = None, **unknown: Never) -> Any:
     """Without the dimensions of size 1, or without those named that have it."""
+    if unknown:
+        refuse_unknown(squeeze, unknown)
     if dim is None:
         return ops.squeeze(input)
     dims = [d % input.ndim for d in (dim if isinstance(dim, tuple | list) else (dim,))]
@@ -196,13 +238,19 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     return ops.where(condition, input, other)
 
 
-def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1) -> Any:
+@answering
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: float = 1, **unknown: Never) -> Any:
     """`input` with alpha * `source` added to the slices along a dimension at the positions in a vector."""
+    if unknown:
+        refuse_unknown(index_add, unknown)
     return ops.index_add(input, index, source if _is_one(alpha) else ops.mul(source, alpha), dim)
 
 
-def select(input: Any, dim: int, index: int) -> Any:
+@answering
+def select(input: Any, dim: int, index: int, **unknown: Never) -> Any:
     """The slice at one position along a dimension, which disappears."""
+    if unknown:
+        refuse_unknown(select, unknown)
     return ops.squeeze(ops.narrow(input, dim, index % input.shape[dim], 1), dim)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 from .. import escape
 from ..compiler.described_sizes import DESCRIBED, by_names
 from ..compiler.fastcall.eligible import takes_fast_path
-from ..config import PYNATIVE_MODE, context, jit_disabled
+from ..config import compiles
 from ..dtypes import DType, bfloat16, dtype_of, float16, float32
 from ..eager import assign, assignable
 from ..errors import ParameterError, UnsupportedCallError, leave_user_frames
@@ -103,7 +103,7 @@ class Cell(CellState, HookedCell, OneDevice, HasCompiledForm):
             fast = self._fast
             if fast is not None:  # in GRAPH_MODE only
                 return fast(*args, **kwargs) if kwargs else fast(*args)
-            if context.mode == PYNATIVE_MODE or jit_disabled():
+            if not compiles():
                 if (
                     self._hooks is None
                     and self._precision is None

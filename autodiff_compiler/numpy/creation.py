@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from ..dtypes import float32, float64, int32
 from ..ir.primitive import call, distinct
 from ..ir.types import tensor
+from ..keywords import answering, refuse_unknown
 from ..no_memory import naming_memory
 from ..primitives.family import broadcast_shapes, broadcast_to, cast, constant, in_dtype, is_tensor
 from ..primitives.requirements import SymScalar, require, static_int, static_number
@@ -214,8 +215,16 @@ def _column(count: int, parts: int, like: Any) -> Any:
     return call.reshape(column, (-1,) + (1,) * like.ndim)
 
 
+@answering
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    **unknown: Never,
 ) -> Any:
     """`num` numbers from `start` to `stop`, in float32 at least, at equal distances.
 
@@ -226,6 +235,8 @@ def linspace(
     >>> np.linspace(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
+    if unknown:
+        refuse_unknown(linspace, unknown)
     low, high, count = _ends(start, stop, num, endpoint)
     parts = count - 1 if endpoint else count
     step = call.div(call.sub(high, low), parts) if parts else call.full_like(low, math.nan)
@@ -242,8 +253,16 @@ def linspace(
     return (found, step) if retstep else found
 
 
+@answering
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+    **unknown: Never,
 ) -> Any:
     """`base` to the powers of `linspace`.
 
@@ -251,19 +270,26 @@ def logspace(
     >>> np.logspace(0, 3, 4, base=2.0).tolist()
     [1.0, 2.0, 4.0, 8.0]
     """
+    if unknown:
+        refuse_unknown(logspace, unknown)
     if not isinstance(base, int | float):
         raise TypeError(f"`base` must be a number, not a {type(base).__name__}")
     powers = linspace(start, stop, num, endpoint, axis=axis)
     return converted(call.pow(float(base), powers), dtype)
 
 
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+@answering
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0, **unknown: Never
+) -> Any:
     """`num` numbers from `start` to `stop`, in float32 at least, with equal quotients; both have the same sign.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.geomspace(1, 16, 5).tolist()
     [1.0, 2.0, 4.0, 8.0, 16.0]
     """
+    if unknown:
+        refuse_unknown(geomspace, unknown)
     low, high, count = _ends(start, stop, num, endpoint)
     parts = (count - 1 if endpoint else count) or 1
     points = call.mul(low, call.pow(call.div(high, low), _column(count, parts, low)))

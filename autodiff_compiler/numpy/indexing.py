@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Never
 
 from ..dtypes import bool_
 from ..ir.primitive import call
+from ..keywords import answering, refuse_unknown
 from ..ops.state import compiled_from_source
 from ..primitives.family import broadcast_shapes, broadcast_to, cast, in_dtype, is_tensor, normal_axis
 from ..primitives.requirements import require
@@ -16,7 +17,8 @@ from .shapes import stack
 _Function = Callable[..., Any]
 
 
-def take(a: Any, indices: Any, axis: int | None = None, mode: str = "clip") -> Any:
+@answering
+def take(a: Any, indices: Any, axis: int | None = None, mode: str = "clip", **unknown: Never) -> Any:
     """The slices at `indices` along an axis, or elements of the flat array.
 
     Indices out of range are clipped ("clip"; negative ones to 0), or wrapped ("wrap").
@@ -25,18 +27,23 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "clip") -> A
     >>> np.take(np.array([4, 3, 5]), np.array([0, 2, 9])).tolist()
     [4, 5, 5]
     """
+    if unknown:
+        refuse_unknown(take, unknown)
     if mode == "raise":
         raise NotImplementedError("take has the modes 'clip' and 'wrap'")
     return call.take(given_tensor(a, "a"), given_tensor(indices, "indices"), axis, mode)
 
 
-def take_along_axis(arr: Any, indices: Any, axis: int | None) -> Any:
+@answering
+def take_along_axis(arr: Any, indices: Any, axis: int | None, **unknown: Never) -> Any:
     """Elements by position along an axis: for axis 0, ``result[i, j] = arr[indices[i, j], j]``; the others broadcast.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.take_along_axis(np.array([[4, 3], [5, 9]]), np.array([[1], [0]]), 1).tolist()
     [[3], [5]]
     """
+    if unknown:
+        refuse_unknown(take_along_axis, unknown)
     arr, indices = given_tensor(arr, "arr"), given_tensor(indices, "indices")
     arr, axis = (call.reshape(arr, (-1,)), 0) if axis is None else (arr, axis)
     require(arr.ndim == indices.ndim, f"`indices` needs {arr.ndim} dimensions, not {indices.ndim}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from ..dtypes import bool_
 from ..errors import ShapeError
 from ..ir.primitive import call
 from ..ir.types import tensor
+from ..keywords import answering, refuse_unknown
 from ..primitives.family import broadcast_shapes, constant
 from ..primitives.requirements import SymScalar, require_dtype
 from .operands import dtype_named, given_tensor, operand, operands, together
@@ -54,8 +55,11 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     return call.isclose(x, y, rtol, atol, equal_nan)
 
 
-def sometrue(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+@answering
+def sometrue(a: Any, axis: Any = None, keepdims: bool = False, **unknown: Never) -> Any:
     """Whether any element over axes (all by default) differs from 0."""
+    if unknown:
+        refuse_unknown(sometrue, unknown)
     if not isinstance(keepdims, int):
         raise TypeError(f"`keepdims` must be a bool, not a {type(keepdims).__name__}")
     return call.any(call.not_equal(operand(a, "a"), 0), axis, bool(keepdims))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Never
 
 from ..dtypes import float32, float64
 from ..ir.primitive import call
+from ..keywords import answering, refuse_unknown
 from ..primitives.family import cast, is_tensor, normal_axis
 from ..primitives.requirements import require, require_dtype
 from .operands import converted, given_tensor, operand, operands, together
@@ -76,7 +77,10 @@ def matrix_power(a: Any, n: int) -> Any:
     return call.matrix_power(operand(a, "a"), n)
 
 
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+@answering
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None, **unknown: Never
+) -> Any:
     """Cross products of vectors of 2 or 3 elements, which lie along `axisa` and `axisb`, in the axis `axisc`.
 
     A third element that is missing is 0; where both are, the result is the third element alone.
@@ -85,6 +89,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     >>> np.cross(np.array([1, 2, 3]), np.array([4, 5, 6])).tolist()
     [-3, 6, -3]
     """
+    if unknown:
+        refuse_unknown(cross, unknown)
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
     a, b = together(a, b)
     a, b = call.moveaxis(a, axisa, -1), call.moveaxis(b, axisb, -1)
@@ -144,6 +150,7 @@ def _sliding_products(a: Any, v: Any, mode: str, late: bool = False) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ statistics
+@answering
 def cov(
     m: Any,
     y: Any = None,
@@ -153,6 +160,7 @@ def cov(
     fweights: Any = None,
     aweights: Any = None,
     dtype: Any = None,
+    **unknown: Never,
 ) -> Any:
     """Covariances of variables, which are the rows of `m` and `y` (columns without `rowvar`), in float32 at least.
 
@@ -163,6 +171,8 @@ def cov(
     >>> np.cov(np.array([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
+    if unknown:
+        refuse_unknown(cov, unknown)
     if not isinstance(rowvar, bool):
         raise TypeError(f"`rowvar` must be a bool, not a {type(rowvar).__name__}")
     rows = _variables(m, rowvar)

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Never
 
 from ..dtypes import bool_, float16, float32, int8, int16, int32, int64, uint8, uint16, uint32
 from ..ir.primitive import call, distinct
+from ..keywords import answering, refuse_unknown
 from ..primitives.family import cast, in_dtype, normal_axes, normal_axis
 from ..primitives.requirements import require, static_int
 from .operands import converted, dtype_named, given_tensor, operand
@@ -35,7 +36,10 @@ def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any, where: 
     return getattr(call, pair)(getattr(call, name)(a, axis, keepdims), initial)
 
 
-def amax(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+@answering
+def amax(
+    a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True, **unknown: Never
+) -> Any:
     """The greatest element over axes, at least `initial`; with `where` only of those where the mask holds.
 
     ValueError: a mask without `initial`.
@@ -44,32 +48,45 @@ def amax(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, 
     >>> np.amax(np.array([[1, 5], [4, 2]]), axis=1).tolist()
     [5, 4]
     """
+    if unknown:
+        refuse_unknown(amax, unknown)
     return _extreme("max", a, axis, keepdims, initial, where)
 
 
-def amin(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+@answering
+def amin(
+    a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True, **unknown: Never
+) -> Any:
     """The least element over axes, at most `initial`; with `where` only of those where the mask holds.
 
     ValueError: a mask without `initial`.
     """
+    if unknown:
+        refuse_unknown(amin, unknown)
     return _extreme("min", a, axis, keepdims, initial, where)
 
 
 max, min = amax, amin
 
 
-def argmax(a: Any, axis: int | None = None) -> Any:
+@answering
+def argmax(a: Any, axis: int | None = None, **unknown: Never) -> Any:
     """The first position (int64) of the greatest element along an axis, or in the flat array.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.argmax(np.array([[1, 5], [4, 2]]), axis=0).tolist()
     [1, 0]
     """
+    if unknown:
+        refuse_unknown(argmax, unknown)
     return cast(_position("argmax", a, axis), int64)
 
 
-def argmin(a: Any, axis: int | None = None) -> Any:
+@answering
+def argmin(a: Any, axis: int | None = None, **unknown: Never) -> Any:
     """The first position (int32) of the least element along an axis, or in the flat array."""
+    if unknown:
+        refuse_unknown(argmin, unknown)
     return cast(_position("argmin", a, axis), int32)
 
 
@@ -79,13 +96,18 @@ def _position(name: str, a: Any, axis: int | None) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ sums and means
-def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None) -> Any:
+@answering
+def sum(
+    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None, **unknown: Never
+) -> Any:
     """Sums over axes, plus `initial`; bools and integers are summed as int64, unsigned ones as they are.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.sum(np.array([[1, 5], [4, 2]]), axis=0).tolist()
     [5, 7]
     """
+    if unknown:
+        refuse_unknown(sum, unknown)
     a = operand(a, "a")
     named = None if dtype is None else dtype_named(dtype)
     if named is None and a.dtype.kind == "u" and a.dtype is not uint8:
@@ -94,20 +116,24 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, ini
     return total if initial is None else call.add(total, in_dtype(initial, total.dtype))
 
 
-def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
+@answering
+def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None, **unknown: Never) -> Any:
     """Means over axes.  integers keep their dtype, as in MindSpore: their mean is truncated.  Bools give float32.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.mean(np.array([1.0, 2.0])).item(), np.mean(np.array([1, 2]), dtype=np.float32).item()
     (1.5, 1.5)
     """
+    if unknown:
+        refuse_unknown(mean, unknown)
     a = operand(a, "a")
     found = call.mean(a, axis, keepdims)
     # MindSpore 2.10: the mean of integers is truncated to their dtype.
     return converted(found, dtype or (None if a.dtype.is_bool else a.dtype))
 
 
-def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False) -> Any:
+@answering
+def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False, **unknown: Never) -> Any:
     """Means over axes with weights: an array of the shape of x, or a vector for the one axis.
 
     With `returned` also the sums of the weights.  TypeError: weights of another shape, or no axis for a vector.
@@ -116,6 +142,8 @@ def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     >>> np.average(np.array([1.0, 2.0]), weights=np.array([3.0, 1.0])).item()
     1.25
     """
+    if unknown:
+        refuse_unknown(average, unknown)
     x = given_tensor(x)
     if weights is None:
         found = mean(x, axis)
@@ -134,13 +162,16 @@ def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     return (found, call.broadcast_to(total, found.shape)) if returned else found
 
 
-def size(a: Any, axis: int | None = None) -> int:
+@answering
+def size(a: Any, axis: int | None = None, **unknown: Never) -> int:
     """How many elements there are, in all or along an axis.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.size(np.ones((2, 3))), np.size(np.ones((2, 3)), axis=1)
     (6, 3)
     """
+    if unknown:
+        refuse_unknown(size, unknown)
     shape = operand(a, "a").shape
     return int(math.prod(shape) if axis is None else shape[normal_axis(axis, len(shape))])
 
@@ -158,25 +189,34 @@ def _or_nan(found: Any, a: Any, axis: Any, keepdims: bool) -> Any:
     return call.where(call.all(call.isnan(a), axis, keepdims), in_dtype(math.nan, a.dtype), found)
 
 
-def nanmax(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+@answering
+def nanmax(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **unknown: Never) -> Any:
     """The greatest element over axes that is not nan; nan where there is none."""
+    if unknown:
+        refuse_unknown(nanmax, unknown)
     found = call.max(_without_nan(a, -math.inf), axis, keepdims)
     return converted(_or_nan(found, a, axis, keepdims), dtype)
 
 
-def nanmin(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+@answering
+def nanmin(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **unknown: Never) -> Any:
     """The least element over axes that is not nan; nan where there is none."""
+    if unknown:
+        refuse_unknown(nanmin, unknown)
     found = call.min(_without_nan(a, math.inf), axis, keepdims)
     return converted(_or_nan(found, a, axis, keepdims), dtype)
 
 
-def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+@answering
+def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **unknown: Never) -> Any:
     """Sums over axes without nan; the dtype stays.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.nansum(np.array([1.0, np.nan, 2.0])).item()
     3.0
     """
+    if unknown:
+        refuse_unknown(nansum, unknown)
     a = operand(a, "a")
     total = call.sum(_without_nan(a, 0), axis, None if a.dtype.is_bool else a.dtype, keepdims)
     return converted(total, a.dtype if dtype is None else dtype)
@@ -189,28 +229,37 @@ def _with_nan_mask(a: Any) -> tuple[Any, Any]:
     return a, cast(call.logical_not(call.isnan(a)), a.dtype)
 
 
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+@answering
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **unknown: Never) -> Any:
     """Means over axes without nan, in float32 at least; nan where there is nothing else."""
+    if unknown:
+        refuse_unknown(nanmean, unknown)
     a, present = _with_nan_mask(a)
     total = call.sum(_without_nan(a, 0), axis, None, keepdims)
     return converted(call.div(total, call.sum(present, axis, None, keepdims)), dtype)
 
 
-def nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+@answering
+def nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False, **unknown: Never) -> Any:
     """`var` without nan, in float32 at least.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.nanvar(np.array([1.0, np.nan, 3.0])).item()
     1.0
     """
+    if unknown:
+        refuse_unknown(nanvar, unknown)
     a, present = _with_nan_mask(a)
     deviations = call.mul(call.sub(_without_nan(a, 0), nanmean(a, axis, keepdims=True)), present)
     squares = call.sum(call.mul(deviations, deviations), axis, None, keepdims)
     return converted(call.div(squares, call.sub(call.sum(present, axis, None, keepdims), ddof)), dtype)
 
 
-def nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+@answering
+def nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False, **unknown: Never) -> Any:
     """The square root of `nanvar`."""
+    if unknown:
+        refuse_unknown(nanstd, unknown)
     return converted(call.sqrt(nanvar(a, axis, None, ddof, keepdims)), dtype)
 
 
@@ -223,29 +272,39 @@ def _running(name: str, a: Any, axis: int | None, dtype: Any, wider: dict[Any, A
     return getattr(call, name)(call.reshape(a, (-1,)), 0) if axis is None else getattr(call, name)(a, axis)
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+@answering
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, **unknown: Never) -> Any:
     """Running sums along an axis, or over the flat array; bools and short integers become int32.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.cumsum(np.array([[1, 2], [3, 4]])).tolist()
     [1, 3, 6, 10]
     """
+    if unknown:
+        refuse_unknown(cumsum, unknown)
     return _running("cumsum", given_tensor(a, "a"), axis, dtype, dict.fromkeys((bool_, int8, int16, uint8), int32))
 
 
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+@answering
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, **unknown: Never) -> Any:
     """`cumsum` in which nan counts as 0."""
+    if unknown:
+        refuse_unknown(nancumsum, unknown)
     return cumsum(_without_nan(a, 0), axis, dtype)
 
 
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+@answering
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, **unknown: Never) -> Any:
     """Running products along an axis, or over the flat array; short integers become int32 or uint32."""
+    if unknown:
+        refuse_unknown(cumprod, unknown)
     signed = dict.fromkeys((bool_, int8, int16), int32)
     return _running("cumprod", a, axis, dtype, signed | dict.fromkeys((uint8, uint16), uint32))
 
 
 # ------------------------------------------------------------------------------------------------ neighbours
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+@answering
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None, **unknown: Never) -> Any:
     """Differences of neighbours along an axis, n times; of bools whether they differ.
 
     `prepend` and `append` extend the array first.  ValueError: a negative n, or one that leaves nothing.
@@ -254,6 +313,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     >>> np.diff(np.array([1, 3, 7])).tolist(), np.diff(np.array([1, 3, 7]), prepend=0).tolist()
     ([2, 4], [1, 2, 4])
     """
+    if unknown:
+        refuse_unknown(diff, unknown)
     a, place, n = given_tensor(a, "a"), normal_axis(axis, a.ndim), static_int(n, "n")
     require(n >= 0, f"`n` must not be negative, but is {n}")
     if n == 0:
@@ -289,13 +350,16 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return call.concat([x for x in (ends[0], between, ends[1]) if x is not None], 0)
 
 
-def trapz(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+@answering
+def trapz(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, **unknown: Never) -> Any:
     """The integral along an axis by the trapezoidal rule, for samples at `x` or `dx` deviations.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.trapz(np.array([1.0, 2.0, 3.0])).item()
     4.0
     """
+    if unknown:
+        refuse_unknown(trapz, unknown)
     y = operand(y, "y")
     y = y if y.dtype.is_float else cast(y, float32)
     place, count = normal_axis(axis, y.ndim), y.shape[axis]
@@ -306,7 +370,8 @@ def trapz(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return call.div(call.sum(call.mul(pairs, cast(width, y.dtype)), place), 2)
 
 
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+@answering
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1, **unknown: Never) -> Any:
     """Central differences along axes, one-sided at the ends; the distances are 1, one for all axes, or one for each.
 
     A list of arrays if there are several axes.  NotImplementedError: another `edge_order`, or distances that differ.
@@ -315,6 +380,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     >>> np.gradient(np.array([1.0, 2.0, 4.0])).tolist()
     [1.0, 1.5, 2.0]
     """
+    if unknown:
+        refuse_unknown(gradient, unknown)
     if edge_order != 1:
         raise NotImplementedError("gradient has `edge_order=1` only")
     f = operand(f, "f")
@@ -341,13 +408,16 @@ def _central(f: Any, step: Any, axis: int) -> Any:
     return call.div(call.concat(parts, axis), cast(step, f.dtype))
 
 
-def unwrap(p: Any, discont: float = math.pi, axis: int = -1) -> Any:
+@answering
+def unwrap(p: Any, discont: float = math.pi, axis: int = -1, **unknown: Never) -> Any:
     """Angles without jumps along an axis: a jump of `discont` or more is reduced by multiples of 2 pi.
 
     >>> from autodiff_compiler import numpy as np
     >>> [round(x, 5) for x in np.unwrap(np.array([0.0, 6.0])).tolist()]
     [0.0, -0.28319]
     """
+    if unknown:
+        refuse_unknown(unwrap, unknown)
     if not isinstance(discont, int | float):
         raise TypeError(f"`discont` must be a number, not a {type(discont).__name__}")
     p = operand(p, "p")
@@ -363,7 +433,8 @@ def unwrap(p: Any, discont: float = math.pi, axis: int = -1) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ norms
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+@answering
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, **unknown: Never) -> Any:
     """Norms of the vectors along one axis or the matrices in two, in float32 at least; of all elements by default.
 
     Vectors have norms of every order, matrices "fro", inf, -inf, 1, -1, 2, -2 and "nuc".  ValueError: another one.
@@ -372,6 +443,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     >>> np.norm(np.array([3.0, -4.0])).item(), np.norm(np.array([3.0, -4.0]), 1).item()
     (5.0, 7.0)
     """
+    if unknown:
+        refuse_unknown(norm, unknown)
     if not (ord is None or isinstance(ord, int | float) or ord in ("fro", "nuc")):
         raise ValueError(f"{ord!r} is the order of no norm")
     x = operand(x)

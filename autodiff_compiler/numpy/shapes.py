@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Never
 
 from ..ir.primitive import call, distinct
+from ..keywords import answering, refuse_unknown
 from ..primitives.family import broadcast_shapes, is_tensor, normal_axes, normal_axis
 from ..primitives.rearrange import at_least
 from ..primitives.requirements import require, static_int
@@ -19,13 +20,16 @@ _MOST_AXES = 32
 # ------------------------------------------------------------------------------------------------ order and shape
 
 
-def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
+@answering
+def rollaxis(x: Any, axis: int, start: int = 0, **unknown: Never) -> Any:
     """An axis moved before the axis `start`; see `moveaxis`.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.rollaxis(np.ones((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
+    if unknown:
+        refuse_unknown(rollaxis, unknown)
     n = given_tensor(x).ndim
     for value, parameter in ((axis, "axis"), (start, "start")):
         if not isinstance(value, int):
@@ -36,13 +40,16 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
     return call.moveaxis(x, place, start - 1 if place < start else start)
 
 
-def expand_dims(a: Any, axis: Any) -> Any:
+@answering
+def expand_dims(a: Any, axis: Any, **unknown: Never) -> Any:
     """New axes of size 1 at the given places of the result.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.expand_dims(np.ones((2, 2)), (0, -1)).shape
     (1, 2, 2, 1)
     """
+    if unknown:
+        refuse_unknown(expand_dims, unknown)
     if not isinstance(axis, int | tuple | list):
         raise TypeError(f"`axis` must be an int, tuple or list, not a {type(axis).__name__}")
     return call.expand_dims(given_tensor(a, "a"), tuple(axis) if isinstance(axis, list) else axis)
@@ -73,13 +80,16 @@ def atleast_3d(*arys: Any) -> Any:
     return _at_least(arys, 3)
 
 
-def flip(m: Any, axis: Any = None) -> Any:
+@answering
+def flip(m: Any, axis: Any = None, **unknown: Never) -> Any:
     """The elements in reverse order along axes, by default along all.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.flip(np.array([[1, 2], [3, 4]]), 1).tolist()
     [[2, 1], [4, 3]]
     """
+    if unknown:
+        refuse_unknown(flip, unknown)
     return call.flip(given_tensor(m, "m"), normal_axes(axis, m.ndim))
 
 
@@ -93,13 +103,16 @@ def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+@answering
+def roll(a: Any, shift: Any, axis: Any = None, **unknown: Never) -> Any:
     """The elements moved along axes (in the flat array by default); what leaves the end comes back in front.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.roll(np.array([0, 1, 2, 3]), 1).tolist()
     [3, 0, 1, 2]
     """
+    if unknown:
+        refuse_unknown(roll, unknown)
     a = given_tensor(a, "a")
     if axis is not None and isinstance(shift, tuple | list) is not isinstance(axis, tuple | list):
         shift, axis = ((x if isinstance(x, tuple | list) else (x,)) for x in (shift, axis))
@@ -144,13 +157,16 @@ def broadcast_arrays(*args: Any) -> list[Any]:
 
 
 # ------------------------------------------------------------------------------------------------ joined
-def concatenate(arrays: Any, axis: int | None = 0) -> Any:
+@answering
+def concatenate(arrays: Any, axis: int | None = 0, **unknown: Never) -> Any:
     """Arrays joined along an axis, or flat for None, in their common dtype; of one array its slices.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.concatenate((np.ones((1, 2)), np.zeros((1, 2)))).tolist()
     [[1.0, 1.0], [0.0, 0.0]]
     """
+    if unknown:
+        refuse_unknown(concatenate, unknown)
     if arrays is None:
         raise TypeError("`arrays` must be a Tensor or a sequence of Tensors, not None")
     parts = call.unbind(arrays, 0) if is_tensor(arrays) else list(arrays)
@@ -159,21 +175,27 @@ def concatenate(arrays: Any, axis: int | None = 0) -> Any:
     return distinct(parts[0], *parts) if len(parts) == 1 else call.concat(together(*parts), axis)
 
 
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+@answering
+def append(arr: Any, values: Any, axis: int | None = None, **unknown: Never) -> Any:
     """The elements of `values` behind those of `arr`, flat or along an axis."""
+    if unknown:
+        refuse_unknown(append, unknown)
     arr, values = given_tensor(arr, "arr"), given_tensor(values, "values")
     if axis is not None:
         require(arr.ndim == values.ndim, f"the arrays must have as many dimensions, not {arr.ndim} and {values.ndim}")
     return concatenate((arr, values), axis)
 
 
-def stack(arrays: Any, axis: int = 0) -> Any:
+@answering
+def stack(arrays: Any, axis: int = 0, **unknown: Never) -> Any:
     """Arrays of one shape along a new axis; the slices of one array likewise.
 
     >>> from autodiff_compiler import numpy as np
     >>> np.stack((np.array([1, 2]), np.array([3, 4])), -1).tolist()
     [[1, 3], [2, 4]]
     """
+    if unknown:
+        refuse_unknown(stack, unknown)
     return call.stack(_several(arrays), axis)
 
 
@@ -227,7 +249,8 @@ def _split(x: Any, cuts: Any, axis: int, even: bool) -> Any:
     return list(call.tensor_split(x, tuple(ends[1:-1]), axis))
 
 
-def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+@answering
+def split(x: Any, indices_or_sections: Any, axis: int = 0, **unknown: Never) -> Any:
     """Neighbouring parts along an axis: a tuple of equal ones, or a list of those between the given positions.
 
     ValueError: parts that are not equal, or empty.
@@ -236,11 +259,16 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     >>> [x.tolist() for x in np.split(np.arange(6), (2, 3))]
     [[0, 1], [2], [3, 4, 5]]
     """
+    if unknown:
+        refuse_unknown(split, unknown)
     return _split(x, indices_or_sections, axis, even=True)
 
 
-def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+@answering
+def array_split(x: Any, indices_or_sections: Any, axis: int = 0, **unknown: Never) -> Any:
     """`split` into parts that are only as equal as possible."""
+    if unknown:
+        refuse_unknown(array_split, unknown)
     return _split(x, indices_or_sections, axis, even=False)
 
 

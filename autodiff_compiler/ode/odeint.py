@@ -8,10 +8,13 @@ from .. import ops
 from ..implicit.flat import flat, flat_like, itself, shaped
 from ..implicit.linear import pulled_back
 from ..implicit.modes import EAGER, Compiled, Mode, from_source, runs_eagerly
+from ..runtime.tensor import Tensor
 from ..transforms.loops import keep
 from .steps import at_times, by_rk4
 
 _METHODS = ("dopri5", "rk4")
+#: The steps of the continuous adjoint depend on the cotangent.
+_INSTEAD = 'take `adjoint="discrete"`, or ask in reverse mode: `grad`, `vjp`, `jacrev`, also of one another'
 
 
 @from_source
@@ -33,8 +36,10 @@ def direction(ts: Any) -> Any:
 
 @from_source
 def as_times(ts: Any, like: Any) -> Any:
-    if not isinstance(ts, type(like)) or len(ts.shape) != 1 or ts.shape[0] == 0:
-        raise TypeError("the times of `odeint` are a Tensor of one dimension with at least one element")
+    if not isinstance(ts, Tensor):
+        ts = Tensor(ts, like.dtype)
+    if len(ts.shape) != 1 or ts.shape[0] == 0:
+        raise TypeError(f"the times of `odeint` are a Tensor of one dimension, not of shape {list(ts.shape)}")
     return ts.astype(like.dtype)
 
 
@@ -113,7 +118,7 @@ def _with_continuous_adjoint(mode: Mode, equation: Any, y0: Any, ts: Any, orient
         dy, dts, dtheta = mode.call(_swept, equation, slopes, out, dout, ts, theta, orientation, *options)
         return [None, dy, dts, *mode.call(_apart, dtheta, theta)]
 
-    return mode.with_rule(rule, rows, [y0, ts, *captured], rule, "odeint")
+    return mode.with_rule(rule, rows, [y0, ts, *captured], rule, "odeint", reverse_only=_INSTEAD)
 
 
 @from_source

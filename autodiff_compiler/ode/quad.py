@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .. import ops
 from ..dtypes import float32
-from ..implicit.flat import factor, scaled
+from ..implicit.flat import or_nan
 from ..implicit.linear import pulled_back
 from ..implicit.modes import EAGER, Compiled, Mode, from_source, runs_eagerly
 from ..runtime.tensor import Tensor
@@ -78,12 +78,12 @@ def _divided(f: Any, a: Any, b: Any, rtol: float, atol: float, most: int) -> Any
     fine, coarse, spread = _rule_on(f, a, b)
     n = fine.shape[0]
     lefts, rights = ops.zeros((most,), a.dtype), ops.zeros((most,), a.dtype)
-    errors, values = ops.zeros((most,), a.dtype), ops.zeros((most, n), a.dtype)
+    errors, values = ops.zeros((most,), fine.dtype), ops.zeros((most, n), fine.dtype)
     rights[0] = 1.0
     errors[0] = _error_of(fine, coarse, spread)
     values[0] = fine
     count = ops.ones_like(a).astype("int32")
-    limit = greater_of(rtol * fine.abs().max(), a * 0 + atol)
+    limit = greater_of(rtol * fine.abs().max(), errors[0] * 0 + atol)
     error = errors[0]
     while (error > limit) & (count < most):
         worst = errors.argmax()
@@ -100,7 +100,7 @@ def _divided(f: Any, a: Any, b: Any, rtol: float, atol: float, most: int) -> Any
         values[count] = fine2
         count = count + 1
         error = errors.sum()
-        limit = greater_of(rtol * values.sum(axis=0).abs().max(), a * 0 + atol)
+        limit = greater_of(rtol * values.sum(axis=0).abs().max(), errors[0] * 0 + atol)
     return lefts, rights, count, error, error <= limit
 
 
@@ -128,15 +128,25 @@ def _limit(x: Any, other: Any, dtype: Any) -> Any:
     if kind is None or not kind.is_float:
         kind = float32
     if isinstance(x, Tensor):
+        if x.size != 1:
+            raise TypeError(
+                f"a limit of `quad` is one number, not a Tensor of shape {list(x.shape)}:"
+                " `vmap` gives the integrals for several"
+            )
         return x.reshape(()) if x.dtype.is_float else x.reshape(()).astype(kind)
     return Tensor(x, kind)
 
 
 @from_source
-def _flattened(y: Any) -> Any:
+def _tensor(y: Any) -> Any:
     if not isinstance(y, Tensor):
         raise TypeError(f"the function of `quad` returns a Tensor, not a {type(y).__name__}")
-    return y.reshape(-1)
+    return y
+
+
+@from_source
+def _flattened(y: Any) -> Any:
+    return _tensor(y).reshape(-1)
 
 
 @from_source
@@ -145,54 +155,44 @@ def _reshaped(v: Any, y: Any) -> Any:
 
 
 @from_source
-def _dotted(a: Any, b: Any, by: float) -> Any:
-    return (a * b).sum() * by
-
-
-@from_source
-def _one(like: Any) -> Any:
-    return ops.ones_like(like)
+def _dotted(a: Any, b: Any, by: float, like: Any) -> Any:
+    return ((a * b).sum() * by).astype(like.dtype)
 
 
 # ------------------------------------------------------------------------------------------------ infinite intervals
 @from_source
-def _rising(f: Any, a: Any, u: Any) -> Any:
-    return f(a + u / (1 - u)) / (1 - u) ** 2
+def _ends(a: Any, b: Any) -> Any:
+    """The limits in u: of an interval that ends t itself, else from 0 to 1, or from -1 to 1 where both are infinite."""
+    below, above = a == -float("inf"), b == float("inf")
+    one = ops.ones_like(a)
+    return ops.where(below & above, -one, ops.where(below | above, one * 0, a)), ops.where(below | above, one, b)
 
 
 @from_source
-def _falling(f: Any, b: Any, u: Any) -> Any:
-    return f(b - u / (1 - u)) / (1 - u) ** 2
-
-
-@from_source
-def _everywhere(f: Any, u: Any) -> Any:
-    return f(u / (1 - u * u)) * ((1 + u * u) / (1 - u * u) ** 2)
-
-
-def _is_infinite(x: Any) -> bool:
-    return isinstance(x, int | float) and abs(x) == float("inf")
+def _substituted(f: Any, a: Any, b: Any, u: Any) -> Any:
+    """The integrand over u.  At infinity it is some number, which nobody asks for."""
+    below, above = a == -float("inf"), b == float("inf")
+    infinite, whole = below | above, below & above
+    zero = ops.zeros_like(u)
+    v = ops.where(infinite, u, zero)
+    room = ops.where(whole, 1 - v * v, 1 - v)
+    room = ops.where(room > 0, room, zero + 1)
+    begin = ops.where(infinite & ~below, a, ops.where(infinite & ~above, b, zero))
+    step = ops.where(below & ~above, -v, v) / room
+    slope = ops.where(whole, 1 + v * v, zero + 1) / (room * room)
+    return _tensor(f(ops.where(infinite, begin + step, u))) * ops.where(infinite, slope, zero + 1)
 
 
 def _finite(mode: Mode, f: Any, a: Any, b: Any, dtype: Any) -> tuple[Any, Any, Any]:
     """The same integral over an interval that ends."""
-    if not (_is_infinite(a) or _is_infinite(b)):
-        first = mode.call(_limit, a, b, dtype)
-        return f, first, mode.call(_limit, b, first, dtype)
-    if (_is_infinite(a) and a > 0) or (_is_infinite(b) and b < 0):
+    if isinstance(a, int | float) and isinstance(b, int | float) and float("inf") in (a, -b):
         raise ValueError(f"the limits of `quad` are in order where one is infinite, not {a} and {b}")
-    if _is_infinite(a) and _is_infinite(b):
-        lower = mode.call(_limit, -1.0, None, dtype)
-        return mode.function(lambda u: mode.call(_everywhere, f, u)), lower, mode.call(_limit, 1.0, None, dtype)
-    end = mode.call(_limit, b if _is_infinite(a) else a, None, dtype)
-    change = _falling if _is_infinite(a) else _rising
-    zero = mode.call(_scaled_zero, end)
-    return mode.function(lambda u: mode.call(change, f, end, u)), zero, mode.call(_one, zero)
-
-
-@from_source
-def _scaled_zero(x: Any) -> Any:
-    return ops.zeros_like(x)
+    first = mode.call(_limit, a, b, dtype)
+    last = mode.call(_limit, b, first, dtype)
+    if all(isinstance(x, int | float) and abs(x) < float("inf") for x in (a, b)):
+        return f, first, last
+    lower, upper = mode.call(_ends, first, last)
+    return mode.function(lambda u: mode.call(_substituted, f, first, last, u)), lower, upper
 
 
 # ------------------------------------------------------------------------------------------------ the function
@@ -209,13 +209,12 @@ def _quad(
     here = mode.function(lambda t: mode.call(closed, captured, t))
     lefts, rights, count, error, small = mode.constant(_divided, here, lower, upper, *limits, max_parts)
     total = mode.constant(_summed, here, lower, upper, lefts, rights, count)
-    reliable = mode.call(factor, small, lower)
 
     def rule(value: Any, a: Any, b: Any, *rest: Any) -> list[Any]:
         *theta, _, dout = rest
-        g = mode.call(scaled, dout, reliable)
-        by_a = mode.call(_dotted, g, mode.call(closed, theta, a), -1.0)
-        by_b = mode.call(_dotted, g, mode.call(closed, theta, b), 1.0)
+        g = mode.call(or_nan, dout, small)
+        by_a = mode.call(_dotted, g, mode.call(closed, theta, a), -1.0, a)
+        by_b = mode.call(_dotted, g, mode.call(closed, theta, b), 1.0, b)
 
         def total_of(*c: Any) -> Any:
             inside = mode.function(lambda t: mode.call(closed, list(c), t))
@@ -245,7 +244,7 @@ def quad(
     """The integral of ``f(t, *args)`` for t from a to b, by the rules of Gauss and Kronrod on parts of the interval.
 
     `f` takes a Tensor without dimensions and returns a Tensor; it is evaluated at 21 points at once (`vmap`).  A limit
-    is a Tensor or a number; only numbers may be infinite.  `dtype` is that of t where both are numbers (float32).  The
+    is a Tensor or a number, and may be infinite.  `dtype` is that of t where both are numbers (float32).  The
     interval is divided until the error is below ``max(atol, rtol * abs(value))``, into at most `max_parts`.
     Derivatives by the limits, by `args` and by what `f` captures are integrals of derivatives, and NaN where it did not
     converge.

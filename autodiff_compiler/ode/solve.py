@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 from .. import ops
 from ..implicit.equations import root
-from ..implicit.flat import flat, itself, shaped
+from ..implicit.flat import flat, itself, or_nan, shaped
 from ..implicit.modes import EAGER, Compiled, Mode, from_source, runs_eagerly
+from ..runtime.tensor import Tensor
+from ..transforms.vmap import vmap
 from .dormand_prince import between
 from .odeint import forwards, on_states, tolerances
 from .steps import advanced, at_time, begun, greater_of
@@ -103,7 +105,7 @@ def _run(
     if g is not None:
         place = _event_place(g, now, fired)
         t = ops.where(fired, now.t_last + now.h_last * place, t1)
-    t = t * ops.where(done, ops.ones_like(end), end * float("nan"))
+    t = or_nan(t, done)
     return t, at_time(now, t), done, fired, now.steps, steps
 
 
@@ -152,6 +154,13 @@ def _solve(
 
 @from_source
 def _time(t: Any, like: Any) -> Any:
+    if isinstance(t, Tensor):
+        if t.size != 1:
+            raise TypeError(
+                f"`solve` integrates to one time, not to a Tensor of shape {list(t.shape)}:"
+                " `odeint` gives the states at several, and so does `at` with `dense=True`"
+            )
+        t = t.reshape(())
     return like[0] * 0 + t
 
 
@@ -168,15 +177,32 @@ def _times(a: Any, b: Any) -> Any:
 
 @from_source
 def _number(y: Any) -> Any:
+    if not isinstance(y, Tensor) or y.size != 1:
+        found = f"Tensor of shape {list(y.shape)}" if isinstance(y, Tensor) else type(y).__name__
+        raise TypeError(
+            f"the event of `solve` is a function to one number, not to a {found}: choose an element, `y[0]`"
+        )
     return y.reshape(())
 
 
 @from_source
 def at(trajectory: Trajectory, t: Any) -> Any:
-    """The state of a `Trajectory` with dense output at a time within it; NaN outside."""
+    """The state of a `Trajectory` with dense output at a time within it, or at several in rows; NaN outside.
+
+    >>> from autodiff_compiler import Tensor
+    >>> path = solve(lambda y, t: 2 * t, Tensor(0.0), 0.0, 2.0, dense=True, max_steps=20)
+    >>> [round(y, 4) for y in at(path, Tensor([0.5, 1.0, 1.5])).tolist()]
+    [0.25, 1.0, 2.25]
+    """
     if trajectory.dense is None:
         raise ValueError("the steps of this trajectory were not kept: call `solve` with `dense=True`")
     steps, like = trajectory.dense
+    if not isinstance(t, int | float):
+        times = t if isinstance(t, Tensor) else Tensor(t, steps.starts.dtype)
+        if len(times.shape) > 1:
+            raise TypeError(f"the times of `at` have at most one dimension; these are of shape {list(times.shape)}")
+        if len(times.shape) == 1:
+            return vmap(lambda one: at(trajectory, one))(times)
     tau = steps.orientation * (steps.starts[0] * 0 + t)
     rows = ops.arange(steps.starts.shape[0])
     fixed = ops.stop_gradient(tau)
@@ -187,7 +213,7 @@ def at(trajectory: Trajectory, t: Any) -> Any:
     room = 1e-5 * steps.lengths[k].abs()
     inside = (fixed >= ops.stop_gradient(steps.starts[0] - room)) & (fixed <= end + ops.stop_gradient(room))
     y = between(steps.states[k], steps.lengths[k], steps.coefficients[k], part)
-    return shaped(y * ops.where(inside, ops.ones_like(end), end * float("nan")), like)
+    return shaped(or_nan(y, inside), like)
 
 
 @runs_eagerly

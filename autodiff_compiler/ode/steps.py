@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .. import ops
+from ..implicit.flat import or_nan
 from ..implicit.modes import from_source
 from ..transforms.loops import keep
 from .dormand_prince import between, step
@@ -121,7 +122,7 @@ def at_times(f: Any, y0: Any, ts: Any, rtol: float, atol: float, least: float, m
             now = advanced(f, now, end, rtol, atol, least)
         good = (ops.stop_gradient(now.t) >= target) & in_order
         y = at_time(now, ts[i])
-        found[i] = y * ops.where(good, ops.ones_like(target), target * float("nan"))
+        found[i] = or_nan(y, good)
     return found
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Never
 
 from ..dtypes import DType, dtype_of, float32
 from ..errors import DTypeError
 from ..ir.primitive import METHODS, F, call, distinct
+from ..keywords import answering, refuse_unknown
 from ..primitives.family import as_tensor, cast
 from ..primitives.family import is_tensor as _is_tensor
 from ..primitives.requirements import SymScalar
@@ -75,8 +76,11 @@ def sub_ext(input: Any, other: Any, alpha: Any = 1) -> Any:
     return METHODS["sub"](as_tensor(input), other, alpha=alpha)
 
 
-def diff_ext(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+@answering
+def diff_ext(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None, **unknown: Never) -> Any:
     """`diff` with its axis called `dim`."""
+    if unknown:
+        refuse_unknown(diff_ext, unknown)
     return public.diff(input, n, dim, prepend, append)
 
 

@@ -7,11 +7,12 @@ values.  Axes, shapes and dtypes must be Python values; a Tensor there is a Stat
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Never
 
 from ..dtypes import dtype_of
 from ..errors import ShapeError, UnsupportedCallError
 from ..ir.primitive import METHODS, F, call
+from ..keywords import answering, refuse_unknown
 from ..primitives.family import all_if_none, as_tensor, normal_axis, promoted_dtype
 from ..primitives.requirements import require
 from ..runtime.trees import parts, with_parts
@@ -108,31 +109,40 @@ def stop_gradient(value: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ reductions
 
 
-def mean(x: Any, axis: Any = None, keep_dims: bool = False) -> Any:
+@answering
+def mean(x: Any, axis: Any = None, keep_dims: bool = False, **unknown: Never) -> Any:
     """Mean over axes (all by default); that of integers is the integer next to it towards 0.
 
     >>> from autodiff_compiler import Tensor
     >>> mean(Tensor([9, 3, 4, 5])).item(), mean(Tensor([9.0, 3.0, 4.0, 5.0])).item()
     (5, 5.25)
     """
+    if unknown:
+        refuse_unknown(mean, unknown)
     return METHODS["mean"](x, axis, keep_dims)
 
 
+@answering
 def max(
-    input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+    input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None, **unknown: Never
 ) -> tuple[Any, Any]:
     """Greatest elements along an axis and where they stand (the first of several); the whole cotangent goes there.
 
     Without an axis: the greatest of all elements, and 0.  Elements count as `initial` where they are less or `where`
     fails; ValueError for `where` without `initial`.
     """
+    if unknown:
+        refuse_unknown(max, unknown)
     return _extreme(call.max, call.argmax, call.bounded("max", input, initial, where), axis, keepdims)
 
 
+@answering
 def min(
-    input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None
+    input: Any, axis: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None, **unknown: Never
 ) -> tuple[Any, Any]:
     """Smallest elements along an axis and where they stand (the first of several); see `max`."""
+    if unknown:
+        refuse_unknown(min, unknown)
     return _extreme(call.min, call.argmin, call.bounded("min", input, initial, where), axis, keepdims)
 
 
@@ -145,13 +155,16 @@ def _extreme(of_all: _Function, position: _Function, x: Any, axis: Any, keepdims
     return (values, index) if keepdims else (call.squeeze(values, axis), call.squeeze(index, axis))
 
 
-def reduce_sum(x: Any, axis: Any = ()) -> Any:
+@answering
+def reduce_sum(x: Any, axis: Any = (), **unknown: Never) -> Any:
     """Sum over axes, all for an empty tuple; integers keep their dtype.
 
     >>> from autodiff_compiler import Tensor
     >>> reduce_sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 1).tolist()
     [3.0, 7.0]
     """
+    if unknown:
+        refuse_unknown(reduce_sum, unknown)
     x = as_tensor(x)
     total = call.sum(x, all_if_none(axis))
     return call.cast(total, x.dtype) if x.dtype.is_int else total

@@ -6,9 +6,10 @@ The sizes of some results depend on the data: in compiled code, too.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from ..ir.primitive import call
+from ..keywords import answering, refuse_unknown
 
 __all__ = ["inplace_add", "inplace_sub", "searchsorted", "sort", "top_k", "topk", "unique", "unique_with_pad"]
 
@@ -34,24 +35,32 @@ def unique_with_pad(x: Any, pad_num: Any) -> tuple[Any, Any]:
 
 
 # ------------------------------------------------------------------------------------------------ order
-def sort(input_x: Any, axis: int = -1, descending: bool = False) -> tuple[Any, Any]:
+@answering
+def sort(input_x: Any, axis: int = -1, descending: bool = False, **unknown: Never) -> tuple[Any, Any]:
     """The elements sorted along an axis, and their positions (int32); equal elements keep their order, nan is greatest.
 
     >>> from autodiff_compiler import Tensor
     >>> [x.tolist() for x in sort(Tensor([2, 1, 3]))]
     [[1, 2, 3], [1, 0, 2]]
     """
+    if unknown:
+        refuse_unknown(sort, unknown)
     values, order = call.sort(input_x, axis, descending)
     return values, order
 
 
-def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
+@answering
+def topk(
+    input: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True, **unknown: Never
+) -> tuple[Any, Any]:
     """The k greatest (or smallest) elements along a dimension, sorted, and their positions (int32).
 
     >>> from autodiff_compiler import Tensor
     >>> [t.tolist() for t in topk(Tensor([1.0, 4.0, 3.0]), 2)]
     [[4.0, 3.0], [1, 2]]
     """
+    if unknown:
+        refuse_unknown(topk, unknown)
     values, order = call.topk(input, k, dim, largest, sorted)
     return values, order
 

@@ -5,9 +5,10 @@ As everything in `ops` they promote and broadcast as `Tensor` operators do and r
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from ..ir.primitive import call, distinct
+from ..keywords import answering, refuse_unknown
 from ..primitives.family import all_if_none, as_tensor, is_tensor, promoted, rows
 from ..primitives.requirements import require, require_dtype, static_int
 
@@ -49,8 +50,11 @@ def truncate_div(x: Any, y: Any) -> Any:
     return call.where(exact, floor, call.add(floor, 1))
 
 
-def reduce_prod(x: Any, axis: Any = ()) -> Any:
+@answering
+def reduce_prod(x: Any, axis: Any = (), **unknown: Never) -> Any:
     """Product over axes, all for an empty tuple; integers keep their dtype."""
+    if unknown:
+        refuse_unknown(reduce_prod, unknown)
     x = as_tensor(x)
     return call.prod(x, all_if_none(axis), dtype=None if x.dtype.is_bool else x.dtype)
 

@@ -51,8 +51,11 @@ def softmax(input: Any, axis: int = -1, *, dtype: Any = None, **unknown: Never) 
     return call.softmax(input if dtype is None else call.cast(input, dtype), axis)
 
 
-def softmin(x: Any, axis: int = -1, *, dtype: Any = None) -> Any:
+@answering
+def softmin(x: Any, axis: int = -1, *, dtype: Any = None, **unknown: Never) -> Any:
     """softmax(-x) along an axis."""
+    if unknown:
+        refuse_unknown(softmin, unknown)
     return call.softmin(x if dtype is None else call.cast(x, dtype), axis)
 
 

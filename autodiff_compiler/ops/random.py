@@ -12,13 +12,14 @@ import functools
 import inspect
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Never
 
 from ..dtypes import dtype_of, float32, float64, int32, int64
 from ..errors import DTypeError, ShapeError, StaticValueError, UnsupportedCallError
 from ..ir.primitive import F, call, trace
 from ..ir.sizes import Size
 from ..ir.types import Shape, tensor
+from ..keywords import answering, refuse_unknown
 from ..primitives.family import (
     as_shape,
     as_tensor,
@@ -461,7 +462,8 @@ def _gumbel_softmax(state: Any, logits: Any, tau: float, hard: bool, dim: int, s
     return call.add(cast(chosen, soft.dtype), call.sub(soft, F.stop_gradient(soft)))
 
 
-def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Any:
+@answering
+def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int = -1, **unknown: Never) -> Any:
     """The softmax of logits with Gumbel noise, divided by a temperature: classes drawn by their probabilities.
 
     With `hard` the result is 1 for the class drawn and 0 for the others, with the derivative of the soft one.
@@ -469,6 +471,8 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
     >>> sum(gumbel_softmax(Tensor([1.0, 2.0, 3.0]), hard=True).tolist())
     1.0
     """
+    if unknown:
+        refuse_unknown(gumbel_softmax, unknown)
     return _gumbel_softmax(logits, tau, hard, dim)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..dtypes import dtype_of, float32
 from ..errors import UnsupportedCallError
 from ..ir.primitive import call, distinct
 from ..ir.types import tensor
+from ..keywords import answering, refuse_unknown
 from ..primitives.family import constant, normal_axes
 from ..primitives.requirements import require, static_int, static_number
 
@@ -69,21 +70,27 @@ def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Any:
     return _frequencies(np.arange(n // 2 + 1), n, d, dtype)
 
 
-def fftshift(input: Any, dim: int | Sequence[int] | None = None) -> Any:
+@answering
+def fftshift(input: Any, dim: int | Sequence[int] | None = None, **unknown: Never) -> Any:
     """The halves of dimensions (all by default) exchanged, so that the frequency 0 comes to the middle.
 
     >>> fftshift(fftfreq(4)).tolist()
     [-0.5, -0.25, 0.0, 0.25]
     """
+    if unknown:
+        refuse_unknown(fftshift, unknown)
     return _shifted(input, dim, lambda size: size // 2)
 
 
-def ifftshift(input: Any, dim: int | Sequence[int] | None = None) -> Any:
+@answering
+def ifftshift(input: Any, dim: int | Sequence[int] | None = None, **unknown: Never) -> Any:
     """The inverse of `fftshift`.
 
     >>> ifftshift(fftshift(fftfreq(5))).tolist() == fftfreq(5).tolist()
     True
     """
+    if unknown:
+        refuse_unknown(ifftshift, unknown)
     return _shifted(input, dim, lambda size: -(size // 2))
 
 

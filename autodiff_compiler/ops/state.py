@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Never
 
 from ..eager import alias, assignable
 from ..eager import assign as write
 from ..ir.primitive import call
+from ..keywords import answering, refuse_unknown
 from ..runtime.parameter import Parameter
 from ..runtime.precision import whole
 from ..runtime.tensor import Tensor
@@ -152,9 +153,12 @@ def scatter_nd_min(input_x: Parameter, indices: Any, updates: Any, use_locking: 
     return assign(input_x, call.tensor_scatter_min(input_x, indices, updates))
 
 
+@answering
 @compiled_from_source
-def inplace_index_add(var: Parameter, indices: Any, updates: Any, axis: int) -> Tensor:
+def inplace_index_add(var: Parameter, indices: Any, updates: Any, axis: int, **unknown: Never) -> Tensor:
     """Adds the slices of `updates` to a Parameter at the given positions along an axis."""
+    if unknown:
+        refuse_unknown(inplace_index_add, unknown)
     return assign(var, call.index_add(var, indices, updates, axis))
 
 

@@ -145,14 +145,15 @@ class CustomVjp(Primitive):
     """``%r... = custom_vjp %x... fwd (%x...) {yield r...} bwd (%x..., %r..., %g...) {yield d...}``: a `bprop`.
 
     With a `label` it is recursive: an `again` of that label inside `bwd` stands for this op on other operands.  It is
-    zero where the operands `linear` are, if there are any.
+    zero where the operands `linear` are, if there are any.  `reverse_only` says what to do instead where forward mode
+    asks for a rule that is known not to be linear.
     """
 
     internal = True
     regions = ("fwd", "bwd")
     multiple = True
 
-    def infer(*operands: Type, label: str = "", linear: Ints = ()):
+    def infer(*operands: Type, label: str = "", linear: Ints = (), reverse_only: str = ""):
         raise TypeError("custom_vjp is inferred from its blocks")
 
     def infer_blocks(types: tuple[Type, ...], attrs, blocks: tuple[Block, ...], module: Module):

@@ -452,6 +452,39 @@ class Kept(Primitive):
     ties = [(([True, False], [math.inf, math.nan]), {}, ([1.0, 0.0],))]
 
 
+class IfConverged(Primitive):
+    """`x` where the flag holds, else NaN: what a search returns that may not have found anything.
+
+    It is linear in x by its form, which `select` with a constant is not, and `check_nonfinite` knows what its NaN
+    means.
+    """
+
+    internal = True
+
+    def infer(converged: TensorType, x: TensorType):
+        binary(converged, tensor(bool_, x.shape))
+        require_dtype(x.dtype.is_float, f"not defined for {x.dtype.name}: {x}")
+        return x
+
+    flops = 1
+
+    def numpy(converged, x):
+        return np.where(converged, x, np.full_like(x, np.nan))
+
+    aclnn = lambda c, converged, x: c.op("SWhere", converged, x, c.number(math.nan, x), c.out)
+    cost = 1
+
+    def vjp(c, g, converged, x):
+        return None, F.if_converged(converged, g)
+
+    def samples(rng):
+        yield np.ones((2, 3), bool), rng(2, 3)
+        yield np.ones((), bool), rng()
+
+    errors = [((F2, F2), {}, "dtypes differ"), ((B2, F3), {}, "shapes differ"), ((B2, I2), {}, "not defined for")]
+    ties = [(([True, False], [2.0, 3.0]), {}, ([1.0, math.nan],))]
+
+
 def _astype(x, dtype):
     return cast(as_tensor(x), dtype_of(dtype))
 

@@ -280,7 +280,7 @@ def _squeeze(x, axis=None):
     if axis is None:
         for d in x.shape:
             if depends_on_data(d) and is_at_most(d, 1) is not False and is_at_most(1, d) is not False:
-                refuse_unknown(f"{d} == 1")
+                refuse_unknown("==", d, 1)
     axes = tuple([i for i in range(-x.ndim, 0) if x.shape[i] == 1]) if axis is None else normal_axes(axis, x.ndim)
     return F.squeeze(x, axes=axes) if axes else x
 

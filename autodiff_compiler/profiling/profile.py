@@ -11,7 +11,7 @@ from typing import IO, Any
 from ..backends.timed import Table, Times
 from ..compiler import recorder
 from ..compiler.recorder import Calls, Event, Recording
-from ..config import GRAPH_MODE, context, jit_disabled
+from ..config import compiles, context, jit_disabled
 from ..eager.timed import timing
 from ..errors import kind_of
 from ..inspection.figures import duration
@@ -315,7 +315,7 @@ def _compiled_form(fn: Any) -> JitFunction | None:
     if not callable(fn):
         raise TypeError(f"profile() takes a function, a Cell or a derivative, not {kind_of(fn)}")
     if isinstance(fn, HasCompiledForm) and not isinstance(fn, JitFunction):
-        return fn._as_compiled() if context.mode == GRAPH_MODE and not jit_disabled() else None
+        return fn._as_compiled() if compiles() else None
     fn = getattr(fn, "__func__", fn)
     return fn if isinstance(fn, JitFunction) and not jit_disabled() else None
 

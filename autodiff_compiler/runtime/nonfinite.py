@@ -26,6 +26,8 @@ MOVING = frozenset({
     "tuple_make", "undef", "windows",
 })  # fmt: skip
 
+#: The op whose NaN stands for the result of a search that found nothing.
+_UNFOUND = "if_converged"
 _CODE_WIDTH = 70
 #: The most possible sources of a NaN that a message names.
 _SOURCES = 3
@@ -131,7 +133,9 @@ def error_of(
     adjoint = origin.loc is not None and origin.loc.tag == "adjoint"
     source = _source(finding, operands, known)
     named = f"`{origin.name}`" + (" in the derivative" if adjoint else "")
-    if source:
+    if origin.name == _UNFOUND:
+        message = "what this line asks for was not found: the search did not converge, or the time was not reached"
+    elif source:
         message = f"{source} is NaN already, and {named} computes with it"
     elif finding.carried or _any_inf(operands):
         message = f"{named} gives {kind}"
@@ -292,6 +296,7 @@ _HINTS = {
     "acos": "its operand lies outside of -1 .. 1: `ops.clip(x, -1.0, 1.0)`",
     "inverse": "the matrix is singular: add a small multiple of the unit matrix",
 }
+_HINTS[_UNFOUND] = "see `converged` of the result: allow more steps or a looser `tol`, or take another method"
 _HINTS |= {
     **dict.fromkeys(("log2", "log10", "log1p", "floored_log", "xlogy"), _HINTS["log"]),
     **dict.fromkeys(("reciprocal", "mod", "fmod", "floordiv"), _HINTS["div"]),
@@ -331,6 +336,8 @@ _ANY = "look at the operands' ranges; where infinities are meant: `check_nonfini
 
 
 def _hint(origin: Origin, given: bool, adjoint: bool) -> str:
+    if origin.name == _UNFOUND:
+        return _HINTS[_UNFOUND]
     if given:
         return _GIVEN
     if adjoint and origin.forward:

@@ -236,3 +236,8 @@ def _signature(method: Any) -> inspect.Signature:
 def _signature_of_method(function: Any) -> inspect.Signature:
     whole = inspect.signature(function)
     return whole.replace(parameters=list(whole.parameters.values())[1:])
+
+
+def only_in_reverse(instead: str, loc: Loc | None) -> BpropError:
+    """The error where forward mode asks for a rule of this package's that it cannot transpose."""
+    return BpropError("this has derivatives in reverse mode only", code="AC1705", loc=loc, hint=instead)

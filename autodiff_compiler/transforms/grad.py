@@ -12,7 +12,7 @@ import numpy as np
 
 from ..compiler.call_key import Identity
 from ..compiler.fastcall.eligible import takes_fast_path
-from ..config import GRAPH_MODE, context, jit_disabled
+from ..config import GRAPH_MODE, compiles, context
 from ..eager.grad import differentiate
 from ..eager.recorded_call import taken
 from ..errors import leave_user_frames
@@ -52,11 +52,11 @@ def positions_of(grad_position: Any) -> tuple[int, ...] | None:
 
 
 def weights_of(weights: Any) -> tuple[Parameter, ...] | None:
-    """Checked `weights`: None, or the Parameters in a tuple; those of a dict are its values."""
+    """Checked `weights`: None, or the Parameters in a tuple; those of dicts are their values."""
     if weights is None:
         return None
-    several = weights.values() if isinstance(weights, Mapping) else weights
-    items = (weights,) if isinstance(weights, Parameter) else tuple(several)
+    several = weights if isinstance(weights, Parameter | Mapping | list | tuple) else tuple(weights)
+    items = tuple(_each(several))
     for w in items:
         if not isinstance(w, Parameter):
             raise TypeError(f"weights must be Parameters, not {type(w).__name__}")
@@ -66,20 +66,36 @@ def weights_of(weights: Any) -> tuple[Parameter, ...] | None:
     return items
 
 
+def _each(weights: Any) -> Iterator[Any]:
+    if isinstance(weights, Mapping | list | tuple):
+        for w in weights.values() if isinstance(weights, Mapping) else weights:
+            yield from _each(w)
+    else:
+        yield weights
+
+
 def in_form_of(weights: Any, gradients: Sequence[Any]) -> Any:
-    """Gradients as the weights were given: bare for a single Parameter, by the names of a dict, else in a tuple."""
-    if isinstance(weights, Parameter):
-        return gradients[0]
+    """Gradients as the weights were given: bare for a single Parameter, by the names of dicts, else in tuples."""
+    if not isinstance(weights, Parameter | Mapping | list | tuple):
+        return tuple(gradients)
+    return _filled(weights, iter(gradients))
+
+
+def _filled(weights: Any, gradients: Iterator[Any]) -> Any:
     if isinstance(weights, Mapping):
-        found = dict(zip(weights, gradients, strict=True))
+        found = {name: _filled(w, gradients) for name, w in weights.items()}
         return LocalDict(found) if isinstance(weights, LocalDict) else found
-    return tuple(gradients)
+    if isinstance(weights, list | tuple):
+        return tuple([_filled(w, gradients) for w in weights])
+    return next(gradients)
 
 
 def _form_of_weights(weights: Any) -> Any:
     """What `in_form_of` asks of weights, to be compared."""
     if isinstance(weights, Mapping):
-        return tuple(weights)
+        return tuple([(name, _form_of_weights(w)) for name, w in weights.items()])
+    if isinstance(weights, list | tuple) and not all(isinstance(w, Parameter) for w in weights):
+        return (tuple, *map(_form_of_weights, weights))
     return None if weights is None or isinstance(weights, Parameter) else tuple
 
 
@@ -136,7 +152,7 @@ class Gradient(HasCompiledForm):
         if (by_parts := self._by_parts(args, kwargs, is_tensor)) is not None:
             form, parts, named = by_parts
             return made_again(form(*parts, **named))
-        if context.mode == GRAPH_MODE and not jit_disabled():
+        if compiles():
             return self._as_compiled()(*args, **kwargs)
         args, sens = self._split(args, kwargs)
         args = self._by_position(args, kwargs)
@@ -400,10 +416,11 @@ def grad(
 
     The result takes the arguments of `fn`, by position or by keyword.  It returns a Tensor for an int position, a tuple
     for several; with `weights` a pair of both (only the weights' for ``grad_position=None``); weights in a dict, as
-    `parameters_dict` gives them, have gradients in a dict.  Several outputs are summed; with `has_aux` only the first
-    is differentiated and the others are returned beside the gradient.  With `return_ids` every gradient is a pair with
-    its position or with the name of its Parameter, for `get_grad`.  With `sens_param` the last argument of the call, or
-    the keyword `sens`, is the cotangent of the output (a tuple for several outputs).
+    `parameters_dict` gives them, have gradients in a dict, and those of several networks in one of dicts.  Several
+    outputs are summed; with `has_aux` only the first is differentiated and the others are returned beside the gradient.
+    With `return_ids` every gradient is a pair with its position or with the name of its Parameter, for `get_grad`.
+    With `sens_param` the last argument of the call, or the keyword `sens`, is the cotangent of the output (a tuple for
+    several outputs).
 
     Integer Tensors are variables, too: their gradients are integers, by the same rules; what an integer cannot hold of
     a float is cut off.

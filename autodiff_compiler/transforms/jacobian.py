@@ -8,7 +8,7 @@ from typing import Any, Never
 
 import numpy as np
 
-from ..config import GRAPH_MODE, context, jit_disabled
+from ..config import GRAPH_MODE, compiles, context
 from ..eager.grad import vjp as eager_vjp
 from ..errors import GradientError, shown_as, users_frames
 from ..frontend.derivatives.batching import forward_jacobian, reverse_jacobian
@@ -59,7 +59,7 @@ class Jacobian(HasCompiledForm):
         if (by_parts := self._by_parts(args, kwargs, is_tensor)) is not None:
             form, parts, named = by_parts
             return made_again(form(*parts, **named))
-        if context.mode == GRAPH_MODE and not jit_disabled():
+        if compiles():
             return self._as_compiled()(*args, **kwargs)
         args = tuple(with_keywords(self.fn, args, kwargs, self.positions))
         given = [wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in args]

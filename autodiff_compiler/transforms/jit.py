@@ -34,6 +34,7 @@ from ..passes.manager import dump
 from ..runtime import epoch
 from ..runtime.tensor import Tensor
 from ..source import calling_place
+from .by_structure import NOT_TAKEN, ByStructure
 from .jit_options import Signature, check_options
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class JitFunction:
         self._recent: Specialised | None = None
         self._seen = SeenSizes(options)
         self._lock = Lock()
+        self._by_structure = ByStructure(fn, lambda of: JitFunction(of, options))
         #: the fast path into the compiled form used last, and the object whose calls take it in GRAPH_MODE, too
         self._fast: Callable[..., Any] | None = None
         self._front: Any = None
@@ -101,8 +103,7 @@ class JitFunction:
         self._methods: dict[int, tuple[weakref.ref[Any], Callable[..., Any]]] = {}
         #: what was compiled last only to be looked at, if nothing was compiled to be called since
         self._looked_at: Artifact | None = None
-        self._compiles = 0
-        self._misses = self._dropped_hits = 0
+        self._compiles = self._misses = self._dropped_hits = 0
         name = peek(fn, "__name__") or type(fn).__name__
         self._name = "lambda" if name == "<lambda>" else escape.line(name)
         self._history = History(self._name)
@@ -165,6 +166,8 @@ class JitFunction:
                 entry.check_aliases((args, kwargs))
                 return entry(leaves)
         self._misses += 1
+        if (found := self._by_structure.result(args, kwargs)) is not NOT_TAKEN:
+            return found
         entry = self._compiled(key, leaves, args, kwargs)
         entry.check_aliases((args, kwargs))
         return entry(leaves)

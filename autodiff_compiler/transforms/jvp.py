@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..config import GRAPH_MODE, context, jit_disabled
+from ..config import compiles
 from ..eager.grad import vjp as eager_vjp
 from ..eager.linear import has_rules, transposed
 from ..errors import GradientError, users_frames
@@ -115,7 +115,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     """
     given, along = as_tuple(inputs), tangents_given(inputs, v)
     check_tangents(given, along)
-    if context.mode == GRAPH_MODE and not jit_disabled():
+    if compiles():
         return _compiled_form(fn, has_aux)(given, along)
     return PushForward(fn, has_aux)(given, along)
 

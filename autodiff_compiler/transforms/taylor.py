@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..config import GRAPH_MODE, context, jit_disabled
+from ..config import compiles
 from ..errors import GradientError, users_frames
 from ..ir.primitive import call
 from .jit import jit
@@ -72,7 +72,7 @@ class _Jet:
 
 
 def _run(fn: Callable[..., Any], primals: Any, series: Any) -> Any:
-    if context.mode == GRAPH_MODE and not jit_disabled():
+    if compiles():
         return memoised(fn, ("jet",), lambda: jit(_Jet(fn)))(primals, series)
     return _along_curve(fn, primals, series)
 

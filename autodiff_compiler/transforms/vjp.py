@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..config import GRAPH_MODE, context, jit_disabled
+from ..config import compiles
 from ..eager.grad import vjp as eager_vjp
 from ..errors import GradientError, shown_as, users_frames
 from ..frontend.derivatives.grad import linearise
@@ -25,7 +25,7 @@ from .parts import caller, cotangents_like, of_objects, of_objects_compiled
 
 def mode_form(fn: Any) -> Any:
     """The function as the mode of the context runs it: compiled in GRAPH_MODE (once per function), else itself."""
-    if context.mode != GRAPH_MODE or jit_disabled():
+    if not compiles():
         return fn
     return memoised(fn, ("jit",), lambda: jit(fn))
 

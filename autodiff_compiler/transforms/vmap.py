@@ -7,7 +7,7 @@ from typing import Any, Never
 
 import numpy as np
 
-from ..config import GRAPH_MODE, context, jit_disabled
+from ..config import GRAPH_MODE, compiles, context
 from ..errors import users_frames
 from ..frontend.derivatives.batching import is_one_for_all, vectorised
 from ..frontend.variables.structure import arrays_as_tensors, elements, flatten, map_leaves
@@ -37,7 +37,7 @@ class Vectorised(HasCompiledForm):
     def __call__(self, *args: Any) -> Any:
         if (by_parts := self._by_parts(args, {}, is_tensor)) is not None:
             return made_again(by_parts[0](*by_parts[1]))
-        if context.mode == GRAPH_MODE and not jit_disabled() and not belongs_to_run(self.fn):
+        if compiles() and not belongs_to_run(self.fn):
             return self._as_compiled()(*args)
         given = tuple([wrap(np.asarray(x)) if isinstance(x, np.ndarray) else x for x in args])
         axes = self._axes(given, lambda x: isinstance(x, Tensor))

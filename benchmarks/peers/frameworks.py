@@ -14,7 +14,10 @@ import numpy as np
 #: Ours first: ratios are to the first of them that runs a case.
 OURS = ("native", "numpy", "eager")
 #: The package behind a column; the others need none.
-PACKAGES = {"jax": "jax", "torch": "torch", "torch.compile": "torch", "autograd": "autograd", "numba": "numba"}
+PACKAGES = {
+    "jax": "jax", "torch": "torch", "torch.compile": "torch", "autograd": "autograd", "numba": "numba",
+    "jaxopt": "jaxopt", "diffrax": "diffrax",
+}  # fmt: skip
 COLUMNS = (*OURS, *PACKAGES, "hand")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import tracemalloc
 
 import mpmath as mp
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import Tensor, implicit, nn, ode, ops
+from autodiff_compiler import Tensor, config, implicit, nn, ode, ops
 from autodiff_compiler.errors import GradientError, SideEffectError
 
 BACKENDS = ("native", "numpy")
@@ -246,6 +247,23 @@ def test_what_did_not_converge_has_no_derivative(wrap):
     assert np.isnan(singular.value.item())
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, ms.jit], ids=["eager", "jit"])
+def test_checks_for_nan_find_those_of_a_search_that_failed_alone(wrap):
+    def slope_of(max_steps):
+        def positive_root(a):
+            return implicit.root(lambda x: x * x - a, f64(1.0), max_steps=max_steps).value
+
+        return wrap(ms.grad(positive_root))
+
+    with ms.check_nonfinite():
+        np.testing.assert_allclose(slope_of(50)(f64(7.0)).item(), 0.5 / 7**0.5, rtol=1e-12)
+        with pytest.raises(ms.errors.NonFiniteError, match=r"was not found.*\n.*test_implicit"):
+            slope_of(2)(f64(7.0))
+        infinite = wrap(ms.grad(lambda a: implicit.fixed_point(lambda x: ops.sqrt(a - 2.0) + x * 0.5, f64(1.0)).value))
+        with pytest.raises(ms.errors.NonFiniteError, match="`sqrt` makes NaN of finite numbers"):
+            infinite(f64(1.0))
+
+
 def test_memory_does_not_grow_with_the_iterations():
     def peak(steps):
         x = Tensor(np.ones(20_000), ms.float64)
@@ -273,10 +291,23 @@ def test_memory_does_not_grow_with_the_iterations():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: implicit.root(lambda x: ops.stack([x, x]), f64(1.0)), r"the function is Float64 of shape \[2\]"),
-        (lambda: implicit.root(lambda x: x, Tensor(1)), "`x0` of `root` is made of Tensors of one float dtype"),
+        (lambda: implicit.root(lambda x: ops.stack([x, x]), f64(1.0)), r"function of `root` is Float64 of shape \[2\]"),
+        (lambda: implicit.root(lambda x: x, Tensor(1)), "`x0` of `root` is made of floats, not of Int64: cast it"),
         (lambda: implicit.root(lambda x: x, 1.0), "`x0` of `root` is made of Tensors of floats; one is a float"),
         (lambda: implicit.root(lambda x: x, f64(1.0), method="newt"), "`root` has no method 'newt'; it has 'newton'"),
+        (
+            lambda: implicit.root(lambda x: x, [f64(1.0), Tensor(1.0)]),
+            "of Tensors of one dtype, not of Float64 and Float32",
+        ),
+        (lambda: implicit.root(lambda x: None, f64([1.0])), r"is a NoneType, and has to be a Tensor of shape \[1\]"),
+        (lambda: implicit.argmin(lambda x: x.item(), f64(1.0)), "of `argmin` returns a Tensor, not a float"),
+        (lambda: implicit.linear_solve(f64([[1.0, 2.0]]), f64([1.0, 2.0])), r"operator .* is Float64 of shape \[1\]"),
+        (lambda: ode.quad(lambda t: t, 0.0, f64([1.0, 2.0])), r"a limit of `quad` is one number.*`vmap`"),
+        (lambda: ode.solve(lambda y, t: y, f64(1.0), 0.0, f64([1.0, 2.0])), "`solve` integrates to one time.*`odeint`"),
+        (
+            lambda: ode.solve(lambda y, t: y, f64([1.0, 2.0]), 0.0, 1.0, event=lambda y, t: y - 1.5),
+            r"the event of `solve` is a function to one number.*choose an element",
+        ),
         (lambda: implicit.argmin(lambda x: x, f64([1.0])), r"returns one number, not a Tensor of shape \[1\]"),
         (lambda: ode.quad(lambda t: (t, t), f64(0.0), 1.0), "the function of `quad` returns a Tensor, not a tuple"),
         (lambda: implicit.linear_solve(lambda x: x, f64([1.0]), method="lu"), "no linear solver 'lu'; it has 'cg'"),
@@ -317,6 +348,40 @@ def test_functions_that_change_something_are_refused():
 
     with pytest.raises(GradientError, match="has changed before its derivative was taken"):
         ms.grad(changed)(f64(2.0))
+
+
+def test_several_right_sides_of_a_matrix():
+    b = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    found = implicit.linear_solve(f64(M), f64(b)).value
+    np.testing.assert_allclose(found.asnumpy(), np.linalg.solve(M, b), rtol=1e-12)
+
+
+def test_a_plain_call_in_graph_mode_leaves_compiled_functions_compiled():
+    """It runs its own derivatives eagerly in this thread, and closes nobody's fast path."""
+
+    @ms.jit
+    def compiled(x, a):
+        return x * x - a
+
+    before = ms.get_context("mode")
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        a = f64(4.0)
+        slope = ms.grad(lambda x: x * x * x)
+        slope(f64(1.0))
+        found = implicit.root(lambda x: compiled(x, a), f64(1.0)).value
+        third = implicit.root(lambda x: slope(x) - a, f64(1.0)).value
+        seen = []
+        with config.as_written():
+            thread = threading.Thread(target=lambda: seen.append(config.compiles()))
+            thread.start()
+            thread.join()
+            seen.append(config.compiles())
+    finally:
+        ms.set_context(mode=before)
+    np.testing.assert_allclose([found.item(), third.item()], [2.0, (4 / 3) ** 0.5], rtol=1e-12)
+    assert compiled.cache_info()["entries"] == 1
+    assert seen == [True, False]
 
 
 @pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])

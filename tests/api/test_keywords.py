@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
+import types
 
 import numpy as np
 import pytest
 
 import autodiff_compiler as ms
-from autodiff_compiler import Tensor, nn, ops
+from autodiff_compiler import Tensor, mint, nn, ops
+from autodiff_compiler import numpy as mnp
 from autodiff_compiler.keywords import KEYWORDS
 
 X = Tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -140,3 +142,29 @@ def test_devices_in_small_letters():
     for how in (lambda x: x.to("cpu"), ms.jit(lambda x: x.to("cpu"))):
         with pytest.raises(ValueError, match="there is no device 'cpu'; write 'CPU'"):
             how(X)
+
+
+@pytest.mark.parametrize("module", [ops, mint, mint.nn.functional, mnp], ids=["ops", "mint", "functional", "numpy"])
+def test_every_function_says_which_parameter_it_has_instead(module):
+    """Those written by hand, too."""
+    asked = 0
+    for name in dir(module):
+        function = getattr(module, name)
+        if name.startswith("_") or not isinstance(function, types.FunctionType):
+            continue
+        taken = inspect.signature(function).parameters
+        if any(p.kind is p.VAR_KEYWORD for p in taken.values()):  # they are another function's
+            continue
+        for keyword, meant in KEYWORDS.items():
+            if keyword in taken or isinstance(meant, str) or not taken.keys() & set(meant):
+                continue
+            asked += 1
+            needed = {
+                n: X
+                for n, p in taken.items()
+                if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.POSITIONAL_ONLY)
+            }
+            first = [X for p in taken.values() if p.kind is p.POSITIONAL_ONLY and p.default is p.empty]
+            with pytest.raises(TypeError, match=f"unexpected keyword argument '{keyword}': write `"):
+                function(*first, **needed, **{keyword: 0})
+    assert asked

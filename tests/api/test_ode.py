@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, ode, ops
+from autodiff_compiler.errors import BpropError
 from autodiff_compiler.ode import dormand_prince
 
 WRAP = pytest.mark.parametrize("wrap", [lambda f: f, ms.jit], ids=["eager", "jit"])
@@ -150,6 +151,29 @@ def test_states_between_the_steps(wrap):
     assert np.isnan(outside.item())
 
 
+@WRAP
+@pytest.mark.parametrize("form", [Tensor, list])
+def test_states_at_several_times_are_rows(wrap, form):
+    def states(w):
+        path = ode.solve(lambda y, t: -w * y, w / w, 0.0, 2.0, dense=True, rtol=1e-8, max_steps=60)
+        return ode.at(path, form([0.5, 1.0, 1.5]))
+
+    times = np.array([0.5, 1.0, 1.5])
+    np.testing.assert_allclose(wrap(states)(f64(1.3)).asnumpy(), np.exp(-1.3 * times), rtol=1e-7)
+    slopes = wrap(ms.jacrev(states))(f64(1.3))
+    np.testing.assert_allclose(slopes.asnumpy(), -times * np.exp(-1.3 * times), rtol=1e-6)
+
+
+@WRAP
+def test_forward_mode_through_the_continuous_adjoint_is_refused_with_the_way_out(wrap):
+    def end(k):
+        return ode.odeint(lambda y, t: -k * y, k / k, [0.0, 1.0], adjoint="continuous")[1]
+
+    with pytest.raises(BpropError, match=r"reverse mode only(.|\n)*adjoint=\"discrete\"") as caught:
+        wrap(ms.jacfwd(end))(f64(1.3))
+    assert caught.value.code == "AC1705"
+
+
 def test_coefficients_are_those_of_scipy():
     from scipy.integrate._ivp.rk import RK45
 
@@ -212,6 +236,34 @@ def test_compiled_integral_and_one_that_is_infinite():
     assert not infinite.converged.item()
     with pytest.raises(ValueError, match="the limits of `quad` are in order"):
         ode.quad(lambda t: t, float("inf"), 1.0)
+
+
+@WRAP
+@pytest.mark.parametrize("limits", [(0.3, np.inf), (-np.inf, 0.5), (-np.inf, np.inf), (0.2, 1.3)])
+def test_limits_given_as_tensors_may_be_infinite(wrap, limits):
+    def area(w, a, b):
+        return ode.quad(lambda t: ops.exp(-w * t * t), a, b).value
+
+    def wanted(w, power=0):
+        return float(mp.quad(lambda t: (-t * t) ** power * mp.exp(-w * t * t), [limits[0], 0.4, limits[1]]))
+
+    ends = np.exp(-2.0 * np.square(limits))
+    xs = (f64(2.0), *map(f64, limits))
+    with ms.check_nonfinite():
+        slopes = wrap(ms.grad(area, (0, 1, 2)))(*xs)
+        second = wrap(ms.grad(lambda *xs: ms.grad(area)(*xs)))(*xs)
+    found = items([area(*xs), *slopes, second])
+    np.testing.assert_allclose(found, [wanted(2), wanted(2, 1), -ends[0], ends[1], wanted(2, 2)], rtol=1e-10)
+
+
+@WRAP
+def test_the_function_of_quad_may_have_another_dtype_than_its_limits(wrap):
+    def area(b):
+        return ode.quad(lambda t: ops.exp(t.astype(ms.float64)), Tensor(0.0), b).value
+
+    value, slope = wrap(ms.value_and_grad(area))(Tensor(1.0))
+    assert (value.dtype, slope.dtype) == (ms.float64, ms.float32)
+    np.testing.assert_allclose(items([value, slope]), [np.e - 1, np.e], rtol=1e-6)
 
 
 @pytest.mark.parametrize("limits", [(0, 1), (0, 1.0), (Tensor(0), Tensor(1)), (0, Tensor(1.0, ms.float64))])

@@ -97,7 +97,7 @@ def test_special_numbers(name: str, dtype, device: Simulator) -> None:
     defn = REGISTRY[name]
     grid = np.meshgrid(*[SPECIAL] * len(defn.operand_names))
     xs = [x.reshape(-1).astype(dtype.numpy) for x in grid]
-    xs = [x.astype(bool) if name in {"select", "kept"} and i == 0 else x for i, x in enumerate(xs)]
+    xs = [x.astype(bool) if name in {"select", "kept", "if_converged"} and i == 0 else x for i, x in enumerate(xs)]
     made = forward(defn, xs, {})
     if made is None:
         return

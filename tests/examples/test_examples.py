@@ -69,6 +69,18 @@ def test_digits_shows_a_few_lines_and_how_to_see_all(
         assert {line[: module.WIDTH - 3] for line in lines} <= printed
 
 
+def test_a_layer_that_an_equation_defines_reads_digits(example: Callable) -> None:
+    """Every search converges, and both modes learn the same."""
+    pytest.importorskip("sklearn", reason="the extra `examples` is not installed")
+    eager, graph = both_modes(example("implicit_layer").main, "--epochs", "2")
+    for losses, steps, failed, accuracy in (eager, graph):
+        assert failed == 0
+        assert max(steps) < 20
+        assert np.mean(losses[-10:]) < 0.5 * np.log(10)  # of guessing
+        assert accuracy > 0.85
+    np.testing.assert_allclose(eager[0][:20], graph[0][:20], rtol=1e-3)
+
+
 def test_lenet_tells_bars_apart(example: Callable, capsys: pytest.CaptureFixture[str]) -> None:
     losses, accuracy = example("lenet").main(["--synthetic", "--epochs", "4"])
     assert np.mean(losses[-20:]) < 0.2 * np.log(4)  # of guessing

@@ -92,6 +92,7 @@ MUST = {
     "AC1708": ("HookError", TypeError, ["a Cell", "registered", "before the call"]),
     "AC1709": ("NotDifferentiableError", NotImplementedError, ["py_call", "bprop", "stop_gradient"]),
     "AC1710": ("GradientError", TypeError, ["`vjp`", "outside of compiled code", "one run", "call `vjp`"]),
+    "AC1711": ("GradientError", TypeError, ["`root`", "has changed", "argument"]),
     "AC1801": (
         "UnsupportedCallError",
         NotImplementedError,

@@ -196,3 +196,22 @@ def test_a_size_must_be_bound_before_it_is_used():
     """
     with pytest.raises(InternalCompilerError, match="the size d is bound nowhere before it"):
         verify(parse_module(text))
+
+
+@pytest.mark.parametrize(
+    ("fn", "told"),
+    [
+        (
+            lambda x: ops.unique(x)[0].squeeze(),
+            r"whether the size of `ops.unique\(x\)` .* is equal to 1 depends on data",
+        ),
+        (
+            lambda x: ms.jacrev(lambda z: z * z)(x[x > 2]),
+            r"whether the size of `x\[x > 2\]` .* is at most 0 depends on",
+        ),
+    ],
+)
+def test_what_has_to_be_known_is_named_by_the_text_that_it_is_from(fn, told):
+    with pytest.raises(ms.CompileError, match=told) as caught:
+        jit(fn)(Tensor([1.0, 3.0]))
+    assert caught.value.code == "AC1307"

@@ -93,11 +93,12 @@ def with_rule(
     rule: Callable[..., Any],
     what: str,
     linear: bool = False,
+    reverse_only: str = "",
 ) -> Any:
     """`value`, whose derivative by the operands ``rule(value, *operands, out, dout)`` gives.
 
     The rule may call this with the same `key`, and operands of the same types, again.  `linear`: the value is linear in
-    the first operand.
+    the first operand; `reverse_only`: what to do instead, where forward mode cannot use the rule.
     """
     derivatives = ctx.derivatives
     label = derivatives.recursive.get(key)
@@ -110,7 +111,10 @@ def with_rule(
     first = native(lambda value, *_: value)
     given = [value, *operands]
     try:
-        return call_with_rule(ctx, first, given, names, native(rule), f"`{what}`", label=label, linear=(1,) * linear)
+        return call_with_rule(
+            ctx, first, given, names, native(rule), f"`{what}`",
+            label=label, linear=(1,) * linear, reverse_only=reverse_only,
+        )  # fmt: skip
     finally:
         del derivatives.recursive[key]
 

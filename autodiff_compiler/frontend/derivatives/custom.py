@@ -55,12 +55,14 @@ def call_with_rule(
     keywords: Sequence[str] = (),
     label: str = "",
     linear: Sequence[int] = (),
+    reverse_only: str = "",
 ) -> Any:
     """``fn(*args)``, whose derivatives are those that ``rule(*args, out, dout)`` gives.
 
     `names` and `what` are for error messages.  With `refusal` the rule cannot be called: that is raised where a
     derivative is asked for.  `fn` takes the last arguments by these `keywords`.  `label`: what an `again` in the rule
-    calls it (`closures`); `linear`: the operands where it is zero if they are.
+    calls it (`closures`); `linear`: the operands where it is zero if they are; `reverse_only`: what to do instead of
+    asking it in forward mode.
     """
     given = list(args)
     variables = variables_of(given)
@@ -91,7 +93,7 @@ def call_with_rule(
     later = for_derivatives(ctx, found, inputs, what, "AC1704", rule, of)
     with about_rule(rule):
         block, bare = cotangent_block(ctx, [*inputs, *outs, *outs], hints, inputs, later, what)
-    attrs = (label, tuple(linear))
+    attrs = (label, tuple(linear), reverse_only)
     op = trace.builder.emit_op(REGISTRY["custom_vjp"], tuple(traced.operands), attrs, (traced.block, block))
     ctx.derivatives.bare_numbers.update((op, i) for i in bare)
     returned = len(traced.outs)

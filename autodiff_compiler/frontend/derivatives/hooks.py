@@ -123,7 +123,7 @@ def _with_rule(
 
     later = for_derivatives(ctx, found, inputs, what, "AC1707")
     back, _ = cotangent_block(ctx, [*inputs, *outs, *outs], None, inputs, later, what)
-    return trace.builder.emit_op(REGISTRY["custom_vjp"], operands, ("", ()), (block, back)).results
+    return trace.builder.emit_op(REGISTRY["custom_vjp"], operands, ("", (), ""), (block, back)).results
 
 
 # ------------------------------------------------------------------------------------------ None on one path only

@@ -10,7 +10,7 @@ from ... import logs
 from ...dtypes import uint64
 from ...ir.build import Builder, current
 from ...ir.core import Value
-from ...ir.primitive import F
+from ...ir.primitive import F, trace
 from ...ir.types import TensorType, tensor
 from ...runtime.mutable import NUMBER_DTYPE, too_great
 from ...runtime.tensor import no_single
@@ -236,6 +236,14 @@ def checked_unsigned(ctx: ValueContext, x: Value) -> SymScalar:
     return SymScalar(signed, int)
 
 
+def leaves_derivative(ctx: ValueContext, form: str) -> None:
+    """Tells listeners that a float becomes a number or an array here: now, or when a derivative is taken."""
+    if ctx.differentiated:
+        logs.leaves_derivative(ctx.here, form)
+    else:
+        trace.builder.module.leaving[ctx.here] = form
+
+
 def to_number(ctx: ValueContext, x: Any, kind: type | None) -> SymScalar:
     """A one-element Tensor as a Python number known at run time; it carries no derivative."""
     value = ctx.unwrap(x)
@@ -245,8 +253,8 @@ def to_number(ctx: ValueContext, x: Any, kind: type | None) -> SymScalar:
     kind = kind or own
     if value.shape != ():
         value = F.reshape(value, shape=())
-    if ctx.differentiated and value.dtype.is_float and kind is not bool:
-        logs.leaves_derivative(ctx.here, "a number")
+    if value.dtype.is_float and kind is not bool:
+        leaves_derivative(ctx, "a number")
     value = F.stop_gradient(value)
     if kind is bool and not value.dtype.is_bool:
         return SymScalar(F.not_equal(value, 0), bool)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import logs
 from ...errors import MissingAttributeError, SideEffectError, StaticValueError, UnsupportedCallError, did_you_mean
 from ...ir.build import Builder
 from ...ir.core import Value
@@ -19,7 +18,7 @@ from ...primitives.in_place import IN_PLACE, fitting
 from ...runtime.parameter import Parameter
 from ...runtime.tensor import Tensor, wrap
 from . import numpy_calls, precision
-from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, kind_of_number, to_number
+from .arithmetic import SLOT, SYMBOL, UNARY_SLOT, kind_of_number, leaves_derivative, to_number
 from .arrays import OfElements
 from .assignment import assign_state, set_item
 from .base import Results, Variable, class_name, kind, variable_of
@@ -112,8 +111,8 @@ class TensorVariable(OfElements):
     def to_array(self, ctx: ValueContext, copies: bool = True) -> Any:
         if not copies:
             self.share(ctx)
-            if ctx.differentiated and self.value.type.dtype.is_float:
-                logs.leaves_derivative(ctx.here, "an array")
+            if self.value.type.dtype.is_float:
+                leaves_derivative(ctx, "an array")
         return ArrayVar(F.stop_gradient(ctx.unwrap(self.value)), np.ndarray, None if copies else self.value)
 
     def share(self, ctx: ValueContext) -> None:

@@ -29,7 +29,10 @@ __all__ = [
 ]  # fmt: skip
 
 #: Formulas of ops whose kernels are made for speed.
-FORMULAS: dict[str, Any] = {"kept": lambda k, mask, x: k.where(mask, x, 0)}
+FORMULAS: dict[str, Any] = {
+    "kept": lambda k, mask, x: k.where(mask, x, 0),
+    "if_converged": lambda k, converged, x: k.where(converged, x, np.nan),
+}
 
 #: Idioms, over the names of operands and attributes.
 EXPRESSIONS = {"matmul": "a @ b", "stop_gradient": "x", "solve": "np.linalg.solve(a, b)", "inverse": "np.linalg.inv(x)"}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from ... import ops
 from ...dtypes import int64
+from ...keywords import answering, refuse_unknown
 from ...ops import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -121,13 +122,19 @@ def dropout(input: Any, p: float = 0.5, training: bool = True) -> Any:
     return ops.dropout(input, p, training)
 
 
-def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
+@answering
+def softmax(input: Any, dim: int | None = None, dtype: Any = None, **unknown: Never) -> Any:
     """Exponentials along a dimension, divided by their sum."""
+    if unknown:
+        refuse_unknown(softmax, unknown)
     return ops.softmax(input, _default(input, dim), dtype=dtype)
 
 
-def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Any:
+@answering
+def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None, **unknown: Never) -> Any:
     """The logarithm of `softmax`."""
+    if unknown:
+        refuse_unknown(log_softmax, unknown)
     return ops.log_softmax(input if dtype is None else ops.cast(input, dtype), _default(input, dim))
 
 
@@ -136,8 +143,11 @@ def _default(input: Any, dim: int | None) -> int:
     return dim if dim is not None else 0 if input.ndim in (0, 1, 3) else 1
 
 
-def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
+@answering
+def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, **unknown: Never) -> Any:
     """Divided by the p-norm along a dimension, or by `eps` if that is larger."""
+    if unknown:
+        refuse_unknown(normalize, unknown)
     return ops.div(input, ops.clamp(ops.vector_norm(input, p, dim, True), eps))
 
 
@@ -151,8 +161,11 @@ def elu(input: Any, alpha: float = 1.0) -> Any:
     return ops.where(ops.gt(input, 0), input, ops.mul(ops.expm1(ops.minimum(input, ops.zeros_like(input))), alpha))
 
 
-def glu(input: Any, dim: int = -1) -> Any:
+@answering
+def glu(input: Any, dim: int = -1, **unknown: Never) -> Any:
     """The first half along a dimension times the sigmoid of the second."""
+    if unknown:
+        refuse_unknown(glu, unknown)
     return ops.glu(input, dim)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..case import Arrays, Case, derivative
+from ..case import Arrays, Call, Case, derivative
+from ..frameworks import blocking, put
 
 BATCH, WIDTH = 32, 64
 TIMES = np.linspace(0.0, 10.0, 11)
@@ -63,6 +64,20 @@ def equilibrium_of_jax(m: Any) -> Callable[..., Any]:
     return lambda w, x: (stays(w, x) ** 2).sum()
 
 
+def equilibrium_of_jaxopt() -> Call:
+    """Its own iteration and implicit derivative, to about the same residual: its `tol` is absolute."""
+    import jax
+    import jaxopt
+    from jax import numpy as jnp
+
+    def energy(w: Any, x: Any) -> Any:
+        search = jaxopt.FixedPointIteration(lambda z, w, x: jnp.tanh(z @ w + x), maxiter=1000, tol=3e-5)
+        z = search.run(x * 0.0, w, x).params
+        return (z * z).sum()
+
+    return Call(blocking(jax.value_and_grad(energy, (0, 1))), *put("jax", network()))
+
+
 def equilibrium_by_hand(w: Any, x: Any) -> tuple[Any, ...]:
     z = np.zeros_like(x)
     small = 1e-6 if x.dtype == np.float32 else 1e-14
@@ -116,6 +131,24 @@ def populations_of_jax(m: Any) -> Callable[..., Any]:
     return total
 
 
+def populations_of_diffrax() -> Call:
+    """The same method and tolerances, with its default adjoint: the discrete one with checkpoints."""
+    import diffrax
+    import jax
+    from jax import numpy as jnp
+
+    def total(k: Any) -> Any:
+        found = diffrax.diffeqsolve(
+            diffrax.ODETerm(lambda t, y, k: _prey_and_predators(y, k, jnp.stack)), diffrax.Dopri5(),
+            0.0, float(TIMES[-1]), None, jnp.ones(2, jnp.float32), k,
+            saveat=diffrax.SaveAt(ts=jnp.asarray(TIMES, jnp.float32)),
+            stepsize_controller=diffrax.PIDController(rtol=1e-5, atol=1e-6), max_steps=1000,
+        )  # fmt: skip
+        return found.ys.sum()
+
+    return Call(blocking(jax.value_and_grad(total)), *put("jax", rates()))
+
+
 def populations_by_hand(k: Any) -> tuple[Any, ...]:
     """The equation and its derivatives by the rates, by small steps of the method of order 4."""
     steps = 400
@@ -146,10 +179,12 @@ def cases() -> Iterator[Case]:
     absent = dict.fromkeys(("torch", "torch.compile", "autograd"), "has none")
     yield derivative(
         f"fixed point of a layer, {BATCH} by {WIDTH}, gradients", equilibrium, network, (0, 1), equilibrium_by_hand,
-        formulas={"jax": equilibrium_of_jax}, targets={"jax": 1.0}, absent=absent, threads=(1,),
+        formulas={"jax": equilibrium_of_jax}, also={"jaxopt": equilibrium_of_jaxopt},
+        targets={"jax": 1.0, "jaxopt": 1.0}, absent=absent, threads=(1,),
     )  # fmt: skip
     yield derivative(
         "Lotka-Volterra by Dormand-Prince, 10 times, gradient", populations, rates, (0,), populations_by_hand,
-        formulas={"jax": populations_of_jax}, targets={"jax": 2.0}, tolerance=2e-2,
+        formulas={"jax": populations_of_jax}, also={"diffrax": populations_of_diffrax},
+        targets={"jax": 2.0, "diffrax": 1.0}, tolerance=2e-2,
         absent=absent | {"hand": "takes small steps"}, threads=(1,),
     )  # fmt: skip

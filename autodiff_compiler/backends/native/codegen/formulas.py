@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ RULES: dict[str, Callable[..., Any]] = {
     "stop_gradient": lambda k, x: x,
     "sigmoid": lambda k, x: k.sigmoid(x),
     "kept": lambda k, mask, x: k.where(mask, x, 0),
+    "if_converged": lambda k, converged, x: k.where(converged, x, math.nan),
     "population_count": lambda k, x: k.bitwise_count(x),
 }
 
