@@ -368,13 +368,7 @@ class _Parts:
     """Forward and backward executables of a recorded call."""
 
     def __init__(
-        self,
-        made: Split,
-        results: tuple[int, ...],
-        whole: Module,
-        active: tuple[int, ...],
-        front: Module,
-        hooks: bool,
+        self, made: Split, results: tuple[int, ...], whole: Module, active: tuple[int, ...], front: Module, hooks: bool
     ) -> None:
         self.split, self._whole, self._active, self._hooks = made, whole, active, hooks
         #: the numbers of the results that may have a cotangent: `backward` may be that of some of them
