@@ -46,6 +46,8 @@ class Stages:
     front: Module
     adjoint: Module
     opt: Module
+    #: the module before functions are inlined: rewritten, and still with the user's overrides of derivatives
+    whole: Module
     reports: list[PassReport] = field(default_factory=list)
     #: where the passes left their dumps, if they did
     folder: Path | None = None
@@ -61,6 +63,9 @@ def optimise(module: Module) -> Stages:
     def observe(report: PassReport, now: Module) -> None:
         if report.name in ("lift_state", "expand_grad"):
             found["adjoint"] = now
+        if report.name == "inline":
+            found["whole"] = found["last"]
+        found["last"] = now
         if folder is not None:
             save_picture(folder, next(ran), report.name, now)
 
@@ -76,7 +81,7 @@ def optimise(module: Module) -> Stages:
         save_picture(folder, 0, "input", module)
     result, reports = run(module, pipeline, dump_dir=folder, verify=context.verify, observe=observe)
     result = name_values(_without_names(result), _COPY)
-    return Stages(module, found.get("adjoint", module), result, reports, folder)
+    return Stages(module, found.get("adjoint", module), result, found["whole"], reports, folder)
 
 
 def _without_rewriting(pipeline: Sequence[Step]) -> list[Step]:

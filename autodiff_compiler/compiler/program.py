@@ -310,13 +310,13 @@ class Program:
             waited(began)
             seeds = self._seeded.get(active)
             if (active, seeds) not in self._splits:
-                adjoint = self.stages.adjoint
+                whole = self.stages.whole
                 hooks = any(i < self._hooked for i in active)
-                with compiling(), progress.shown(f"compiling the derivative of {adjoint.entry.name}"):
-                    with stage("derivative", adjoint):
-                        parts = split(adjoint, active, hooks, seeds)
+                with compiling(), progress.shown(f"compiling the derivative of {whole.entry.name}"):
+                    with stage("derivative", whole):
+                        parts = split(whole, active, hooks, seeds)
                     results = parts.seeds if seeds is None else self._splits[active, None].results
-                    self._splits[active, seeds] = _Parts(parts, results, adjoint, active, self.front, hooks)
+                    self._splits[active, seeds] = _Parts(parts, results, whole, active, self.front, hooks)
             return self._splits[active, seeds]
 
     def _pullback(self, active: tuple[int, ...], seeds: tuple[int, ...]) -> _Pullback:
@@ -326,11 +326,11 @@ class Program:
         """
         with self._lock:
             if (active, seeds) not in self._pullbacks:
-                adjoint, hooks = self.stages.adjoint, any(i < self._hooked for i in active)
-                with stage("derivative", adjoint):
-                    parts = split(adjoint, active, hooks, seeds)
+                whole, hooks = self.stages.whole, any(i < self._hooked for i in active)
+                with stage("derivative", whole):
+                    parts = split(whole, active, hooks, seeds)
                     masked = tuple([i for i, k in zip(parts.cotangents, parts.masks, strict=True) if k is not None])
-                    made = _pullback_module(adjoint, active, seeds, masked, hooks)
+                    made = _pullback_module(whole, active, seeds, masked, hooks)
                 masks = [(i, len(active) + k) for k, i in enumerate(masked)]
                 self._pullbacks[active, seeds] = _Pullback(
                     Program(made, self._states, self._hooked), parts.cotangents, masks
@@ -391,18 +391,12 @@ class _Parts:
     """Forward and backward executables of a recorded call."""
 
     def __init__(
-        self,
-        made: Split,
-        results: tuple[int, ...],
-        adjoint: Module,
-        active: tuple[int, ...],
-        front: Module,
-        hooks: bool,
+        self, made: Split, results: tuple[int, ...], whole: Module, active: tuple[int, ...], front: Module, hooks: bool
     ) -> None:
-        self.split, self._adjoint, self._active, self._hooks = made, adjoint, active, hooks
+        self.split, self._whole, self._active, self._hooks = made, whole, active, hooks
         #: the numbers of the results that may have a cotangent: `backward` may be that of some of them
         self.results = results
-        body = adjoint.entry.body
+        body = whole.entry.body
         self.forward = built(optimise(made.forward))
         stages = optimise(made.backward)
         #: the numbers of the inputs whose cotangent may be absent, and of the results that are the masks of these
@@ -417,7 +411,7 @@ class _Parts:
             for op in ops_of(function.body)
         )
         #: whether users' rules are part of it that nobody sees run, so that they can be tried out
-        self.rules = not self.acts and any(op.defn.name in OF_USERS for each in adjoint for op in ops_of(each.body))
+        self.rules = not self.acts and any(op.defn.name in OF_USERS for each in whole for op in ops_of(each.body))
         #: whether anything leads from the active inputs to the results
         self.linked = self.acts or bool(
             made.cotangents
@@ -435,7 +429,7 @@ class _Parts:
         if seeded not in self.zeros_do:
             missing = [j for j in self.split.seeds if j not in seeded]
             known = len(missing) + len(seeded) == len(self.split.seeds)
-            known = known and zeros_will_do(self._adjoint, self._active, seeded, missing, self._hooks)
+            known = known and zeros_will_do(self._whole, self._active, seeded, missing, self._hooks)
             self.zeros_do[seeded] = known
         return self.zeros_do[seeded]
 

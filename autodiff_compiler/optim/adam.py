@@ -11,6 +11,7 @@ from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from .groups import checked_flag, checked_number
 from .optimizer import Optimizer
+from .state import in_dtype_of, running_mean
 
 __all__ = ["AdaMax", "Adam", "AdamOffload", "AdamW", "AdamWeightDecay", "LazyAdam", "checked_beta"]
 
@@ -82,13 +83,29 @@ class Adam(Optimizer):
         return [lr * correction for lr in rates]
 
     def update(self, i: int, p: Any, g: Any, lr: Any) -> Any:
-        m = self.running_mean(self.moment1[i], self.beta1, g)
-        v = self.running_mean(self.moment2[i], self.beta2, ops.square(g))
+        m, v, greatest = self.moment1[i], self.moment2[i], self.vhat[i] if self.use_amsgrad else None
+        new, new_m, new_v, new_greatest = _adam(
+            p, g, m, v, greatest, lr, self.beta1, self.beta2, self.eps, self.use_nesterov
+        )
+        ops.assign(m, new_m)
+        ops.assign(v, new_v)
         if self.use_amsgrad:
-            v = self.kept(self.vhat[i], ops.maximum(self.vhat[i], v))
-        if self.use_nesterov:
-            m = self.beta1 * m + (1.0 - self.beta1) * g
-        return ops.assign(p, ops.cast(p - lr * m / (ops.sqrt(v) + self.eps), p.dtype))
+            ops.assign(greatest, new_greatest)
+        return ops.assign(p, new)
+
+
+def _adam(
+    p: Any, g: Any, m: Any, v: Any, greatest: Any, lr: Any, beta1: float, beta2: float, eps: float, nesterov: bool
+) -> tuple[Any, ...]:
+    """A Parameter, m, v and the greatest v (None if it is not kept) after a step of `Adam`."""
+    new_m, size = running_mean(m, beta1, g), running_mean(v, beta2, ops.square(g))
+    new_v, new_greatest = in_dtype_of(v, size), None
+    if greatest is not None:
+        size = ops.maximum(greatest, size)
+        new_greatest = in_dtype_of(greatest, size)
+    direction = running_mean(new_m, beta1, g) if nesterov else new_m
+    new = ops.sub(p, ops.div(ops.mul(lr, direction), ops.add(ops.sqrt(size), eps)))
+    return in_dtype_of(p, new), in_dtype_of(m, new_m), new_v, new_greatest
 
 
 class LazyAdam(Adam):
@@ -160,13 +177,22 @@ class AdamWeightDecay(Optimizer):
     def step(self, i: int, p: Any, g: Any) -> Any:
         """Updates the moments, and returns the step at the learning rate 1."""
         decay = self.decay_of(i)
-        m = self.running_mean(self.moments1[i], self.beta1, g)
-        step = self.direction(m, self.running_mean(self.moments2[i], self.beta2, ops.square(g)))
+        kept_m, kept_v = self.moments1[i], self.moments2[i]
+        m, v, new_m, new_v = _moved(kept_m, kept_v, g, self.beta1, self.beta2)
+        ops.assign(kept_m, new_m)
+        ops.assign(kept_v, new_v)
+        step = self.direction(m, v)
         return step if decay is None else step + decay * p
 
     def direction(self, m: Any, v: Any) -> Any:
         """The direction of the step: the quotient of the moments."""
         return m / (ops.sqrt(v) + self.eps)
+
+
+def _moved(m: Any, v: Any, g: Any, beta1: float, beta2: float) -> tuple[Any, ...]:
+    """The next m and v, and once more as the state keeps them."""
+    new_m, new_v = running_mean(m, beta1, g), running_mean(v, beta2, ops.square(g))
+    return new_m, new_v, in_dtype_of(m, new_m), in_dtype_of(v, new_v)
 
 
 class AdamW(AdamWeightDecay):

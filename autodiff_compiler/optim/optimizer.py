@@ -256,6 +256,8 @@ class Optimizer(ShardedState, KeptState, Cell):
 
     def decay_weight(self, gradients: Sequence[Any]) -> Sequence[Any]:
         """The gradients with ``weight_decay * p`` added where a weight decay applies."""
+        if not self.is_group and not _is_on(self.weight_decay):
+            return gradients
         return tuple(
             [
                 g if self.decay_of(i) is None else g + self.decay_of(i) * p

@@ -7,7 +7,20 @@ from typing import Any
 from .. import ops
 from ..runtime.parameter import ParameterTuple
 
-__all__ = ["KeptState"]
+__all__ = ["KeptState", "in_dtype_of", "running_mean"]
+
+
+def running_mean(mean: Any, share: Any, x: Any) -> Any:
+    """The next running mean.
+
+    As all functions here it runs at compile time, and is no code that a compiled step reads for each Parameter again.
+    """
+    return ops.add(ops.mul(share, mean), ops.mul(1.0 - share, x))
+
+
+def in_dtype_of(state: Any, value: Any) -> Any:
+    """A value as a Parameter keeps it."""
+    return ops.cast(value, state.dtype)
 
 
 class KeptState:
@@ -29,12 +42,12 @@ class KeptState:
 
     def kept(self, state: Any, value: Any) -> Any:
         """Assigns a value to a Parameter, cast to its dtype, and returns the value uncast."""
-        ops.assign(state, ops.cast(value, state.dtype))
+        ops.assign(state, in_dtype_of(state, value))
         return value
 
     def running_mean(self, mean: Any, share: Any, x: Any) -> Any:
         """Updates a running mean: ``mean = share * mean + (1 - share) * x``."""
-        return self.kept(mean, share * mean + (1.0 - share) * x)
+        return self.kept(mean, running_mean(mean, share, x))
 
     def damped(self, stat: Any, g: Any, dampening: float) -> Any:
         """The gradient times 1 - `dampening`, for a momentum; undamped in the first step, while `stat` is 1."""

@@ -455,8 +455,11 @@ class Lowering(BufferPlan):
 
     def _commit(self) -> None:
         """Copies next versions of states over their arguments: nothing raises any more, and Python has not run yet."""
+        by_result: dict[int | None, list[Buffer]] = {}
+        for b in self.buffers:
+            by_result.setdefault(b.result, []).append(b)
         for result, argument in self.versions.next_of.items():
-            made = [b for b in self.buffers if b.result == result]
+            made = by_result.get(result, [])
             given = self.arguments[argument]
             if all(self.versions.together(b, given) for b in made):
                 continue

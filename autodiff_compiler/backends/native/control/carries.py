@@ -75,7 +75,6 @@ class ArrayCarry(Carry):
         self, low: Lowering, type: TensorType, init: Operand, place: Place | None, arg: Value, free: Buffer | None
     ) -> None:
         """`free`: the buffer of `init`, if it may be written over."""
-        low.keeping.turns = True
         self.low, self.type, self.place, self.arg = low, type, place, arg
         self.roots = Roots()
         self.nbytes, self.start = size_of(type), low.regions[-1].start
@@ -202,6 +201,8 @@ class ArrayCarry(Carry):
         found = low.at_pointer(self.type, registers[0], tuple(r for r in self.roots if r not in mine))
         for root in self.roots:
             root.last = max(root.last, low.tick)
+        if self.second is not None:
+            low.keeping.turns = True
         if self.place is None:
             return found
         if self.place.carried is not None and self.carried.in_place:  # that of the loop around this one

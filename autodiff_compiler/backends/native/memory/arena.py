@@ -46,13 +46,16 @@ class _Slot:
         self.refused = 0
         #: a bit for each step at which it is live, once all buffers are merged into slots
         self.live = 0
+        #: whether any of its buffers may be aliased by a result of an `if`, known then as well
+        self.joined = True
 
     def meets(self, other: _Slot) -> bool:
         """Whether both are live at the same step."""
         if not self.live & other.live:
             return False
-        alone = len(self.held) > _MANY or self.held.keys().isdisjoint(other.held)
-        return alone or any(self._together(other))
+        if not (self.joined and other.joined) or len(self.held) > _MANY or self.held.keys().isdisjoint(other.held):
+            return True
+        return any(self._together(other))
 
     def takes(self, other: _Slot, over: Set[int] = frozenset(), under: Set[int] = frozenset()) -> bool:
         """Merges a slot into this one if both are live together at no step but hand-overs; whether it did.
@@ -104,9 +107,12 @@ def place_buffers(buffers: Iterable[Buffer], start: int) -> tuple[dict[Buffer, S
     slots = list(dict.fromkeys(holding.values()))
     for slot in slots:
         slot.live = sum((1 << last + 1) - (1 << first) for first, last in slot.spans)
+        slot.joined = len(slot.held) > len(slot.buffers)
     placed: list[tuple[_Slot, int, int]] = []
     for slot, size in sorted(((s, s.size) for s in slots if isinstance(s.size, int)), key=lambda found: -found[1]):
-        slot.offset = at = first_fit(size, [(a, b) for p, a, b in placed if p.meets(slot)], start)
+        live = slot.live
+        meeting = [(a, b) for p, a, b in placed if p.live & live and p.meets(slot)]
+        slot.offset = at = first_fit(size, meeting, start)
         placed.append((slot, at, at + size))
     end = _place_behind(
         [s for s in slots if not isinstance(s.size, int)], max((end for _, _, end in placed), default=start)
