@@ -89,7 +89,7 @@ class Adam(Optimizer):
         )
         ops.assign(m, new_m)
         ops.assign(v, new_v)
-        if self.use_amsgrad:
+        if greatest is not None:
             ops.assign(greatest, new_greatest)
         return ops.assign(p, new)
 

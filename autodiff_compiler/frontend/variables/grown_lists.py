@@ -35,7 +35,8 @@ class RowsOf(Slices):
 
     def __init__(self, ctx: ValueContext, of: TensorVar, number: type | None) -> None:
         super().__init__(ctx, of)
-        self._number, self.size = number, self.counted
+        self._number = number
+        self.size = self.counted  # type: ignore[assignment]  # a number, too
 
     def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         return element_of(parts[0], self._number)
