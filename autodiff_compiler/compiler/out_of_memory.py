@@ -29,7 +29,7 @@ def explained(
 
     `shapes`: those of the arguments, which say what the symbolic sizes of the program are in this call.
     """
-    if not is_refusal(error) or _in_users_code(error):
+    if not is_refusal(error) or in_users_code(error):
         return None
     sizes = _sizes(module, shapes)
     shape: Any = getattr(error, "shape", None)
@@ -101,7 +101,7 @@ def _bytes(type: TensorType) -> int:
     return math.prod(type.shape) * type.dtype.itemsize  # type: ignore[return-value]
 
 
-def _in_users_code(error: BaseException) -> bool:
+def in_users_code(error: BaseException) -> bool:
     """Whether a host function raised it."""
     trace = error.__traceback__
     while trace is not None:

@@ -33,6 +33,7 @@ from ..runtime.host import HostCalls
 from ..runtime.storage import SHARED, holders
 from ..runtime.tensor import Tensor, wrap
 from .cache.query import Interface, ProgramQuery, in_use
+from .numpy_errors import of_no_elements
 from .out_of_memory import explained
 from .pipeline import Stages, built, optimise, text
 from .recorder import compiling, waited
@@ -209,6 +210,8 @@ class Program:
                 shapes = [t._data.shape for t in tensors]
                 if (told := explained(error, self.stages.opt, self.executable, shapes)) is not None:
                     raise told from None
+            if (told := of_no_elements(error, _line_of(error), self.stages.opt)) is not None:
+                raise told from None
             _name_line(error)
             if isinstance(error, CollectiveError):
                 tell_difference(error, self.stages.opt)
@@ -341,8 +344,8 @@ class Program:
 _call = Program.__call__
 
 
-def _name_line(error: BaseException) -> None:
-    """Adds the user's line that failed or was interrupted: NumPy's programs have it behind the statement."""
+def _line_of(error: BaseException) -> str:
+    """The user's line that failed or was interrupted: NumPy's programs have it behind the statement; else empty."""
     trace = error.__traceback__
     found = ""
     while trace is not None:
@@ -351,6 +354,12 @@ def _name_line(error: BaseException) -> None:
             _, behind, comment = linecache.getline(file, trace.tb_lineno).rstrip().partition("  # ")
             found = comment if behind else found
         trace = trace.tb_next
+    return found
+
+
+def _name_line(error: BaseException) -> None:
+    """Adds the user's line to an error."""
+    found = _line_of(error)
     note = f"{'raised' if isinstance(error, Exception) else 'interrupted'} at {found}"
     shown = isinstance(error, CompileError)  # it has its place
     if found and not shown and not any("raised at" in known for known in getattr(error, "__notes__", ())):

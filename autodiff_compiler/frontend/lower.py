@@ -81,7 +81,7 @@ def lower(
     static.
     """
     name = name or str(peek(fn, "__name__") or type(fn).__name__).strip("<>") or "main"
-    known = Foreknown()
+    known, refused = Foreknown(), None
     while True:
         lowering = Interpreter(name, options or Options(), known)
         progress.at("reading the function")
@@ -96,14 +96,20 @@ def lower(
         except Exception as error:
             if lowering.effects.collects and not known.not_collected:  # what is done with a list may need its elements
                 known = replace(known, not_collected=f"then it is a {type(error).__name__}: {error.args[0]}")
+                refused = lowering, error
                 continue
+            last = error
+            if refused is not None and getattr(error, "code", "") == "AC1501":  # the loop is too long for that
+                lowering, error = refused
             if isinstance(error, CompileError):
                 if not error.explained:
                     lowering.report.reasons.conclude(error, {})
                 point_at_user(error)
             told = report_failure(lowering.program, lowering.report, error)
-            if told is error:
+            if told is last:
                 raise
+            if told is error:
+                raise told from told.__cause__
             raise told from error
 
 

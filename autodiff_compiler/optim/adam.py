@@ -11,7 +11,7 @@ from ..runtime.parameter import Parameter
 from ..runtime.tensor import Tensor
 from .groups import checked_flag, checked_number
 from .optimizer import Optimizer
-from .state import in_dtype_of, running_mean
+from .state import in_dtype_of, minus, over, plus, running_mean, times
 
 __all__ = ["AdaMax", "Adam", "AdamOffload", "AdamW", "AdamWeightDecay", "LazyAdam", "checked_beta"]
 
@@ -89,7 +89,7 @@ class Adam(Optimizer):
         )
         ops.assign(m, new_m)
         ops.assign(v, new_v)
-        if self.use_amsgrad:
+        if greatest is not None:
             ops.assign(greatest, new_greatest)
         return ops.assign(p, new)
 
@@ -104,7 +104,7 @@ def _adam(
         size = ops.maximum(greatest, size)
         new_greatest = in_dtype_of(greatest, size)
     direction = running_mean(new_m, beta1, g) if nesterov else new_m
-    new = ops.sub(p, ops.div(ops.mul(lr, direction), ops.add(ops.sqrt(size), eps)))
+    new = minus(p, over(times(lr, direction), plus(ops.sqrt(size), eps)))
     return in_dtype_of(p, new), in_dtype_of(m, new_m), new_v, new_greatest
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
+from ..ir.primitive import METHODS
 from ..runtime.parameter import ParameterTuple
 
-__all__ = ["KeptState", "in_dtype_of", "running_mean"]
+__all__ = ["KeptState", "in_dtype_of", "minus", "over", "plus", "running_mean", "times"]
+
+#: The operators, which convert and broadcast in functions that run at compile time, too.
+plus, times, over, minus = map(METHODS.__getitem__, ("__add__", "__mul__", "__truediv__", "__sub__"))
 
 
 def running_mean(mean: Any, share: Any, x: Any) -> Any:
@@ -15,7 +19,7 @@ def running_mean(mean: Any, share: Any, x: Any) -> Any:
 
     As all functions here it runs at compile time, and is no code that a compiled step reads for each Parameter again.
     """
-    return ops.add(ops.mul(share, mean), ops.mul(1.0 - share, x))
+    return plus(times(mean, share), times(x, 1.0 - share))
 
 
 def in_dtype_of(state: Any, value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -181,3 +183,68 @@ def test_very_long_lists_are_the_rows_of_a_tensor():
         return ops.stack(ys).sum(0), ys[-1]
 
     same_results(jit(f)(Tensor(np.array(X))), f(Tensor(np.array(X))))
+
+
+def test_derivatives_of_calls_on_a_tape_are_as_short_as_those_of_compiled_code():
+    """The backward part of a call is made of the rewritten function: its code does not grow with the trips."""
+
+    def lines(n):
+        @jit
+        def f(x):
+            ys, h = [], x
+            for _ in range(n):
+                h = ops.tanh(h * 0.9 + x)
+                ys.append(h)
+            return ops.stack(ys).sum()
+
+        x = Tensor(np.array(X))
+        same_results(grad(f)(x), jit(grad(f))(x))
+        parts = f.lower(x)._call.compiled.program.executables()
+        return [made.source.count("\n") for made in parts]
+
+    few, many = lines(20), lines(300)
+    assert len(few) == len(many) == 3
+    assert all(b <= a + 10 for a, b in zip(few, many, strict=True))
+
+
+#: What is asked of 5,000 Tensors of a loop.
+_OF_MANY = {
+    "sum": "sum(ys)",
+    "sum from a start": "sum(ys, x)",
+    "max": "max(y.sum() for y in ys)",
+    "min": "min(zs)",
+    "max of a list": "max(zs)",
+    "comprehension": "ops.stack([y * 2 for y in ys])",
+    "first ones": "(lambda a, b, *more: a * b + sum(more))(*ys[:7])",
+    "sum of some": "sum(ys[10:4000:3])",
+    "product": "math.prod(y * 1.1 for y in ys[:4])",
+}
+
+
+@pytest.mark.parametrize("what", _OF_MANY)
+def test_very_long_lists_are_reduced_from_left_to_right(what):
+    f = define(
+        "def f(x):\n    ys, zs, h = [], [], x\n    for i in range(5000):\n"
+        "        h = h * 0.999 + 0.001\n        ys.append(h)\n        zs.append(h.sum())\n"
+        f"    return {_OF_MANY[what]}\n",
+        ops=ops,
+        math=math,
+    )
+    x = Tensor(np.array(X, np.float32))
+    assert jit(f)(x).tolist() == f(x).tolist()
+    np.testing.assert_allclose(
+        jit(grad(lambda x: f(x).sum()))(x).asnumpy(), grad(lambda x: f(x).sum())(x).asnumpy(), rtol=1e-4
+    )
+
+
+def test_what_a_very_long_list_cannot_do_is_told_at_its_line():
+    def f(x):
+        ys = []
+        for _ in range(5000):
+            x = x * 0.999
+            ys.append(x)
+        return sorted(ys)[0]
+
+    with pytest.raises(ms.UnsupportedCallError, match="list of 5,000 elements that a loop has collected") as caught:
+        jit(f)(Tensor(1.0))
+    assert "sorted(ys)" in str(caught.value)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import autodiff_compiler as ms
+from autodiff_compiler import Tensor, jit, ops
 
 from .compare import assert_same, check, define
 
@@ -150,3 +151,24 @@ def test_a_mask_that_does_not_fit_is_the_same_error_in_every_mode(place, change)
     with pytest.raises(IndexError) as graph:
         ms.jit(define(source))(ms.Tensor(X))
     assert str(graph.value) == str(eager.value)
+
+
+@pytest.mark.parametrize("asked", ["x[x > 9].max()", "x[x > 9].min()", "ops.argmax(x[x > 9])"])
+def test_no_elements_have_no_extreme_one(asked):
+    """Data say how many there are: the error is that of eager mode, and names the user's line."""
+    f = define(f"def f(x):\n    y = x * 2\n    return y.sum() + {asked}\n", ops=ops)
+    x = Tensor(np.array([0.3, 0.5], np.float32))
+    calls = [f, jit(f)] if "arg" in asked else [f, jit(f), jit(ms.grad(f)), ms.grad(jit(f))]
+    for call in calls:
+        with pytest.raises(ms.ShapeError, match="an empty tensor has no extreme element") as caught:
+            call(x)
+        assert call is f or f"return y.sum() + {asked}" in str(caught.value)
+
+
+def test_numpy_errors_of_users_functions_stay_as_they_are():
+    def host(x):
+        return np.array(np.array([]).max())
+
+    with pytest.raises(ValueError, match="zero-size array") as caught:
+        jit(lambda x: ms.py_call(host, x, out=x))(Tensor(np.array(1.0)))
+    assert not isinstance(caught.value, ms.ShapeError)

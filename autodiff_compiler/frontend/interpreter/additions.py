@@ -117,7 +117,10 @@ class Additions:
         """The content of a list of very many elements."""
         slot: Any = known.template[0] if len(known.template) == 1 else None
         if getattr(slot, "leaf", None) is None or EARLIER in known.entry:
-            raise _cannot("appends more than one Tensor or number")
+            raise _cannot(
+                f"appends more than one Tensor or number to a list that gets more than {_MOST:,} elements",
+                hint="append the Tensors to a list each",
+            )
         rows = list_of_rows(stacks[slot.index], slot.leaf.kind)
         entry = LocalList(known.entry)
         return list.copy(operators.binary(self._ctx, "Add", entry, rows) if known.entry else rows)
@@ -202,5 +205,5 @@ class _Trip:
         return False
 
 
-def _cannot(what: str) -> LoopError:
-    return LoopError(f"a trip {what}, so that the loop cannot collect the list", code="AC1504")
+def _cannot(what: str, hint: str | None = None) -> LoopError:
+    return LoopError(f"a trip {what}, so that the loop cannot collect the list", code="AC1504", hint=hint)

@@ -27,6 +27,8 @@ from .operators import binary
 from .rows import IN_A_LIST, elem_leaf, is_empty, known_length, list_of_rows, packed, refused
 from .values import ArrayVar, GrownList, LocalList, NewException, Rows, SymScalar, TensorVar, is_size, is_tensor
 
+_ITERATION = "an iteration, which is no `for` loop,"
+
 
 class RowsOf(Slices):
     """The elements of such a list: its slices, as numbers if they are."""
@@ -34,9 +36,16 @@ class RowsOf(Slices):
     def __init__(self, ctx: ValueContext, of: TensorVar, number: type | None) -> None:
         super().__init__(ctx, of)
         self._number = number
+        self.size = self.counted  # type: ignore[assignment]  # a number, too
 
     def element(self, ctx: ValueContext, index: Value, parts: list[Value]) -> Any:
         return element_of(parts[0], self._number)
+
+    def item(self, ctx: ValueContext, i: int) -> Any:
+        if isinstance(self.length, int) and self.length > ctx.options.unroll_max:  # for what makes code of each element
+            raise refused(_ITERATION, list_of_rows(self.of.value, self._number))
+        found = super().item(ctx, i)
+        return element_of(found.value, self._number) if is_tensor(found) else found
 
     def item_at(self, ctx: ValueContext, index: Value) -> Any:
         return element_of(super().item_at(ctx, index).value, self._number)
@@ -201,9 +210,13 @@ class GrownListVariable(LocalListVariable):
         return RowsOf(ctx, self.as_tensor(), self._rows.number)
 
     def iterate(self, ctx: ValueContext) -> Any:
-        raise self._refused("an iteration, which is no `for` loop,")
+        n = self.length(ctx)
+        if not isinstance(n, int) or n > ctx.options.unroll_max:
+            raise self._refused(_ITERATION)
+        return [self.getitem(ctx, i) for i in range(n)]
 
-    live = iterate
+    def live(self, ctx: ValueContext) -> Any:
+        return iter(self.iterate(ctx))
 
     def in_place(self, ctx: ValueContext, op: str, other: Any) -> Any:
         if op != "Add" or not isinstance(other, LocalList):

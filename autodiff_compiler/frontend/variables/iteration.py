@@ -60,7 +60,7 @@ class Iteration(Abstract):
     """The elements of one loop.  `length` is an int, or a 0-d i64 Value."""
 
     length: Any = 0
-    #: the length as a size, where that depends on the sizes of arguments alone
+    #: the length as a size, where that depends on the sizes of arguments alone; of rows of a Tensor also a number
     size: Dim | None = None
     force_keep = False
     force_unroll = False
@@ -145,7 +145,7 @@ class Iteration(Abstract):
 
 
 def open_iteration(ctx: ValueContext, x: Any) -> Iteration | None:
-    """The iteration over x where its length is a size that is no number; None for everything else."""
+    """The iteration over x where its length is a size, and no matter of compile time; None for everything else."""
     variable = variable_of(x)
     found = variable.iteration(ctx) if variable.may_be_open else None
     return None if found is None or found.size is None else found
@@ -158,7 +158,7 @@ class Rest(Iteration):
         assert source.size is not None
         self.source = source
         self.size = source.size - 1  # type: ignore[assignment]  # of what is no number
-        self.length = count_value(self.size)
+        self.length = self.size if isinstance(self.size, int) else count_value(self.size)
 
     def sources(self) -> list[Any]:
         return self.source.sources()
@@ -364,7 +364,7 @@ class Slices(Iteration):
         return iterate_live(ctx, self.of)
 
     def item(self, ctx: ValueContext, i: int) -> Any:
-        if self.size is not None:
+        if not isinstance(self.length, int):
             return super().item(ctx, i)
         return ctx.native(METHODS["__getitem__"], [self.of, i]) if i < self.length else END
 

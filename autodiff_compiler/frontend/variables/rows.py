@@ -129,8 +129,14 @@ def refused(what: str, *lists: Any) -> UnsupportedCallError:
     """The error for what such a list cannot do; of one as long as an argument, the length becomes known instead."""
     for x in lists:
         variable_of(x).settle_length()
+    counts = [
+        n for n in (rows.value.shape[0] for rows in map(rows_of, lists) if rows is not None) if isinstance(n, int)
+    ]
+    which = (
+        f"of {counts[0]:,} elements that a loop has collected" if counts else "whose length is known only at run time"
+    )
     return UnsupportedCallError(
-        f"{what} of a list whose length is known only at run time is not supported",
+        f"{what} of a list {which} is not supported",
         code="AC1801",
         hint="make one Tensor of it: `ops.stack` or `ops.cat`",
     )
