@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from .. import command_line
+from ..collectives.launcher import find_launcher
 from ..errors import CollectiveError
 from .command import Argument, Command, Result, Usage
 
@@ -41,8 +42,6 @@ def _launch(words: Sequence[str]) -> int | None:
     if not words or words[0] in ("-h", "--help"):
         return None
     options = _options(words)
-    from ..collectives.launcher import find_launcher  # not for --help: it loads more than that needs
-
     command_line.begin()
     try:
         launcher = find_launcher()
