@@ -47,7 +47,7 @@ class Board:
         self._remote: Any = mpi.Win.Create(self._mine, 1, comm=world) if len(self.local) < world.size else None
         if self._remote is not None:
             self._remote.Lock_all(mpi.MODE_NOCHECK)  # all the time: to unlock one waits for who is read
-        self._call = "has not called a collective yet"
+        self._call = "none so far"
         self.line("")
         self.now(RUNNING, self._call)
         world.Barrier()
