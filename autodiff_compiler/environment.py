@@ -35,7 +35,7 @@ _CHOICES = {
 }
 #: Words divided by commas.
 _LISTS = {"AC_LOG": ("recompiles", "fusion", "passes", "gradients", "progress", "all")}
-_SIZES = ("AC_CACHE_SIZE", "AC_POOL_SIZE")
+_SIZES = ("AC_BUCKET_SIZE", "AC_CACHE_SIZE", "AC_POOL_SIZE")
 _SECONDS = ("AC_TIMEOUT",)
 _PATHS = ("AC_CACHE_DIR",)
 #: All variables that there are.

@@ -44,6 +44,7 @@ GROUPS = {
     "18": "Calls that compiled code cannot make",
     "19": "Mistakes of the compiler",
     "20": "Warnings",
+    "30": "Many processes",
 }
 
 

@@ -19,7 +19,7 @@ from ..ir.failure import stage
 from ..ir.naming import name_values
 from ..ir.walk import count_ops, ops_of
 from ..locks import importing
-from ..passes import dce, fuse, inline, licm, memory, nonfinite, simplify, state, under_mask, unread  # noqa: F401  (passes register themselves)
+from ..passes import buckets, dce, fuse, inline, licm, memory, nonfinite, simplify, state, under_mask, unread  # noqa: F401  (passes register themselves)
 from ..passes.manager import PIPELINE, PLANNING, REWRITES, PassReport, Step, module_pass, run
 from ..passes.under_mask import selects
 from .recorder import record_runs

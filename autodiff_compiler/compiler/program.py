@@ -16,7 +16,7 @@ from ..autodiff.vjp_functions import Residual, Split, split, zeros_will_do
 from ..backends.base import Executable, SilentExecutable
 from ..depth import deep
 from ..eager.tape import Selective, SelectiveRule, record, thread, tracked
-from ..errors import CompileError
+from ..errors import CollectiveError, CompileError
 from ..ir.build import Builder
 from ..ir.core import Block, Function, Module
 from ..ir.failure import stage
@@ -36,6 +36,7 @@ from .cache.query import Interface, ProgramQuery, in_use
 from .out_of_memory import explained
 from .pipeline import Stages, built, optimise, text
 from .recorder import compiling, waited
+from .together import tell_difference
 
 _NOTHING = nullcontext()
 
@@ -209,6 +210,8 @@ class Program:
                 if (told := explained(error, self.stages.opt, self.executable, shapes)) is not None:
                     raise told from None
             _name_line(error)
+            if isinstance(error, CollectiveError):
+                tell_difference(error, self.stages.opt)
             raise
 
     # ------------------------------------------------------------------------------------------- derivatives

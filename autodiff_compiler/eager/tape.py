@@ -327,7 +327,7 @@ def place(
             else:
                 node = None
         parents.append(node)
-    collective = plan.defn.collective and any([t._data.dtype.kind not in "biu" for t in results])
+    collective = plan.defn.collective and any(t._data.dtype.kind not in "biu" for t in results)
     if collective:  # another process may have a variable among its operands
         mask |= active & ~holders.integers
     if not mask:

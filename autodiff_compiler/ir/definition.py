@@ -167,9 +167,9 @@ class Definition:
     #: Whether it makes, names or hides sizes of data (`primitives.sizes_of_data`).
     open_sizes: ClassVar[bool] = False
 
-    #: Whether all processes of a group run it together.  None of them knows whether its operands depend on a variable of
-    #: another one, or where its results are used there: so the derivative of one of floats is taken in any case, on no
-    #: condition that only run time knows, and with examples in all operands.
+    #: Whether all processes of a group run it together.  None knows whether operands in another depend on a variable,
+    #: or where results are used there: so the derivative of one of floats is taken in any case, on no condition that
+    #: only run time knows, and with examples in all operands.
     collective: ClassVar[bool] = False
 
     #: Whether the op is a part of others or of the compiler, so that users get no function `ops.<name>`.

@@ -14,7 +14,7 @@ from .functions import *  # noqa: F403
 
 #: The functions of `ops` that have a body there and the same arguments here.
 _SAME = ("addbmm", "baddbmm", "div", "divide", "dot", "kthvalue", "searchsorted", "trace")
-_MODULES = ("linalg", "nn", "special")
+_MODULES = ("distributed", "linalg", "nn", "special")
 
 __all__: list[str] = []
 __all__ += _MODULES

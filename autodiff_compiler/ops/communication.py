@@ -273,7 +273,7 @@ def irecv(tensor: Any, src: int = 0, group: str | None = _WORLD, tag: int = 0) -
 
 
 class P2POp:
-    """One of the messages of `batch_isend_irecv`: "isend" or "irecv", or the function; its tensor and the other process.
+    """One of the messages of `batch_isend_irecv`: "isend" or "irecv", its tensor and the other process.
 
     To receive, the tensor says shape and dtype, or is a shape, with `recv_dtype`.
     """

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..collectives import Group, world
-
 from ..ir.core import Value
 from ..ir.primitive import F, call
 from ..ir.types import dim_product

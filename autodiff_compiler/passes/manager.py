@@ -43,9 +43,10 @@ PIPELINE: list[Step] = [
     "dce",
     "licm",
     "unread",
+    "buckets",
 ]
 #: Those of them that only make programs better.
-REWRITES = {"simplify", "dce", "licm", "unread", "views"}
+REWRITES = {"simplify", "dce", "licm", "unread", "views", "buckets"}
 #: What follows for a backend that wants it.
 PLANNING: list[Step] = ["fuse", "plan_memory"]
 

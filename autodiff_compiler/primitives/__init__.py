@@ -13,6 +13,7 @@ from . import (
     banded,
     bessel,
     blocks,
+    buckets,
     collective,
     compare,
     container,

@@ -372,7 +372,7 @@ class ReceiveFrom(Collective):
 def shapes_of(ranks, sizes):
     """Shapes that are written one behind the other, with how many sizes each has."""
     ends = [sum(ranks[: i + 1]) for i in range(len(ranks))]
-    return [tuple(sizes[end - rank : end]) for rank, end in zip(ranks, ends)]
+    return [tuple(sizes[end - rank : end]) for rank, end in zip(ranks, ends, strict=True)]
 
 
 class Exchange(Collective):
@@ -383,7 +383,16 @@ class Exchange(Collective):
 
     multiple = True
 
-    def infer(*operands: TensorType, to: Ints, sources: Ints, dtype: DType, ranks: Ints, sizes: Shape, group: str, size: int):
+    def infer(
+        *operands: TensorType,
+        to: Ints,
+        sources: Ints,
+        dtype: DType,
+        ranks: Ints,
+        sizes: Shape,
+        group: str,
+        size: int,
+    ):
         require(len(to) == len(operands), f"{len(operands)} tensors are sent to {len(to)} processes")
         require(len(sources) == len(ranks), f"{len(ranks)} tensors come from {len(sources)} processes")
         require(sum(ranks) == len(sizes), f"shapes of {sum(ranks)} sizes do not have {len(sizes)}")
@@ -396,8 +405,9 @@ class Exchange(Collective):
     def numpy(*operands, to, sources, dtype, ranks, sizes, group, size, at=""):
         of = in_group(group, size)
         shapes = shapes_of(ranks, sizes)
-        coming = [transfer.start_receive(shape, dtype, rank, 0, of, at=at) for shape, rank in zip(shapes, sources)]
-        for x, rank in zip(operands, to):
+        pairs = zip(shapes, sources, strict=True)
+        coming = [transfer.start_receive(shape, dtype, rank, 0, of, at=at) for shape, rank in pairs]
+        for x, rank in zip(operands, to, strict=True):
             sent.post(x, rank, 0, of, at=at)
         return tuple([each.wait() for each in coming])
 
@@ -406,7 +416,7 @@ class Exchange(Collective):
 
     def vjp(c, gs, *operands):
         types = [tensor(c.dtype, shape) for shape in shapes_of(c.ranks, c.sizes)]
-        given = [constant(0, t) if g is None else g for g, t in zip(gs, types)]
+        given = [constant(0, t) if g is None else g for g, t in zip(gs, types, strict=True)]
         return exchanged(given, c, [x.shape for x in operands], c.sources, c.to)
 
     def samples(rng):

@@ -1,9 +1,9 @@
-"""Every collective in every mode: values against NumPy over what all processes have, derivatives against differences."""
+"""Every collective in every mode: values against NumPy over what all have, derivatives against differences."""
 
 import sys
 
 import numpy as np
-from measured import N, RANK, WORLD, agrees, verify_derivatives, modes, operand, weighed
+from measured import RANK, WORLD, N, agrees, modes, operand, verify_derivatives, weighed
 
 import autodiff_compiler as ac
 from autodiff_compiler import ops
@@ -63,7 +63,7 @@ def check(name):
     xs = np.stack(WORLD.allgather(x))
     for mode, f in modes(apply).items():
         agrees(f"{name} {mode}", f(ac.Tensor(x)).asnumpy(), wanted(xs), 1e-12)
-    verify_derivatives(name, lambda t: weighed(apply(t)), x)
+    verify_derivatives(name, lambda t: weighed(apply(t)), x, orders=1 if N > 2 else 2)
 
 
 for case in sys.argv[1:] or CASES:

@@ -1,4 +1,4 @@
-"""Collectives: calls of Python, which get the memory of operands and results and let other threads run while they wait."""
+"""Collectives: calls of Python, which get the memory of operands and results."""
 
 from __future__ import annotations
 
