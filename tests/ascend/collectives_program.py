@@ -376,6 +376,14 @@ def refused() -> None:
     same(F.all_reduce(x, op="sum", **OF), np.full(3, SIZE, np.float32), "the next time")
 
 
+def lacking() -> None:
+    """CANN without HCCL: the error names the line, on rank 0 why, on the others where to look."""
+    x = Tensor(np.ones(3, np.float32))
+    said = refusal(AscendError, lambda: ms.jit(lambda x: F.all_reduce(x, op="sum", **OF))(x))
+    assert ("process 0 could not begin" if RANK else "no library of CANN for hccl could be loaded") in said, said
+    assert RANK or "HcclGetRootInfo is needed at collectives_program.py:" in said, said
+
+
 def tables() -> None:
     """The group of all processes by a table of ranks, another group by root info."""
     x = Tensor(np.ones(3, np.float32))

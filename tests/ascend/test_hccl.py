@@ -264,7 +264,7 @@ def test_without_the_library_or_a_function_it_is_named(libraries: Path, objects:
         try:
             use()
         except AscendError as error:
-            print(str(error).split(";")[0], str(error).endswith("is needed at user.py:3"))
+            print(str(error).split(";")[0], str(error).endswith("; HcclBroadcast is needed at user.py:3"))
     print(x.tolist())
     """
     folder = builder().build(tmp_path / "older", ("HcclBroadcast",), objects)
