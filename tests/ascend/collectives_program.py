@@ -302,7 +302,31 @@ def programs() -> None:
             everywhere = F.all_gather(Tensor(a), axis=-a.ndim - 1, **OF).asnumpy()
             assert (everywhere == everywhere[0]).all(), "weights are equal bit for bit"
     ms.set_context(ascend_mode="per_call")
+    buckets()
     control_flow()
+
+
+def buckets() -> None:
+    """Sums of one line are one collective; of float64 they are the host's."""
+
+    @ms.jit
+    def added(*xs: Any) -> Any:
+        ys = [F.all_reduce(x * 2, op="sum", **OF) for x in xs]
+        return [y + 1 for y in ys]
+
+    xs = [np.full(shape, RANK + i, np.float32) for i, shape in enumerate(((2, 3), (), (5,), (0, 2)))]
+    for dtype in (np.float32, np.float16):
+        given = [x.astype(dtype) for x in xs]
+        expected = [sum((g - RANK + r) * 2 for r in range(SIZE)) + 1 for g in given]
+        for found, x in zip(added(*map(Tensor, given)), expected, strict=True):
+            same(found, np.asarray(x, dtype), "a bucket")
+    code = added.lower(*map(Tensor, xs)).code()
+    assert code.count("together") == code.count("together begin_all_reduce(") == 1, code
+    wide = [Tensor(x.astype(np.float64)) for x in xs]
+    assert "HCCL does not reduce float64" in refusal(UnsupportedCallError, lambda: added(*wide))
+    ms.set_context(ascend_fallback="host")
+    assert added(*wide)[2].asnumpy().tolist() == [sum((r + 2) * 2 for r in range(SIZE)) + 1.0] * 5
+    ms.set_context(ascend_fallback="")
 
 
 def control_flow() -> None:
@@ -350,6 +374,14 @@ def refused() -> None:
     said = refusal(AscendError, lambda: F.all_reduce(x, op="sum", **OF))
     assert ("process 0 could not begin the communicator" if RANK else "HcclGetRootInfo failed with 4") in said, said
     same(F.all_reduce(x, op="sum", **OF), np.full(3, SIZE, np.float32), "the next time")
+
+
+def lacking() -> None:
+    """CANN without HCCL: the error names the line, on rank 0 why, on the others where to look."""
+    x = Tensor(np.ones(3, np.float32))
+    said = refusal(AscendError, lambda: ms.jit(lambda x: F.all_reduce(x, op="sum", **OF))(x))
+    assert ("process 0 could not begin" if RANK else "no library of CANN for hccl could be loaded") in said, said
+    assert RANK or "HcclGetRootInfo is needed at collectives_program.py:" in said, said
 
 
 def tables() -> None:

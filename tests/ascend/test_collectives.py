@@ -40,6 +40,12 @@ def test_what_is_refused(libraries: Path, tmp_path: Path) -> None:
     assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
 
 
+def test_without_hccl_the_line_that_needs_it_is_told(objects: Path, tmp_path: Path) -> None:
+    lib = builder().build(tmp_path / "none", (), objects)
+    (lib / "libhccl.so").unlink()
+    assert done(tmp_path, "lacking", **{LIBRARY_VARIABLE: str(lib)}) == ["lacking done\n"] * 2
+
+
 def test_a_table_of_ranks(libraries: Path, tmp_path: Path) -> None:
     path = table(tmp_path)
     assert done(tmp_path, "tables", RANK_TABLE_FILE=str(path)) == ["tables done\n"] * 2

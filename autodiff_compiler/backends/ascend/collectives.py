@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...collectives import Group
@@ -160,6 +161,46 @@ def _all_reduce(low: Lowering, op: Op) -> None:
     if not _alone(site):
         assert site.x is not None
         _reduces(site, reduction, queue, site.x.shape)
+
+
+@control("begin_all_reduce")
+def _begin_all_reduce(low: Lowering, op: Op) -> None:
+    """Packs the tensors of a bucket into one buffer, which is added up in its place."""
+    site = _Site(low, op)
+    xs = [low.ref(v) for v in op.operands]
+    if xs[0].dtype.short not in hccl.REDUCED:
+        low.on_host(op, f"HCCL does not reduce {xs[0].dtype.name}")
+        return
+    total, start = sum(x.size for x in xs), 0
+    packed = Ref(Buffer(total * xs[0].dtype.itemsize, "a bucket"), xs[0].dtype, (total,), (1,))
+    for x in xs:
+        low.copy(replace(packed, shape=x.shape, strides=contiguous_strides(x.shape), offset=start), x, site.loc)
+        start += x.size
+
+    def queue(call: _Call) -> None:
+        address, number = call.address(packed), hccl.REDUCTION_CODES["sum"]
+        call.queue("HcclAllReduce", address, address, total, _code(packed), number)
+
+    if total:
+        site.step([packed], [], queue)
+    low.buckets[site.attrs["number"]] = packed
+
+
+@control("end_all_reduce")
+def _end_all_reduce(low: Lowering, op: Op) -> None:
+    """The sums are views of the bucket: later work on the stream comes after it."""
+    site = _Site(low, op)
+    packed = low.buckets.pop(site.attrs["number"], None)
+    if packed is None:
+        low.on_host(op, "")
+        return
+    low.ways.setdefault(op.defn.name, "collectives")
+    start = 0
+    shapes = shapes_of(site.attrs["ranks"], site.attrs["sizes"])  # type: ignore[no-untyped-call]
+    for result, shape in zip(op.results, shapes, strict=True):
+        made = replace(packed, shape=shape, strides=contiguous_strides(shape), offset=start)
+        low.env[result] = made if made.size else low.nothing(result)
+        start += made.size
 
 
 @control("reduce_to")

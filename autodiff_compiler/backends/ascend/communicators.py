@@ -64,7 +64,7 @@ def _spread(device: Device, group: Group, loc: str) -> bytes:
     told, failed = np.zeros(1 + ROOT_INFO_BYTES, np.uint8), None
     if group.rank == 0:
         try:
-            told[1:] = np.frombuffer(root_info(device), np.uint8)
+            told[1:] = np.frombuffer(root_info(device, loc), np.uint8)
             told[0] = 1
         except AscendError as error:
             failed = error  # the others wait for something

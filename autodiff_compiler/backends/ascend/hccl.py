@@ -67,14 +67,22 @@ def failure(device: Device, function: str, status: int, loc: str = "") -> Ascend
     return AscendError(function, status, code_name(status, "hccl_codes"), _ADVICE.get(status, ""), detail, loc)
 
 
-def root_info(device: Device) -> bytes:
+def _function(device: Device, name: str, loc: str) -> Any:
+    """A function of HCCL; MissingSymbolError says where it is needed."""
+    try:
+        return device.acl.libraries.function(name)
+    except MissingSymbolError as error:
+        raise MissingSymbolError(f"{error}; {name} is needed" + (f" at {loc}" if loc else "")) from None
+
+
+def root_info(device: Device, loc: str = "") -> bytes:
     """What a communicator's first rank makes and gives to all others, who then enter with it."""
     made = ctypes.create_string_buffer(ROOT_INFO_BYTES)
     with device.order:
         device.enter()
-        status = device.acl.libraries.function("HcclGetRootInfo")(made)
+        status = _function(device, "HcclGetRootInfo", loc)(made)
     if status:
-        raise failure(device, "HcclGetRootInfo", status)
+        raise failure(device, "HcclGetRootInfo", status, loc)
     return made.raw
 
 
@@ -92,7 +100,7 @@ class Communicator:
         self._handle = ctypes.c_void_p()
         with device.order:
             device.enter()
-            enter = device.acl.libraries.function(function)
+            enter = _function(device, function, loc)
             device.held.append(self)  # it closes before the device does
             status = enter(*args, ctypes.byref(self._handle))
         if status:
@@ -120,11 +128,7 @@ class Communicator:
             at = f" at {loc}" if loc else ""
             if not self._handle:
                 raise AscendError(text=f"the communicator was closed before {function}{at}")
-            try:
-                queue = device.acl.libraries.function(function)
-            except MissingSymbolError as error:
-                raise MissingSymbolError(f"{error}, which is needed{at}") from None
-            status = queue(*args, self._handle, device.stream)
+            status = _function(device, function, loc)(*args, self._handle, device.stream)
         if status:
             raise failure(device, function, status, loc)
         device.queued(f"{function}{at}")

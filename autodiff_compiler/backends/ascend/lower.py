@@ -57,6 +57,8 @@ class Lowering:
         self.constants: dict[Buffer, np.ndarray[Any, Any]] = {}
         #: names and the keys that they may be bound to; None: undefined, or an element of a sequence
         self.meanings: list[tuple[Key, Key | None]] = []
+        #: sums over processes that have begun, by their number
+        self.buckets: dict[int, Ref] = {}
         self._numbers: dict[Any, Buffer] = {}
         #: how each op is run, why others cannot be, and operators on the slow cores
         self.ways: dict[str, str] = {}
