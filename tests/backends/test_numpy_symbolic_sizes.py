@@ -30,7 +30,7 @@ from tests.primitives.test_symbolic_sizes import (
 )  # fmt: skip
 
 #: Formulas of the derivative are written otherwise where sizes are known to be equal.
-ROUNDED = ("expm_frechet", "svd")
+ROUNDED = ("det", "expm_frechet", "svd")
 
 
 def compiled(module: Module) -> Any:
