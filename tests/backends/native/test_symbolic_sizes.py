@@ -17,8 +17,16 @@ from autodiff_compiler.ir.core import Module
 from autodiff_compiler.ir.primitive import REGISTRY
 from autodiff_compiler.ir.text import parse_module
 from tests.backends.native.sampled import vectors_of
-from tests.backends.test_numpy_symbolic_sizes import checked
-from tests.primitives.test_symbolic_sizes import OPS, WITHOUT, WITHOUT_DERIVATIVE, derivative, forward, has_sizes
+from tests.backends.test_numpy_symbolic_sizes import checked, examples, with_directions
+from tests.primitives.test_symbolic_sizes import (
+    OPS,
+    WITHOUT,
+    WITHOUT_DERIVATIVE,
+    batched,
+    derivative,
+    forward,
+    has_sizes,
+)
 from tests.programs.compare import define
 
 NATIVE = NativeBackend(NumpyBackend)
@@ -46,12 +54,21 @@ def test_ops(name: str) -> None:
 
 
 @pytest.mark.some(8)
+@pytest.mark.parametrize("tangents", [False, True], ids=["reverse", "forward"])
 @pytest.mark.parametrize(
     "name", [n for n in OPS if REGISTRY[n].vjp is not None and n not in (*WITHOUT_DERIVATIVE, *DISTINCT, *UNFIT)]
 )
-def test_derivatives(name: str) -> None:
+def test_derivatives(name: str, tangents: bool) -> None:
     with np.errstate(all="ignore"):
-        assert checked(name, functools.partial(derivative, name, tangents=False), compiled, rtol=1e-9)
+        given = with_directions if tangents else list
+        assert checked(name, functools.partial(derivative, name, tangents=tangents), compiled, 1e-9, given)
+
+
+@pytest.mark.some(8)
+@pytest.mark.parametrize("name", [n for n in OPS if n not in (*WITHOUT, *DISTINCT) and has_sizes(REGISTRY[n])])
+def test_examples(name: str) -> None:
+    with np.errstate(all="ignore"):
+        assert checked(name, functools.partial(batched, name, count=3), compiled, 1e-9, examples)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64", "f16", "bf16", "i64"])
