@@ -424,7 +424,7 @@ class _Parts:
         #: whether anything leads from the active inputs to the results
         self.linked = self.acts or bool(
             made.cotangents
-            or any(is_met(op) for function in adjoint for op in ops_of(function.body))
+            or any(is_met(op) for function in whole for op in ops_of(function.body))
             or active_values(body, [body.args[i] for i in active], body.outs)
         )
         #: whether it takes derivatives: that of one is zero where the function is linear, which is nothing to tell
