@@ -32,7 +32,7 @@ def prepare(world: Group) -> None:
     """From now on an exception ends all processes, the end of one waits for the others, and lines are written whole."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # the launcher mixes what processes write as it comes
-            stream.reconfigure(line_buffering=True)
+            stream.reconfigure(line_buffering=True, write_through=False)
     inner = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
