@@ -11,9 +11,9 @@ import struct
 import time
 from typing import Any, NamedTuple
 
-__all__ = ["LEFT", "RAISED", "RUNNING", "WAITING", "Board", "Place"]
+__all__ = ["GIVEN_UP", "LEFT", "RUNNING", "WAITING", "Board", "Place"]
 
-RUNNING, WAITING, LEFT, RAISED = range(4)
+RUNNING, WAITING, LEFT, GIVEN_UP = range(4)
 _TEXT = 220
 #: process, state, seconds, what it does in words; then seconds, and the line that it runs
 _CALL, _LINE = struct.Struct(f"=qqd{_TEXT}s"), struct.Struct(f"=d{_TEXT}s")
