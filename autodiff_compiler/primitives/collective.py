@@ -69,8 +69,6 @@ class Collective(Primitive, abstract=True):
     internal = True
     effect = Effect.IO
     collective = True
-    #: What begins it: operands, attributes and the user's line to the array that it gives and a handle.
-    start = None
 
 
 # ------------------------------------------------------------------------------------------------ all have a part
