@@ -8,7 +8,6 @@ Each class also inherits the builtin exception Python itself would raise for the
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import os
 import re
@@ -22,6 +21,7 @@ import numpy as np
 from . import escape
 from .ascend_errors import AscendError, AscendMemoryError
 from .environment import flag
+from .likeness import did_you_mean, nearest
 from .source import Loc, cell_of, excerpt, line_of
 
 __all__ = [
@@ -79,8 +79,6 @@ R = TypeVar("R")
 _Class = TypeVar("_Class", bound=type)
 
 _SHOWN_CALLS = 8
-#: From which likeness on one name may be a misspelling of another.
-_NEAR = 0.76
 #: an article before the name of a class that wants "an"
 _ARTICLE = re.compile(r"\b([Aa]) (?=(?:int|[AEIO][a-z]\w*)\b)")
 
@@ -338,34 +336,9 @@ def shown_as(word: str) -> Callable[[_Class], _Class]:
     return rename
 
 
-def nearest(name: str, names: Iterable[str], limit: int = 3) -> list[str]:
-    """The names that look most like `name`, best first."""
-    # Names of the interpreter's own make no sense as a proposal unless one was asked for.
-    known = {n for n in names if isinstance(n, str) and (name.startswith("_") or not n.startswith("_"))} - {name}
-    slips = sorted(n for n in known if n.lower() == name.lower() or _one_slip(n, name))
-    slips.sort(key=lambda n: (n.lower() != name.lower(), -_same_beginning(n, name)))
-    alike = difflib.get_close_matches(name, sorted(known), limit, _NEAR)
-    return [*slips, *(n for n in alike if n not in slips)][:limit]
-
-
-def _same_beginning(a: str, b: str) -> int:
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-
-
-def _one_slip(a: str, b: str) -> bool:
-    """Whether two words differ by one wrong letter, or by the order of their letters: a lot in a short name."""
-    return len(a) == len(b) > 2 and (sum(x != y for x, y in zip(a, b, strict=True)) == 1 or sorted(a) == sorted(b))
-
-
 def kind_of(value: Any) -> str:
     """What a message calls a value of the wrong type: "a list", "an int"."""
     return _ARTICLE.sub(r"\1n ", f"a {type(value).__name__}")
-
-
-def did_you_mean(name: str, names: Iterable[str]) -> str | None:
-    """A hint such as ``use `relu` or `relu6` ``, or None when nothing comes near."""
-    found = nearest(name, names)
-    return "use " + " or ".join(f"`{n}`" for n in found) if found else None
 
 
 class SourceUnavailableError(CompileError, OSError):

@@ -52,6 +52,8 @@ BASES = {
     "InternalCompilerError": RuntimeError,
     "NonFiniteError": FloatingPointError,
     "TooLittleMemoryError": MemoryError,
+    "CollectiveError": RuntimeError,
+    "CollectiveTimeoutError": TimeoutError,
 }
 
 

@@ -39,7 +39,6 @@ from .command import Command, Result, Usage, advice
 
 COMMANDS: tuple[Command, ...] = (
     run.COMMAND,
-    launch.COMMAND,
     dump.COMMAND,
     view.COMMAND,
     check.COMMAND,
@@ -49,6 +48,7 @@ COMMANDS: tuple[Command, ...] = (
     profile.COMMAND,
     diff.COMMAND,
     compare.COMMAND,
+    launch.COMMAND,
     env.COMMAND,
     cache.COMMAND,
     selftest.COMMAND,

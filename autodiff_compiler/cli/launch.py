@@ -91,9 +91,8 @@ def _forward(command: Sequence[str], folder: str | None) -> int:
     """Runs a command and prints its lines with the process that they are of, in a file for each where asked."""
     if folder is not None:
         os.makedirs(folder, exist_ok=True)
-    variables = {**os.environ, "PYTHONUNBUFFERED": "1"}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen(command, env=variables, **pipes, text=True, errors="replace") as started:
+    with subprocess.Popen(command, **pipes, text=True, errors="replace") as started:
         try:
             assert started.stdout is not None
             for line in started.stdout:

@@ -11,9 +11,9 @@ import struct
 import time
 from typing import Any, NamedTuple
 
-__all__ = ["LEFT", "RAISED", "RUNNING", "WAITING", "Board", "Place"]
+__all__ = ["GIVEN_UP", "LEFT", "RUNNING", "WAITING", "Board", "Place"]
 
-RUNNING, WAITING, LEFT, RAISED = range(4)
+RUNNING, WAITING, LEFT, GIVEN_UP = range(4)
 _TEXT = 220
 #: process, state, seconds, what it does in words; then seconds, and the line that it runs
 _CALL, _LINE = struct.Struct(f"=qqd{_TEXT}s"), struct.Struct(f"=d{_TEXT}s")
@@ -47,7 +47,7 @@ class Board:
         self._remote: Any = mpi.Win.Create(self._mine, 1, comm=world) if len(self.local) < world.size else None
         if self._remote is not None:
             self._remote.Lock_all(mpi.MODE_NOCHECK)  # all the time: to unlock one waits for who is read
-        self._call = "has not called a collective yet"
+        self._call = "none so far"
         self.line("")
         self.now(RUNNING, self._call)
         world.Barrier()

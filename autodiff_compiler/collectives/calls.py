@@ -12,10 +12,10 @@ from ..dtypes import dtype_of, from_numpy
 from ..errors import CollectiveError
 from ..source import calling_place
 from . import check, messages, world
-from .board import RUNNING, WAITING
+from .board import GIVEN_UP, RUNNING, WAITING
 from .group import Group
 from .messages import blocks, element, parts, reduction, slices
-from .waiting import Handle, abandoned, pending, state, wait
+from .waiting import Handle, pending, state, wait
 
 __all__ = [
     "Call",
@@ -98,7 +98,7 @@ def _begun(call: Call, at: str, compared: bool) -> tuple[Any, list[Any], Callabl
                 header.wait()
             requests = call.post()
     except BaseException:
-        state.board.now(RUNNING)
+        state.board.now(GIVEN_UP)
         raise
     if header is not None:
         requests += header.requests
@@ -107,12 +107,11 @@ def _begun(call: Call, at: str, compared: bool) -> tuple[Any, list[Any], Callabl
         state.board.now(WAITING, said)
         try:
             _wait(requests, call, said, timeout, header)
-        except CollectiveError as error:
-            group.broken = group.broken or error.message
-            abandoned.append((call, requests, header))
+        except BaseException as error:
+            group.broken = group.broken or f"{said} was not done: {getattr(error, 'message', type(error).__name__)}"
+            state.board.now(GIVEN_UP)
             raise
-        finally:
-            state.board.now(RUNNING)
+        state.board.now(RUNNING)
         call.finish()
 
     return call.result, requests, end

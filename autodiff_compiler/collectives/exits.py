@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import CollectiveError, leave_user_frames
 from ..source import is_users, shown_line
-from .board import LEFT, RAISED
+from .board import GIVEN_UP, LEFT
 from .group import Group
 from .waiting import pending, state, timeout_now
 
@@ -29,7 +29,10 @@ _AT_END = 5e-3
 
 
 def prepare(world: Group) -> None:
-    """From now on an exception ends all processes, and the end of one waits for the others."""
+    """From now on an exception ends all processes, the end of one waits for the others, and lines are written whole."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # the launcher mixes what processes write as it comes
+            stream.reconfigure(line_buffering=True)
     inner = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -51,7 +54,7 @@ def _forked() -> None:
 
 def _end_all(world: Group, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Prints what nobody caught, with this process's number, and ends all processes."""
-    state.board.now(RAISED)
+    state.board.now(GIVEN_UP)
     if isinstance(error, CollectiveError):  # others may have the same to say, and one is enough
         time.sleep(min(_TURN * world.rank, _TURNS))
         leave_user_frames(error)

@@ -13,10 +13,10 @@ from typing import Any
 
 from ..environment import seconds
 from ..errors import CollectiveError, CollectiveTimeoutError
-from .board import LEFT, RAISED, WAITING, Place
+from .board import GIVEN_UP, LEFT, WAITING, Place
 from .group import Group
 
-__all__ = ["Handle", "abandoned", "pending", "state", "timeout_now", "wait"]
+__all__ = ["Handle", "pending", "state", "timeout_now", "wait"]
 
 #: How often a wait asks before it sleeps between questions, and how long it then sleeps, in seconds.
 _ASKED_AT_ONCE = 50
@@ -63,8 +63,17 @@ def wait(
         if test(requests):
             return
         os.sched_yield()
-    began = time.monotonic()
-    watch = _Watch(group, call, peers, began, timeout_now() if timeout is None else timeout)
+    watch = _Watch(group, call, peers, time.monotonic(), timeout_now() if timeout is None else timeout)
+    try:
+        _wait_long(requests, watch, look)
+    except BaseException:
+        abandoned.append(requests)  # which keep the arrays that MPI may still write into
+        raise
+
+
+def _wait_long(requests: list[Any], watch: _Watch, look: Callable[[], None] | None) -> None:
+    """Sleeps between questions."""
+    test, began = state.mpi.Request.Testall, watch.began
     sleep, asked = _FIRST_SLEEP, began + _LONG
     while not test(requests):
         time.sleep(sleep)
@@ -113,7 +122,7 @@ class _Watch:
         said, absent = [], []
         for rank in self.peers:
             place = self.board.of(rank)
-            if place is None or place.state not in (WAITING, RAISED):
+            if place is None or place.state not in (WAITING, GIVEN_UP):
                 absent.append(rank)
             said.append(f"process {rank} {_where(place)}")
         self.group.broken = f"{self.call} waited too long"
@@ -140,7 +149,7 @@ def _where(place: Place | None) -> str:
     ago = time.time() - place.since
     if place.state == WAITING:
         return f"waits since {ago:.0f} s in {place.call}"
-    if place.state == RAISED:
+    if place.state == GIVEN_UP:
         return f"has given up {ago:.0f} s ago; its last call was {place.call}"
     if place.state == LEFT:
         return f"has ended {ago:.0f} s ago; its last call was {place.call}"
@@ -176,5 +185,5 @@ class Handle:
 
 #: What has begun and is not waited for yet.
 pending: set[Handle] = set()
-#: What will never be done, as another process makes another call: MPI may still write into its arrays.
+#: Requests that nobody waits for any more.
 abandoned: list[Any] = []

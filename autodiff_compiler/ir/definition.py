@@ -171,6 +171,8 @@ class Definition:
     #: or where results are used there: so the derivative of one of floats is taken in any case, on no condition that
     #: only run time knows, and with examples in all operands.
     collective: ClassVar[bool] = False
+    #: What begins a collective in eager code: operands, attributes and the user's line to its array and a handle.
+    start: ClassVar[Callable[..., Any] | None] = None
 
     #: Whether the op is a part of others or of the compiler, so that users get no function `ops.<name>`.
     internal: ClassVar[bool] = False

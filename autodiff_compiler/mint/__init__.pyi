@@ -17,6 +17,7 @@ from autodiff_compiler.mint.functions import cummax as cummax
 from autodiff_compiler.mint.functions import cummin as cummin
 from autodiff_compiler.mint.functions import cumsum as cumsum
 from autodiff_compiler.mint.functions import diag as diag
+from . import distributed as distributed
 from autodiff_compiler.ops.basic import div as div
 from autodiff_compiler.ops.basic import div as divide
 from autodiff_compiler.ops.basic import dot as dot
@@ -108,6 +109,7 @@ __all__ = [
     'cumsum',
     'diag',
     'diff',
+    'distributed',
     'div',
     'divide',
     'dot',

@@ -15,11 +15,13 @@ from autodiff_compiler.ops.composite_functions import HyperMap as HyperMap
 from autodiff_compiler.transforms.custom import InsertGradientOf as InsertGradientOf
 from autodiff_compiler.ops.composite_functions import Map as Map
 from autodiff_compiler.ops.composite_functions import MultitypeFuncGraph as MultitypeFuncGraph
+from autodiff_compiler.ops.communication import P2POp as P2POp
 from autodiff_compiler.ops.user_functions import Partial as Partial
 from autodiff_compiler.ops.primitive import Primitive as Primitive
 from autodiff_compiler.ops.primitive import PrimitiveWithCheck as PrimitiveWithCheck
 from autodiff_compiler.ops.primitive import PrimitiveWithInfer as PrimitiveWithInfer
 from autodiff_compiler.ops.user_functions import PyFunc as PyFunc
+from autodiff_compiler.ops.communication import ReduceOp as ReduceOp
 from autodiff_compiler.ops.math import addn as accumulate_n
 from autodiff_compiler.ops.aliases import adaptive_avg_pool2d_ext as adaptive_avg_pool2d_ext
 from autodiff_compiler.ops.aliases import add_ext as add_ext
@@ -269,6 +271,12 @@ __all__ = [
     'Addcdiv',
     'Addcmul',
     'AffineGrid',
+    'AllGather',
+    'AllGatherV',
+    'AllReduce',
+    'AlltoAll',
+    'AlltoAllV',
+    'AlltoAllVC',
     'Angle',
     'ApplyAdaMax',
     'ApplyAdadelta',
@@ -303,6 +311,7 @@ __all__ = [
     'AvgPool',
     'AvgPool3D',
     'BCEWithLogitsLoss',
+    'Barrier',
     'BartlettWindow',
     'BatchMatMul',
     'BatchNorm',
@@ -330,6 +339,7 @@ __all__ = [
     'BlackmanWindow',
     'BoundingBoxDecode',
     'BoundingBoxEncode',
+    'Broadcast',
     'BroadcastTo',
     'Bucketize',
     'CTCGreedyDecoder',
@@ -345,6 +355,8 @@ __all__ = [
     'CholeskyInverse',
     'CholeskySolve',
     'Col2Im',
+    'CollectiveGather',
+    'CollectiveScatter',
     'Concat',
     'ConfusionMatrix',
     'Conj',
@@ -526,6 +538,7 @@ __all__ = [
     'NLLLoss',
     'NanToNum',
     'Neg',
+    'NeighborExchange',
     'NextAfter',
     'NonZero',
     'NotEqual',
@@ -536,6 +549,7 @@ __all__ = [
     'OnesLike',
     'Orgqr',
     'Ormqr',
+    'P2POp',
     'PReLU',
     'Pack',
     'Pad',
@@ -567,13 +581,18 @@ __all__ = [
     'ReLU6',
     'Real',
     'RealDiv',
+    'Receive',
     'Reciprocal',
+    'Reduce',
     'ReduceAll',
     'ReduceAny',
     'ReduceMax',
     'ReduceMean',
     'ReduceMin',
+    'ReduceOp',
     'ReduceProd',
+    'ReduceScatter',
+    'ReduceScatterV',
     'ReduceStd',
     'ReduceSum',
     'Renorm',
@@ -622,6 +641,7 @@ __all__ = [
     'SegmentProd',
     'SegmentSum',
     'Select',
+    'Send',
     'Shape',
     'Sigmoid',
     'SigmoidCrossEntropyWithLogits',
@@ -1480,6 +1500,24 @@ class Addcmul(Operation):
 class AffineGrid(Operation):
     """``AffineGrid(align_corners=False)(theta, size)``: Coordinates for `grid_sample`: a grid of `size` mapped by theta [batch, n, n + 1]."""
     def __init__(self, align_corners: bool = False) -> None: ...
+class AllGather(Operation):
+    """The tensors of all processes, one behind the other along axis 0."""
+    def __init__(self, group: str = 'hccl_world_group') -> None: ...
+class AllGatherV(Operation):
+    """Vectors of all processes, one behind the other; `output_split_sizes` says how long each is."""
+    def __init__(self, group: str = 'hccl_world_group') -> None: ...
+class AllReduce(Operation):
+    """Elements of all processes, combined by `op`: sum, prod, max, min."""
+    def __init__(self, op: str = 'sum', group: str = 'hccl_world_group') -> None: ...
+class AlltoAll(Operation):
+    """Sends part number r along `split_dim` to process r, and joins what comes along `concat_dim`."""
+    def __init__(self, split_count: int, split_dim: int, concat_dim: int, group: str = 'hccl_world_group') -> None: ...
+class AlltoAllV(Operation):
+    """Sends so many blocks of a vector to each process, and receives so many from each."""
+    def __init__(self, group: str = 'hccl_world_group', block_size: int = 1) -> None: ...
+class AlltoAllVC(Operation):
+    """As `AlltoAllV`, with the numbers of all processes in one matrix: row i says what process i sends."""
+    def __init__(self, group: str = 'hccl_world_group', block_size: int = 1, transpose: bool = False) -> None: ...
 class Angle(Operation):
     """0 for numbers from 0 on, pi for negative ones; nan stays. Its derivative is 0."""
     def __init__(self) -> None: ...
@@ -1582,6 +1620,9 @@ class AvgPool3D(Operation):
 class BCEWithLogitsLoss(Operation):
     """``BCEWithLogitsLoss(reduction='mean')(predict, target, weight=None, pos_weight=None)``: Binary cross entropy of sigmoid(input), without overflow; `pos_weight` multiplies the part of the positives."""
     def __init__(self, reduction: str = 'mean') -> None: ...
+class Barrier(Operation):
+    """Waits for all processes of the group."""
+    def __init__(self, group: str = 'hccl_world_group') -> None: ...
 class BartlettWindow(Operation):
     """``BartlettWindow(periodic=True, dtype=float32)(n)``: A triangular window, float32 by default; see NumPy's `bartlett`."""
     def __init__(self, periodic: bool = True, dtype: Any = ...) -> None: ...
@@ -1663,6 +1704,9 @@ class BoundingBoxDecode(Operation):
 class BoundingBoxEncode(Operation):
     """``BoundingBoxEncode(means=(0.0,) * 4, stds=(1.0,) * 4)(anchor, truth)``: How anchors [boxes, 4] must be moved to become other boxes: (dx, dy, dw, dh) minus `means`, divided by `stds`."""
     def __init__(self, means: Any = (0.0, 0.0, 0.0, 0.0), stds: Any = (1.0, 1.0, 1.0, 1.0)) -> None: ...
+class Broadcast(Operation):
+    """The tensors of one process, as a tuple; it takes a tuple of tensors."""
+    def __init__(self, root_rank: int, group: str = 'hccl_world_group') -> None: ...
 class BroadcastTo(Operation):
     """``BroadcastTo(shape)(x)``: the tensor broadcast to a shape; -1 keeps a size."""
     def __init__(self, shape: Any) -> None: ...
@@ -1708,6 +1752,12 @@ class CholeskySolve(Operation):
 class Col2Im(Operation):
     """``Col2Im(kernel_size, dilation=1, padding=0, stride=1)(x, output_size)``: Images [N, C, H, W] as the sum of their windows, given as [N, C, kernel places, windows]."""
     def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> None: ...
+class CollectiveGather(Operation):
+    """The tensors of all processes along axis 0 in one of them; the others get a vector of one 0."""
+    def __init__(self, dest_rank: int, group: str = 'hccl_world_group') -> None: ...
+class CollectiveScatter(Operation):
+    """The part for this process of the tensor of one, which is divided along axis 0."""
+    def __init__(self, src_rank: int = 0, group: str = 'hccl_world_group') -> None: ...
 class Concat(Operation):
     """``Concat(axis=0)(tensors)``: tensors joined along an existing dimension."""
     def __init__(self, axis: Any = 0) -> None: ...
@@ -2230,6 +2280,9 @@ class NanToNum(Operation):
 class Neg(Operation):
     """The negative of every element."""
     def __init__(self) -> None: ...
+class NeighborExchange(Operation):
+    """Sends a tuple of tensors to processes, one each, and receives a tuple of tensors from others."""
+    def __init__(self, send_rank_ids: Sequence[int], recv_rank_ids: Sequence[int], recv_shapes: Sequence[Sequence[int]], send_shapes: Sequence[Sequence[int]], recv_type: _DType, group: str = 'hccl_world_group') -> None: ...
 class NextAfter(Operation):
     """The float that follows x on the way to y; x itself where they are equal. Derivatives: 1, 0."""
     def __init__(self) -> None: ...
@@ -2338,9 +2391,15 @@ class Real(Operation):
 class RealDiv(Operation):
     """``RealDiv()(dividend, divisor)``: the true quotient of two tensors, which broadcast; integers become float32 first."""
     def __init__(self) -> None: ...
+class Receive(Operation):
+    """The tensor that another process sends with the same tag."""
+    def __init__(self, sr_tag: int, src_rank: int, shape: Sequence[int], dtype: _DType, group: str = 'hccl_world_group', group_back: str = 'hccl_world_group') -> None: ...
 class Reciprocal(Operation):
     """1 / x for every element: inf at 0."""
     def __init__(self) -> None: ...
+class Reduce(Operation):
+    """Elements of all processes, combined by `op`, in one of them; the others get a vector of one 0."""
+    def __init__(self, dest_rank: int, op: str = 'sum', group: str = 'hccl_world_group') -> None: ...
 class ReduceAll(Operation):
     """``ReduceAll(keep_dims=False)(x, axis=())``: whether all elements over axes are true."""
     def __init__(self, keep_dims: bool = False) -> None: ...
@@ -2359,6 +2418,12 @@ class ReduceMin(Operation):
 class ReduceProd(Operation):
     """``ReduceProd(keep_dims=False)(x, axis=())``: the product over axes; integers keep their dtype."""
     def __init__(self, keep_dims: bool = False) -> None: ...
+class ReduceScatter(Operation):
+    """Of the elements of all processes, combined by `op`, the part of axis 0 that belongs to this process."""
+    def __init__(self, op: str = 'sum', group: str = 'hccl_world_group') -> None: ...
+class ReduceScatterV(Operation):
+    """As `ReduceScatter` for a vector in parts of `input_split_sizes` elements."""
+    def __init__(self, op: str = 'sum', group: str = 'hccl_world_group') -> None: ...
 class ReduceStd(Operation):
     """``ReduceStd(axis=(), unbiased=True, keep_dims=False)(x)``: the standard deviation and the mean over axes."""
     def __init__(self, axis: Any = (), unbiased: bool = True, keep_dims: bool = False) -> None: ...
@@ -2503,6 +2568,9 @@ class SegmentSum(Operation):
 class Select(Operation):
     """``Select()(condition, x, y)``: the elements of x where the condition holds, else those of y."""
     def __init__(self) -> None: ...
+class Send(Operation):
+    """Sends a tensor to another process, which receives it with the same tag; gives the tensor."""
+    def __init__(self, sr_tag: int, dest_rank: int, group: str = 'hccl_world_group', group_back: str = 'hccl_world_group') -> None: ...
 class Shape(Operation):
     """``Shape()(input_x)``: The sizes of the dimensions."""
     def __init__(self) -> None: ...

@@ -7,6 +7,7 @@ number among all.  Derivatives are those of the sum over the processes of what t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +16,6 @@ from ..collectives.group import WORLD_NAMES
 from ..eager.started import started
 from ..ir.core import Value
 from ..ir.primitive import REGISTRY, F, call
-from ..ir.types import dim_product
 from ..primitives.requirements import with_article
 from ..runtime.tensor import Tensor
 from . import together
@@ -225,8 +225,8 @@ def all_to_all_with_output_shape(
     if len(shapes) != of.size or len(input_tensor_list) != of.size:
         raise ValueError(f"there is one tensor, and one shape, for each of {of.size} processes")
     whole = call.concat([call.reshape(x, (-1,)) for x in input_tensor_list], 0)
-    sent = [dim_product(tuple(x.shape)) for x in input_tensor_list]
-    received = [dim_product(shape) for shape in shapes]
+    sent = [math.prod(x.shape) for x in input_tensor_list]
+    received = [math.prod(shape) for shape in shapes]
     found = together.swapped_rows(whole, sent, received, of)
     ends = [sum(received[: i + 1]) for i in range(of.size)]
     rows = zip(received, ends, shapes, strict=True)

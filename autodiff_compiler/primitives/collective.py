@@ -14,12 +14,12 @@ import numpy as np
 
 from ..collectives import sent, transfer, world
 from ..collectives.group import WORLD_NAMES
-from ..dtypes import DType, float32, int32
+from ..dtypes import DType, int32
 from ..ir.primitive import Effect, F, Ints, Primitive
 from ..ir.types import Shape, TensorType, tensor
 from .family import constant, expand, zeros_like
 from .requirements import require, require_dtype
-from .samples import F2, F3
+from .samples import F2
 
 #: How elements of the processes are combined.
 REDUCTIONS = ("sum", "prod", "max", "min")
@@ -69,8 +69,6 @@ class Collective(Primitive, abstract=True):
     internal = True
     effect = Effect.IO
     collective = True
-    #: What begins it: operands, attributes and the user's line to the array that it gives and a handle.
-    start = None
 
 
 # ------------------------------------------------------------------------------------------------ all have a part
@@ -418,13 +416,6 @@ class Exchange(Collective):
         types = [tensor(c.dtype, shape) for shape in shapes_of(c.ranks, c.sizes)]
         given = [constant(0, t) if g is None else g for g, t in zip(gs, types, strict=True)]
         return exchanged(given, c, [x.shape for x in operands], c.sources, c.to)
-
-    def samples(rng):
-        yield ({"to": (), "sources": (), "dtype": float32, "ranks": (), "sizes": (), **_ALONE},)
-
-    errors = [
-        ((F3,), {"to": (), "sources": (), "dtype": float32, "ranks": (), "sizes": (), **_ALONE}, "1 tensors are sent"),
-    ]
 
 
 def exchanged(operands, c, shapes, to, sources):

@@ -100,7 +100,7 @@ MISSING = [
     ("import mindspore.nn.probability", ModuleNotFoundError, "No module named 'mindspore.nn.probability'"),
     ("from mindspore.ops import GradOperatio", ImportError, "use `GradOperation`"),
     ("from mindspore.common.dtype import float3", ImportError, "`float32`"),
-    ("from mindspore.ops.operations import AllReduce", ImportError, "there is one process and one device"),
+    ("from mindspore.ops.operations import Reshard", ImportError, "each process has one device"),
     ("from mindspore.nn import GradOperation", ImportError, "it is `mindspore.GradOperation`"),
     ("from mindspore.nn import Conv2D", ImportError, "use `Conv2d`, or `mindspore.ops.Conv2D`"),
     ("from mindspore.nn import DENSE", ImportError, "use `Dense`;"),

@@ -54,7 +54,7 @@ def test_the_whole_pipeline_gives_the_second_derivative() -> None:
     names = [r.name for r in reports]
     assert names[:2] == ["lift_state", "simplify"]
     assert names[2:6] == ["views", "expand_grad", "lift_state", "simplify"]
-    assert names[-7:] == ["inline", "simplify", "dce", "licm", "unread", "fuse", "plan_memory"]
+    assert names[-8:] == ["inline", "simplify", "dce", "licm", "unread", "buckets", "fuse", "plan_memory"]
 
 
 def test_without_a_grad_nothing_is_expanded() -> None:
@@ -67,7 +67,7 @@ def test_every_pass_leaves_a_dump_that_parses(tmp_path: Path) -> None:
     files = sorted(p.name for p in (tmp_path / "dumps").iterdir())
     assert files == [
         "00_input.ir", "01_lift_state.ir", "02_simplify.ir", "03_inline.ir", "04_simplify.ir", "05_dce.ir",
-        "06_licm.ir", "07_unread.ir", "08_fuse.ir", "09_plan_memory.ir",
+        "06_licm.ir", "07_unread.ir", "08_buckets.ir", "09_fuse.ir", "10_plan_memory.ir",
     ]  # fmt: skip
     for name in files:
         parse_module((tmp_path / "dumps" / name).read_text())
