@@ -10,7 +10,7 @@ from tests.distributed.launched import Checks, needs_mpi, run
 
 pytestmark = needs_mpi
 _PROGRAMS = Path(__file__).parent / "programs"
-FLOW = Checks(_PROGRAMS / "flow.py", 3, 200)
+FLOW = Checks(_PROGRAMS / "flow.py", 2, 200)
 
 
 #: What four processes are asked for, of all that two are.
