@@ -31,6 +31,8 @@ from tests.primitives.test_symbolic_sizes import (
 
 #: Formulas of the derivative are written otherwise where sizes are known to be equal.
 ROUNDED = ("det", "expm_frechet", "svd")
+#: What 64 random rows are conditioned like makes rounding so much larger.
+ILL_CONDITIONED = ("solve",)
 
 
 def compiled(module: Module) -> Any:
@@ -79,7 +81,8 @@ def checked(name: str, make: Any, compiled: Any = compiled, rtol: float = 0, giv
                     for got, wanted in zip(found, expected, strict=True):
                         assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
                         if rtol or name in ROUNDED:
-                            np.testing.assert_allclose(got, wanted, rtol=rtol or 1e-9, atol=1e-11)
+                            atol = 1e-8 if name in ILL_CONDITIONED else 1e-11
+                            np.testing.assert_allclose(got, wanted, rtol=rtol or 1e-9, atol=atol)
                         else:
                             np.testing.assert_array_equal(got, wanted)
     return count

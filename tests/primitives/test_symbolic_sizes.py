@@ -39,7 +39,10 @@ WITHOUT = {
     "sum_windows": "how many windows there are is a formula of an attribute",
 }
 #: Ops with a derivative of known sizes only, and why.
-WITHOUT_DERIVATIVE = WITHOUT | {"alignment_scores": "a constant mask of its operand's shape"}
+WITHOUT_DERIVATIVE = WITHOUT | {
+    "alignment_scores": "a constant mask of its operand's shape",
+    "exchange": "an attribute says the sizes of what comes, which is what the other process sends",
+}
 #: Ops whose examples are groups, the number of which is an attribute.
 GROUPED = ("conv", "conv_filter", "conv_input")
 
