@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +40,7 @@ def sums_of(xs: Sequence[Any], group: str, size: int, groups: Sequence[Sequence[
                 found[i] = all_reduce(xs[i], group, size)
             continue
         flat = all_reduce(ops.concat([ops.reshape(xs[i], (-1,)) for i in together], 0), group, size)
-        parts = ops.split(flat, [xs[i].size for i in together], 0)
+        parts = ops.split(flat, [math.prod(xs[i].shape) for i in together], 0)
         for i, part in zip(together, parts, strict=True):
             found[i] = ops.cast(ops.reshape(part, xs[i].shape), xs[i].dtype)
     return found
