@@ -2,9 +2,9 @@
 
     python examples/implicit_layer.py [--epochs 8] [--mode graph|eager]
 
-The state z solves z = tanh(W z + U x + b). It is found by Anderson's acceleration, and its gradient comes from the
-equation: one linear solve at z, whatever the search did, with the memory of one layer (S. Bai, J. Z. Kolter and V.
-Koltun, Deep Equilibrium Models, 2019). The rows of W are scaled so that their absolute values add up to less than 1:
+The state z solves z = tanh(W z + U x + b).  It is found by Anderson's acceleration, and its gradient comes from the
+equation: one linear solve at z, whatever the search did, with the memory of one layer (S. Bai, J. Z. Kolter, V.
+Koltun, Deep Equilibrium Models, 2019).  The rows of W are scaled so that their absolute values add up to less than 1:
 then there is one equilibrium for every image (L. El Ghaoui and others, Implicit Deep Learning, 2019).
 """
 

@@ -26,7 +26,8 @@ class ByStructure:
     """The compiled form of a function for the parts of objects; `compiled` makes one."""
 
     def __init__(self, fn: Any, compiled: Callable[[Any], Any]) -> None:
-        self._fn, self._make, self._made = fn, compiled, None
+        self._fn, self._make = fn, compiled
+        self._made: Any = None
         self._seen: set[Any] = set()
         self._refused = False
 
@@ -65,12 +66,16 @@ class _OfRead(OfParts):
         given = [made_again(x, call) for x in args]
         named = {name: made_again(x, call) for name, x in kwargs.items()}
         before = [(x, dict(x.slots)) for x in _objects_in([*given, *named.values()])]
+        for x, _ in before:
+            x.stands_in = True
         result = ctx.call(self.fn, given, named)
         returned = {id(x) for x in _objects_in(result)}
         for x, slots in before:
             same = slots.keys() == x.slots.keys() and all(slots[name] is x.slots[name] for name in slots)
             if not same or id(x) in returned:
                 raise TypeError(f"the {x.describe()} itself is asked for")
+        if any(node_of(slot.owner, eagerly) for slot in ctx.effects.attributes.final()):
+            raise TypeError("an object that is written may be an argument")
         return taken_apart(result, call, ctx.is_tensor)
 
 
@@ -91,7 +96,7 @@ def _classes_in(x: Any) -> tuple[type, ...]:
 
 def _objects_in(x: Any) -> Iterator[LocalObject]:
     found = usable(x)
-    if isinstance(found, LocalObject):
+    if type(found) is LocalObject:
         yield found
     for item in elements(found) or ():
         yield from _objects_in(item)

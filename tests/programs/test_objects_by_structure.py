@@ -107,6 +107,28 @@ def test_identity_is_kept():
         assert compared(Scaled(X), Scaled(X)).item() == 0
 
 
+KNOWN = Scaled(X)
+
+
+def reads_what_it_writes(s):
+    KNOWN.w = KNOWN.w + 1
+    return s.w.sum()
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [lambda s: s.w * (2 if s is KNOWN else 1), lambda s: s.w * (1 if KNOWN is not s else 2), reads_what_it_writes],
+    ids=["is", "is not", "written"],
+)
+def test_an_argument_may_be_an_object_that_the_function_knows(fn):
+    compiled = jit(fn)
+    for s in (Scaled(X), Scaled(X * 2), KNOWN, Scaled(X), KNOWN):
+        KNOWN.w = X
+        found = compiled(s)
+        KNOWN.w = X
+        np.testing.assert_array_equal(found.asnumpy(), fn(s).asnumpy())
+
+
 def test_errors_of_the_run_are_raised_once():
     @jit
     def positive(s):

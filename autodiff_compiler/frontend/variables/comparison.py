@@ -146,7 +146,14 @@ def _identity(positive: bool, a: Any, b: Any) -> bool:
         raise StaticValueError(
             "'is' between Tensors cannot be decided in compiled code", code="AC1304", hint="use `(a == b).all()`"
         )
-    return (variable_of(a).identity() is variable_of(b).identity()) == positive
+    return _are_one(a, b) == positive
+
+
+def _are_one(a: Any, b: Any) -> bool:
+    for x, other in ((a, b), (b, a)):
+        if hasattr(type(x), "stands_in") and x.stands_in and type(other) is x.cls:
+            raise TypeError(f"a {x.describe()} stands for an argument, which may be the other one")
+    return bool(variable_of(a).identity() is variable_of(b).identity())
 
 
 def is_item(ctx: ValueContext, item: Any, of: Any) -> Any:
@@ -160,7 +167,7 @@ def can_be_asked(item: Any, of: Any) -> bool:
 
 
 def _is_or_equals(ctx: ValueContext, a: Any, item: Any) -> Any:
-    same = variable_of(a).identity() is variable_of(item).identity()
+    same = _are_one(a, item)
     return True if same else truth(ctx, compare(ctx, "Eq", item, a))
 
 

@@ -372,10 +372,12 @@ class NewException(Abstract):
 class LocalObject(Aliased):
     """An instance of a `jit_class` class made by compiled code: its attributes; `broken`, `locked` as for a list."""
 
-    __slots__ = ("broken", "cls", "locked", "serial", "slots")
+    __slots__ = ("broken", "cls", "locked", "serial", "slots", "stands_in")
 
     def __init__(self, cls: type, slots: Any = ()) -> None:
         self.cls, self.slots = cls, dict(slots)
+        #: whether it stands for an argument that is some object from outside
+        self.stands_in = False
         self.broken, self.locked = None, ""
         self.serial = serial_now()
 
