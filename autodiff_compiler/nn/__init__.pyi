@@ -700,7 +700,7 @@ class Softsign(Layer):
     """x / (1 + abs(x))."""
     def __init__(self) -> None: ...
 class SyncBatchNorm(Layer):
-    """`BatchNorm1d` or `BatchNorm2d` with statistics over all devices: here there is one."""
+    """`BatchNorm1d` or `BatchNorm2d` with the statistics of the batches of all processes together."""
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.9, affine: bool = True, gamma_init: Any = 'ones', beta_init: Any = 'zeros', moving_mean_init: Any = 'zeros', moving_var_init: Any = 'ones', use_batch_statistics: bool | None = None, process_groups: Any = None, dtype: Any = ...) -> None: ...
 class Tanh(Layer):
     """Hyperbolic tangent of every element."""
