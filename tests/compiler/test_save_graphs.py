@@ -49,7 +49,7 @@ def written(graphs, level):
 
 PASSES = [
     "00_input.ir", "01_lift_state.ir", "02_simplify.ir", "03_views.ir", "04_expand_grad.ir", "05_lift_state.ir",
-    "06_simplify.ir", "07_inline.ir", "08_simplify.ir", "09_dce.ir", "10_licm.ir", "11_unread.ir",
+    "06_simplify.ir", "07_inline.ir", "08_simplify.ir", "09_dce.ir", "10_licm.ir", "11_unread.ir", "12_buckets.ir",
 ]  # fmt: skip
 
 
@@ -71,10 +71,10 @@ def test_level_1_writes_the_input_and_what_each_pass_made(graphs):
 
 @pytest.mark.parametrize("level", [2, True])
 def test_level_2_or_true_writes_what_the_backend_does_too(graphs, level, numpy_backend):
-    assert written(graphs, level) == [*PASSES, "12_plan.ir", "13_code.py"]
+    assert written(graphs, level) == [*PASSES, "13_plan.ir", "14_code.py"]
     (folder,) = graphs.iterdir()
-    assert "frees" in (folder / "12_plan.ir").read_text("ascii")
-    assert "np.tanh" in (folder / "13_code.py").read_text()
+    assert "frees" in (folder / "13_plan.ir").read_text("ascii")
+    assert "np.tanh" in (folder / "14_code.py").read_text()
 
 
 def test_level_2_writes_the_text_of_machine_code(graphs):
@@ -91,7 +91,7 @@ def test_level_3_draws_every_step_too(graphs, monkeypatch, numpy_backend):
     names = written(graphs, 3)
     pictures = [name for name in names if name.endswith(".dot")]
     assert pictures == [name.replace(".ir", ".dot") for name in PASSES]
-    assert set(names) - set(pictures) == {*PASSES, "12_plan.ir", "13_code.py"}
+    assert set(names) - set(pictures) == {*PASSES, "13_plan.ir", "14_code.py"}
 
 
 def test_there_is_a_picture_of_level_3(graphs):

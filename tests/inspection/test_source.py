@@ -557,7 +557,7 @@ def test_compiled_code_cannot_ask_for_it():
 
 
 # ------------------------------------------------------------------------------------------------ ops
-SAMPLED = sorted(name for name, defn in REGISTRY.items() if defn.samples is not None)
+SAMPLED = sorted(name for name, defn in REGISTRY.items() if defn.samples is not None and "group" not in defn.schema)
 
 
 @pytest.mark.some(6)
@@ -584,6 +584,15 @@ def test_every_op_is_written_as_it_computes(name):
                 assert_close(np.asarray(g), e, rtol=rtol, atol=rtol)
             written += 1
     assert written or name in NOT_RUN
+
+
+@pytest.mark.parametrize("name", ["all_reduce", "at_root"])
+def test_ops_of_several_processes_are_refused(name):
+    defn = REGISTRY[name]
+    (xs, attrs), *_ = samples_of(defn, float64)
+    module, _ = forward(defn, xs, attrs)
+    with pytest.raises(UnsupportedCallError, match="the processes of a group"):
+        python_of_module(module)
 
 
 #: Ops whose samples no NumPy program can run.

@@ -316,6 +316,8 @@ class Lowering(Writer):
             self.lasting = [(None, op) for _, op in self.lasting]  # around the block, its values are not known
 
     def lower(self, op: Op) -> None:
+        if "group" in op.defn.schema:
+            raise unsupported(op, "it needs the processes of a group, and this package to know them")
         if (self.writes or self.lasting) and is_check(op):
             with self.into([]) as inside:
                 self._checked(op)
