@@ -170,7 +170,7 @@ def test_bad_constants_and_weights_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("AllReduce", "one process"), ("Softmx", "use `Softmax`"), ("Eig", "complex")]
+    ("name", "text"), [("Pull", "one device"), ("Softmx", "use `Softmax`"), ("Eig", "complex")]
 )
 def test_what_is_lacking_says_why(name: str, text: str) -> None:
     for module in (ops, operations, ops.functional, ops.composite):

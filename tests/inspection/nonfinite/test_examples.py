@@ -18,6 +18,7 @@ FOLDER = Path(__file__).resolve().parents[3] / "examples"
 ARGUMENTS = {
     "clip_by_hook": ["--steps", "2"],
     "custom_operator": ["--steps", "3"],
+    "data_parallel": ["--epochs", "1"],
     "implicit_layer": ["--epochs", "1"],
     "lenet": ["--synthetic", "--small", "--epochs", "1"],
     "lstm_characters": ["--steps", "2"],
@@ -52,7 +53,7 @@ def test_all_of_them_are_here() -> None:
 @pytest.mark.parametrize("name", ARGUMENTS)
 @pytest.mark.usefixtures("settings")
 def test_an_example_runs_clean(name: str, mode: str) -> None:
-    if name == "implicit_layer":
+    if name in ("data_parallel", "implicit_layer"):
         pytest.importorskip("sklearn", reason="the extra `examples` is not installed")
     module = load(name)
     with ms.check_nonfinite():
