@@ -113,6 +113,29 @@ def check_messages():
     verify_derivatives("messages", loss, operand((3,)))
 
 
+def check_classes_of_messages():
+    """Each process sends to the next one and receives from the one before, the first one after the others."""
+    x = operand((2, 3))
+    before, after = (RANK - 1) % N, (RANK + 1) % N
+
+    def around(x):
+        if RANK == 0:
+            ops.Send(sr_tag=0, dest_rank=after)(x)
+        came = ops.Receive(sr_tag=0, src_rank=before, shape=[2, 3], dtype=ac.float64)(x)
+        if RANK != 0:
+            ops.Send(sr_tag=0, dest_rank=after)(x)
+        ops.Barrier()()
+        return came
+
+    for mode, f in modes(around).items():
+        agrees(f"Send and Receive {mode}", f(ac.Tensor(x)).asnumpy(), WORLD.allgather(x)[before], 0)
+    messages = [ops.P2POp("isend", ac.Tensor(x), after), ops.P2POp("irecv", ac.Tensor(x), before)]
+    _, came = comm.batch_isend_irecv(messages)
+    agrees("batch_isend_irecv", came.asnumpy(), WORLD.allgather(x)[before], 0)
+    found = ops.AllReduce(ops.ReduceOp.MAX)(ac.Tensor(x)).asnumpy()
+    agrees("ReduceOp", found, np.max(WORLD.allgather(x), axis=0), 0)
+
+
 def check_batched():
     def one(x):
         y = ops.AllGather()(x * x)
