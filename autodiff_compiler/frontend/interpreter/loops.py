@@ -86,6 +86,11 @@ def _keep_or_unroll(ctx: StatementContext, node: Any, iteration: Iteration, n: i
             peeled = " behind its first trip, which settles the types" if problem == "peeled" else ""
             _decided(ctx, node, f"{KEPT}{peeled}, {_trips(n)}", many)
             return
+    if problem.code == "AC1504" and getattr(node, "stop_flags", ()):
+        grown = _ended_early(ctx, node, iteration, n)
+        if grown is None:
+            return
+        problem = grown if isinstance(grown, CompileError) else problem
     if iteration.force_keep:
         raise LoopError(
             f"this loop cannot be kept: {problem.message}",
@@ -100,6 +105,32 @@ def _keep_or_unroll(ctx: StatementContext, node: Any, iteration: Iteration, n: i
     ctx.place(node)
     _decided(ctx, node, f"unrolled, {_trips(n)}", f"it cannot be kept as a loop: {_with_way_out(problem)}")
     _unroll_all(ctx, node, iteration)
+
+
+def _ended_early(ctx: StatementContext, node: Any, iteration: Iteration, n: int) -> Any:
+    """Compiles a loop that appends to lists and may end early; None if it did, otherwise why it cannot.
+
+    It is unrolled up to a `break` or `return` that compile time decides.  Where data decide, the lists are as long as
+    only run time knows, and it is kept: each trip that is unrolled would be an `if` inside of the one before.
+    """
+    if not iteration.force_keep:
+        with Attempt(ctx) as unrolled:
+            _until_data_end(ctx, node, iteration, n)
+            unrolled.keep()
+        if unrolled.kept:
+            ctx.place(node)
+            _decided(ctx, node, "unrolled", "its end is known while compiling, and it appends to a list")
+            return None
+        if not isinstance(unrolled.exception, Restart):
+            return unrolled.exception
+    with Attempt(ctx) as kept:
+        _keep(ctx, node, iteration, n, grows=True)
+        kept.keep()
+    if kept.kept:
+        ctx.place(node)
+        _decided(ctx, node, f"{KEPT}, up to {_trips(n)}", "data end it, and it appends to a list")
+        return None
+    return kept.error
 
 
 def _decided(ctx: StatementContext, node: Any, outcome: str, why: str, because_of: Any = None) -> None:
@@ -210,11 +241,26 @@ def _unroll_all(ctx: StatementContext, node: Any, iteration: Iteration) -> None:
         iteration.end(ctx, certain=False)
 
 
-def _unroll(ctx: StatementContext, node: Any, items: Iterable[Any], nested: bool = False, done: int = 0) -> Any:
+def _until_data_end(ctx: StatementContext, node: Any, iteration: Iteration, n: int) -> None:
+    """Unrolls a loop that compile time ends, after so many trips as it may unroll."""
+    most = ctx.options.unroll_max
+    stopped = _unroll(ctx, node, islice(iteration.static_items(ctx), most), data_ends=False)
+    if n > most and not stopped:
+        raise Restart(dynamic=False)
+
+
+def _unroll(
+    ctx: StatementContext,
+    node: Any,
+    items: Iterable[Any],
+    nested: bool = False,
+    done: int = 0,
+    data_ends: bool = True,
+) -> Any:
     """Runs the trips while compiling; after a dynamic `break` or `return`, the later ones are guarded by its flag.
 
-    `nested`: asking for an item runs code, which must be guarded, too.  `done` trips came before.  Returns whether a
-    jump ended the loop, as `_stopped` does.
+    `nested`: asking for an item runs code, which must be guarded, too.  `done` trips came before.  Without `data_ends`
+    a jump that data decide raises `Restart`.  Returns whether a jump ended the loop, as `_stopped` does.
     """
 
     def trip(number: int, item: Any) -> None:
@@ -235,6 +281,8 @@ def _unroll(ctx: StatementContext, node: Any, items: Iterable[Any], nested: bool
         stopped = _stopped(ctx, node)
         if stopped is True:
             break
+        if stopped is not False and not data_ends:
+            raise Restart(dynamic=True)
         if nested and stopped is not False:
             ctx.place(node)
             go_on = truth(ctx, negate(stopped))
@@ -266,14 +314,14 @@ def _names(node: Any) -> list[str]:
     return sorted(assigned_names([*extra, *node.body]))
 
 
-def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
-    """Emits one `scan`, or a `while` with a counter if the loop may end early."""
+def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any, grows: bool = False) -> None:
+    """Emits one `scan`, or a `while` with a counter if the loop may end early; with `grows` its lists may grow."""
     iteration.enter(ctx)
     stoppable = bool(getattr(node, "stop_flags", ()))
     known = isinstance(n, int)
     collects = known and not stoppable and not ctx.effects.known.not_collected
     additions = Additions(ctx, n) if collects else None
-    loop = Loop(ctx, node, _names(node), ctx.here, known and n > 0, not known, additions)
+    loop = Loop(ctx, node, _names(node), ctx.here, known and n > 0, grows or not known, additions)
     count = as_count(n)
     sequences = [] if stoppable else iteration.sequences()
 
