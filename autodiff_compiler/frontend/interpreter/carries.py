@@ -576,11 +576,13 @@ class Loop:
 
     def _resized(self, what: str) -> CompileError:
         why = self.ctx.effects.known.not_collected
-        others = "" if self.grows else "append as many elements in every trip, without `break` or `return`, or "
+        others = "append as many elements in every trip, without `break` or `return`"
+        if self.grows:
+            others = "append Tensors of one shape and dtype, or numbers, each kind to a list of its own"
         return self._error(
             f"{what} in a loop that runs at run time" + (f", and cannot be collected: {why}" if why else ""),
             code="AC1504",
-            hint=f"{others}make a Tensor of the full size before and assign its elements{KNOWN_TRIPS}",
+            hint=f"{others}, or make a Tensor of the full size before and assign its elements{KNOWN_TRIPS}",
         )
 
     def _error(self, message: str, code: str = "AC1406", hint: str | None = None) -> CompileError:
