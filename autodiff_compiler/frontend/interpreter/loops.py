@@ -35,6 +35,7 @@ from .collected import keep_with_lists
 from .conditions import as_number, condition_of
 from .context import StatementContext, statement
 from .control import branch
+from .filled_tuples import fill_as_lists
 from .kept_loops import COUNT, Attempt, Restart, leave, refuse_changes
 from .statements import store
 
@@ -73,7 +74,9 @@ def _over(ctx: StatementContext, node: Any, items: Any) -> None:
         few = f"up to {ctx.options.unroll_limit} (`unroll_limit`) are unrolled"
         _decided(ctx, node, f"unrolled, {_trips(n)}", "`unroll(...)` asks for it" if iteration.force_unroll else few)
         _unroll_all(ctx, node, iteration)
-    else:
+    elif getattr(node, "stop_flags", None) or not fill_as_lists(
+        ctx, node, lambda filling: _keep_or_unroll(ctx, filling, iteration, n)
+    ):
         _keep_or_unroll(ctx, node, iteration, n)
 
 
