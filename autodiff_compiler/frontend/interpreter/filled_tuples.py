@@ -19,7 +19,11 @@ from ..variables.values import LocalList, is_rows
 from .context import StatementContext
 from .kept_loops import Attempt
 
-_FUNCTIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda)
+_FUNCTIONS = ("FunctionDef", "AsyncFunctionDef", "Lambda")
+
+
+def _kind(node: Any) -> str:
+    return type(node).__name__
 
 
 def fill_as_lists(ctx: StatementContext, node: Any, compile_loop: Callable[[Any], None]) -> bool:
@@ -47,12 +51,12 @@ def fill_as_lists(ctx: StatementContext, node: Any, compile_loop: Callable[[Any]
 def _names(prepared: Prepared, node: Any) -> dict[str, int]:
     """The names to which a loop adds tuples and that it does not use otherwise, with how far from the end it reads."""
     parts = [part for stmt in (node.target, *node.body) for part in gast.walk(stmt)]
-    unknown = Counter(part.id for part in parts if isinstance(part, gast.Name))
+    unknown = Counter(part.id for part in parts if _kind(part) == "Name")
     depths: dict[str, int] = {}
     for part in parts:
         if name := _added_to(part):
             depths.setdefault(name, 0)
-            unknown[name] -= 2 if isinstance(part, gast.Assign) else 1
+            unknown[name] -= 2 if _kind(part) == "Assign" else 1
     for part in parts:
         if (depth := _depth(part)) and part.value.id in depths:
             depths[part.value.id] = max(depth, depths[part.value.id])
@@ -63,31 +67,30 @@ def _names(prepared: Prepared, node: Any) -> dict[str, int]:
 
 def _in_functions(node: Any) -> set[str]:
     """The names in functions that are defined inside one."""
-    functions = [part for part in gast.walk(node) if isinstance(part, _FUNCTIONS) and part is not node]
-    return {part.id for function in functions for part in gast.walk(function) if isinstance(part, gast.Name)}
+    functions = [part for part in gast.walk(node) if _kind(part) in _FUNCTIONS and part is not node]
+    return {part.id for function in functions for part in gast.walk(function) if _kind(part) == "Name"}
 
 
 def _added_to(stmt: Any) -> str:
     """The name to which a statement adds a tuple; empty for all others."""
-    if isinstance(stmt, gast.AugAssign):
+    if _kind(stmt) == "AugAssign":
         target, op, added = stmt.target, stmt.op, stmt.value
-    elif isinstance(stmt, gast.Assign) and len(stmt.targets) == 1 and isinstance(stmt.value, gast.BinOp):
+    elif _kind(stmt) == "Assign" and len(stmt.targets) == 1 and _kind(stmt.value) == "BinOp":
         target, op, added = stmt.targets[0], stmt.value.op, stmt.value.right
         if getattr(stmt.value.left, "id", None) != getattr(target, "id", ""):
             return ""
     else:
         return ""
-    plain = isinstance(target, gast.Name) and isinstance(op, gast.Add) and isinstance(added, gast.Tuple)
-    return str(target.id) if plain else ""
+    return str(target.id) if (_kind(target), _kind(op), _kind(added)) == ("Name", "Add", "Tuple") else ""
 
 
 def _depth(node: Any) -> int:
     """k of ``name[-k]``, if this is one that is read; 0 of all else."""
-    index = getattr(node, "slice", None)
-    if not (isinstance(index, gast.UnaryOp) and isinstance(index.op, gast.USub) and isinstance(node.ctx, gast.Load)):
+    index: Any = getattr(node, "slice", None)
+    if _kind(getattr(index, "op", None)) != "USub" or (_kind(node.value), _kind(node.ctx)) != ("Name", "Load"):
         return 0
-    number = getattr(index.operand, "value", None)
-    return number if type(number) is int and isinstance(node.value, gast.Name) else 0
+    number: Any = getattr(index.operand, "value", None)
+    return number if _kind(number) == "int" else 0
 
 
 def _with_lists(prepared: Prepared, node: Any, names: frozenset[str]) -> Any:
@@ -99,14 +102,13 @@ def _with_lists(prepared: Prepared, node: Any, names: frozenset[str]) -> Any:
 
 
 def _rewritten(stmt: Any, names: frozenset[str]) -> Any:
-    if isinstance(stmt, gast.Assign) and _added_to(stmt) in names:
+    if _kind(stmt) == "Assign" and _added_to(stmt) in names:
         return gast.copy_location(gast.AugAssign(stmt.targets[0], gast.Add(), stmt.value.right), stmt)
     made = stmt
     for block in ("body", "orelse", "finalbody", "handlers"):
-        held = getattr(stmt, block, None)
-        if isinstance(held, list):
-            new = [_rewritten(inner, names) for inner in held]
-            if any(a is not b for a, b in zip(new, held, strict=True)):
-                made = copy.copy(made)
-                setattr(made, block, new)
+        held: Any = getattr(stmt, block, None)
+        new = [_rewritten(inner, names) for inner in held] if _kind(held) == "list" else []
+        if any(a is not b for a, b in zip(new, held or (), strict=False)):
+            made = copy.copy(made)
+            setattr(made, block, new)
     return made
