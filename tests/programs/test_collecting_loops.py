@@ -64,6 +64,15 @@ def f(x):
         ys.append(ys[-1] * 0.3 + ops.sin(ys[-2]))
     return ops.stack(ys)
 """,
+    "beside names of elements": """
+def f(x):
+    ys = [x, x * 0.5]
+    before, last = ys[1], x
+    for i in range(9):
+        last = ys[-2]
+        ys += [ys[-1] * 0.3 + ops.sin(ys[-2])]
+    return ys[1], ys, before, last
+""",
     "of a function": """
 def f(x):
     ys = {"a": []}
@@ -73,6 +82,23 @@ def f(x):
         add(x * i)
     return ys
 """,
+}
+#: The same of tuples that grow.
+TUPLES = {
+    "added": (f"{_STEP}; ts = ts + (h,)", "ts, ops.stack(ts), ts[0] * len(ts), type(ts).__name__"),
+    "added in place": (f"{_STEP}; ts += (h, h * i)", "ts[1:], ops.stack(ts[::2])"),
+    "two": (f"{_STEP}; ts += (h,); us = us + (h * 2,)", "ts, us"),
+    "last element": ("us = us + (us[-1] * 0.3 + ops.sin(us[-2]),)", "us"),
+    "structures": ("h = h * 0.9; ts += ((h, {'a': h * i}),)", "ops.stack([a for a, d in ts]), ts[3][1]['a']"),
+    "in branches": ("if i is not None:; \x20   ts = ts + (x * i,); else:; \x20   ts = ts + (x,)", "ts"),
+}
+#: And where a trip uses the tuple otherwise.
+UNROLLED_TUPLES = {
+    "length": ("ts = ts + (x * len(ts),)", "ts"),
+    "kept elsewhere": ("zs.append(ts); ts += (x * i,)", "zs[3], ts"),
+    "numbers": ("ts += (i * 2,)", "x[ts[1] - 1:], ts"),
+    "a function reads it": ("ts = ts + (x * count(),)", "ts"),
+    "sometimes": ("if i % 3: ts += (x * i,)", "ts"),
 }
 #: Loops that are unrolled: something needs the objects that were appended, or a trip looks at the list.
 UNROLLED = {
@@ -109,6 +135,42 @@ def _agrees(f, backends=("native", "numpy")):
 def test_a_loop_that_appends_is_kept(name):
     (decided,) = [line for line in _agrees(_defined(*KEPT[name])) if ":3:" in line or ":4:" in line]
     assert "kept as a loop" in decided
+
+
+def _of_tuples(body, result):
+    lines = "".join(f"        {line}\n" for line in body.split("; "))
+    head = "def f(x):\n    ts, us, zs, h = (), (x, x * 0.5), [], x\n"
+    if "count" in body:
+        head += "    def count(): return len(ts) + 1\n"
+    return define(f"{head}    before = us\n    for i in range(12):\n{lines}    return {result}, before\n", ops=ops)
+
+
+@pytest.mark.parametrize("name", TUPLES)
+def test_a_loop_that_adds_to_a_tuple_is_kept(name):
+    (decided,) = _agrees(_of_tuples(*TUPLES[name]))
+    assert "kept as a loop" in decided
+
+
+@pytest.mark.parametrize("name", UNROLLED_TUPLES)
+def test_other_loops_that_add_to_a_tuple_are_what_they_were(name):
+    (decided,) = _agrees(_of_tuples(*UNROLLED_TUPLES[name]), backends=("native",))
+    assert "unrolled, 12 trips" in decided
+
+
+def test_a_tuple_is_as_long_as_is_known_while_compiling():
+    f = _of_tuples("if h.sum() > i: ts = ts + (h,)", "ts")
+    with pytest.raises(ms.JoinError, match="'ts' is a tuple of 1 on one path"):
+        jit(f)(Tensor(X))
+
+
+def test_tuples_in_nested_loops():
+    f = define(
+        "def f(x):\n    ts = ()\n    for i in range(9):\n        us = ()\n        for j in range(10):\n"
+        "            us += (x * i,)\n            ts = ts + (x + j,)\n        ts = ts + us\n"
+        "        ts += (ops.stack(us),)\n    return ts\n",
+        ops=ops,
+    )
+    _agrees(f)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -369,8 +369,16 @@ class Loop:
             self._tie(x, y, cell, (*place, i), scope)
 
     def _handles(self, values: Sequence[Any]) -> list[Any]:
-        """The carried values that stand for objects, and not for the elements of a box."""
-        return [None if is_box(cell.obj) else x for cell, x in zip(self.cells, values, strict=False)]
+        """The carried values that stand for objects, and not for the elements of a box.
+
+        A name of a list that the loop collects does not: the list is carried itself.
+        """
+        rows = enumerate(zip(self.cells, values, strict=False))
+        return [None if is_box(cell.obj) or self._names_collected(i) else x for i, (cell, x) in rows]
+
+    def _names_collected(self, i: int) -> bool:
+        """Whether cell number i is a name that stands for a list that the loop collects."""
+        return self.cells[i].obj is None and self._stays(i) and self.entry[i] in (self.additions or ())
 
     def _ends_noted(self, found: list[Any]) -> bool:
         """Notes which objects the carried values share at the end of a trip; True if that is new."""
@@ -385,7 +393,8 @@ class Loop:
             return list(values)
         settled = self._shared.settled(self._handles(values))
         self._shared.tie(settled, scope, conditions, ran=True)
-        return [v if is_box(c.obj) else s for c, v, s in zip(self.cells, values, settled, strict=True)]
+        handles = self._handles(values)
+        return [v if h is None else s for v, h, s in zip(values, handles, settled, strict=True)]
 
     def enter(self, templates: list[Any], args: Any) -> list[Any]:
         """Gives every cell its value at the head of a trip; these."""
@@ -576,11 +585,13 @@ class Loop:
 
     def _resized(self, what: str) -> CompileError:
         why = self.ctx.effects.known.not_collected
-        others = "" if self.grows else "append as many elements in every trip, without `break` or `return`, or "
+        others = "append as many elements in every trip, without `break` or `return`"
+        if self.grows:
+            others = "append Tensors of one shape and dtype, or numbers, each kind to a list of its own"
         return self._error(
             f"{what} in a loop that runs at run time" + (f", and cannot be collected: {why}" if why else ""),
             code="AC1504",
-            hint=f"{others}make a Tensor of the full size before and assign its elements{KNOWN_TRIPS}",
+            hint=f"{others}, or make a Tensor of the full size before and assign its elements{KNOWN_TRIPS}",
         )
 
     def _error(self, message: str, code: str = "AC1406", hint: str | None = None) -> CompileError:

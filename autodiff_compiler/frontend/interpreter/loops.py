@@ -35,10 +35,13 @@ from .collected import keep_with_lists
 from .conditions import as_number, condition_of
 from .context import StatementContext, statement
 from .control import branch
+from .filled_tuples import fill_as_lists
 from .kept_loops import COUNT, Attempt, Restart, leave, refuse_changes
 from .statements import store
 
 _WARN_TRIPS = 128
+#: How many trips are unrolled of a loop that data may end: each is a branch inside of the one before.
+_MOST_GUARDED = 64
 
 
 class _Changes(Exception):
@@ -71,7 +74,9 @@ def _over(ctx: StatementContext, node: Any, items: Any) -> None:
         few = f"up to {ctx.options.unroll_limit} (`unroll_limit`) are unrolled"
         _decided(ctx, node, f"unrolled, {_trips(n)}", "`unroll(...)` asks for it" if iteration.force_unroll else few)
         _unroll_all(ctx, node, iteration)
-    else:
+    elif getattr(node, "stop_flags", None) or not fill_as_lists(
+        ctx, node, lambda filling: _keep_or_unroll(ctx, filling, iteration, n)
+    ):
         _keep_or_unroll(ctx, node, iteration, n)
 
 
@@ -86,20 +91,89 @@ def _keep_or_unroll(ctx: StatementContext, node: Any, iteration: Iteration, n: i
             peeled = " behind its first trip, which settles the types" if problem == "peeled" else ""
             _decided(ctx, node, f"{KEPT}{peeled}, {_trips(n)}", many)
             return
+    if problem.code == "AC1504" and getattr(node, "stop_flags", None) and _ended_early(ctx, node, iteration, n):
+        return
     if iteration.force_keep:
-        raise LoopError(
-            f"this loop cannot be kept: {problem.message}",
-            code="AC1502",
-            spans=problem.spans,
-            notes=problem.notes,
-            hint=problem.hint,
-        )
+        raise _not_kept(problem)
     if n > ctx.options.unroll_max:
         raise _too_long(ctx, f"a loop of {n} trips", problem)
     _warn_of_trips(ctx, node, n, problem)
     ctx.place(node)
     _decided(ctx, node, f"unrolled, {_trips(n)}", f"it cannot be kept as a loop: {_with_way_out(problem)}")
     _unroll_all(ctx, node, iteration)
+
+
+def _not_kept(problem: CompileError) -> LoopError:
+    """The error of a loop that `keep` asks for."""
+    return LoopError(
+        f"this loop cannot be kept: {problem.message}",
+        code="AC1502",
+        spans=problem.spans,
+        notes=problem.notes,
+        hint=problem.hint,
+    )
+
+
+# ------------------------------------------------------------------- a `for` that fills lists and may end early
+def _ended_early(ctx: StatementContext, node: Any, iteration: Iteration, n: int) -> bool:
+    """Compiles a loop that changes the size of lists and may end early; False if unrolling it raises an error.
+
+    It is unrolled up to a `break` or `return` that compile time decides.  Where data decide, lists are as long as only
+    run time knows, and the loop is kept: each trip that is unrolled would be a branch inside of the one before.
+    """
+    if not iteration.force_keep:
+        with Attempt(ctx) as unrolled:
+            _until_data_end(ctx, node, iteration, n)
+            unrolled.keep()
+        ctx.place(node)
+        if unrolled.kept:
+            _decided(ctx, node, "unrolled", "it changes the size of a list, and its end is known while compiling")
+            return True
+        if not isinstance(unrolled.exception, Restart):
+            return False
+    with Attempt(ctx) as kept:
+        _keep(ctx, node, iteration, n, grows=True)
+        kept.keep()
+    ctx.place(node)
+    if kept.kept:
+        _decided(ctx, node, f"{KEPT}, up to {_trips(n)}", "data end it, and it changes the size of a list")
+        return True
+    assert kept.error is not None
+    if iteration.force_keep:
+        raise _not_kept(kept.error)
+    _unroll_guarded(ctx, node, iteration, n, kept.error)
+    return True
+
+
+def _until_data_end(ctx: StatementContext, node: Any, iteration: Iteration, n: int) -> None:
+    """Unrolls a loop that compile time ends, after so many trips as it may unroll."""
+    most = ctx.options.unroll_max
+    stopped = _unroll(ctx, node, islice(iteration.static_items(ctx), most), data_ends=False)
+    if n > most and not stopped:
+        raise Restart(dynamic=False)
+
+
+def _unroll_guarded(ctx: StatementContext, node: Any, iteration: Iteration, n: int, problem: CompileError) -> None:
+    """Unrolls a loop that data may end, if it is short."""
+    if n <= _MOST_GUARDED:
+        with Attempt(ctx) as guarded:
+            _unroll_all(ctx, node, iteration)
+            guarded.keep()
+        ctx.place(node)
+        if guarded.kept:
+            why = f"it cannot be kept as a loop: {_with_way_out(problem)}"
+            _decided(ctx, node, f"unrolled, up to {_trips(n)}", why)
+            return
+        if not isinstance(guarded.exception, JoinError):
+            assert guarded.exception is not None
+            raise guarded.exception
+    raise LoopError(
+        f"data end this loop of up to {_trips(n)}, and it cannot be kept: {problem.message}",
+        code="AC1504",
+        spans=problem.spans,
+        notes=problem.notes,
+        hint=problem.hint and problem.hint.removesuffix(KNOWN_TRIPS),
+    )
 
 
 def _decided(ctx: StatementContext, node: Any, outcome: str, why: str, because_of: Any = None) -> None:
@@ -210,11 +284,13 @@ def _unroll_all(ctx: StatementContext, node: Any, iteration: Iteration) -> None:
         iteration.end(ctx, certain=False)
 
 
-def _unroll(ctx: StatementContext, node: Any, items: Iterable[Any], nested: bool = False, done: int = 0) -> Any:
+def _unroll(
+    ctx: StatementContext, node: Any, items: Iterable[Any], nested: bool = False, done: int = 0, data_ends: bool = True
+) -> Any:
     """Runs the trips while compiling; after a dynamic `break` or `return`, the later ones are guarded by its flag.
 
-    `nested`: asking for an item runs code, which must be guarded, too.  `done` trips came before.  Returns whether a
-    jump ended the loop, as `_stopped` does.
+    `nested`: asking for an item runs code, which must be guarded, too.  `done` trips came before.  Without `data_ends`
+    a jump that data decide raises `Restart`.  Returns whether a jump ended the loop, as `_stopped` does.
     """
 
     def trip(number: int, item: Any) -> None:
@@ -235,6 +311,8 @@ def _unroll(ctx: StatementContext, node: Any, items: Iterable[Any], nested: bool
         stopped = _stopped(ctx, node)
         if stopped is True:
             break
+        if stopped is not False and not data_ends:
+            raise Restart(dynamic=True)
         if nested and stopped is not False:
             ctx.place(node)
             go_on = truth(ctx, negate(stopped))
@@ -266,14 +344,14 @@ def _names(node: Any) -> list[str]:
     return sorted(assigned_names([*extra, *node.body]))
 
 
-def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any) -> None:
-    """Emits one `scan`, or a `while` with a counter if the loop may end early."""
+def _keep(ctx: StatementContext, node: Any, iteration: Iteration, n: Any, grows: bool = False) -> None:
+    """Emits one `scan`, or a `while` with a counter if the loop may end early; with `grows` its lists may grow."""
     iteration.enter(ctx)
     stoppable = bool(getattr(node, "stop_flags", ()))
     known = isinstance(n, int)
     collects = known and not stoppable and not ctx.effects.known.not_collected
     additions = Additions(ctx, n) if collects else None
-    loop = Loop(ctx, node, _names(node), ctx.here, known and n > 0, not known, additions)
+    loop = Loop(ctx, node, _names(node), ctx.here, known and n > 0, grows or not known, additions)
     count = as_count(n)
     sequences = [] if stoppable else iteration.sequences()
 

@@ -29,6 +29,9 @@ class Prepared:
     global_names: frozenset[str] = frozenset()
     nonlocal_names: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
+    #: see `interpreter.filled_tuples`: by the id of a loop what it may fill, and the loop that fills lists
+    filled: dict[int, dict[str, int]] = field(default_factory=dict)
+    with_lists: dict[tuple[int, frozenset[str]], Any] = field(default_factory=dict)
 
 
 _prepared: dict[int, tuple[weakref.ref[Any], Prepared]] = {}
@@ -72,8 +75,8 @@ def _prepare(tree: SourceTree) -> Prepared:
     for stmt in body:
         declared.visit(stmt)
     own = (params | assigned_names(body)) - declared.globals - declared.nonlocals
-    names = (frozenset(x) for x in (declared.globals, declared.nonlocals, own & declared.inside))
-    return Prepared(tree, node, frozenset(own), {}, *names)
+    names = [frozenset(x) for x in (declared.globals, declared.nonlocals, own & declared.inside)]
+    return Prepared(tree, node, frozenset(own), {}, names[0], names[1], names[2])
 
 
 class _Declared(gast.NodeVisitor):
