@@ -54,7 +54,7 @@ MODULES = {
     "context": "settings of MindSpore's",
     "numpy": "NumPy's functions on Tensors, as in `mindspore.numpy`",
     "mint": "functions with PyTorch's arguments, as in `mindspore.mint`",
-    "communication": "one process",
+    "communication": "processes and their groups",
     "hal": "devices and their memory",
     "log": "MindSpore's logging",
 }

@@ -14,9 +14,12 @@ from typing import Any
 import pytest
 
 import autodiff_compiler as ac
+from autodiff_compiler.communication import comm_func
 from autodiff_compiler.mindspore_names import absent, as_mindspore
 from autodiff_compiler.mindspore_names.importer import sources
 from autodiff_compiler.mindspore_names.places import ALIASES, PLACES, VALUES
+from autodiff_compiler.mint import distributed
+from autodiff_compiler.ops import communication as ops_communication
 
 
 @pytest.fixture
@@ -50,6 +53,10 @@ SAME = [
     ("from mindspore.train.serialization import save_checkpoint as m", "m", ac.save_checkpoint),
     ("from mindspore.train.loss_scale_manager import FixedLossScaleManager as m", "m", ac.FixedLossScaleManager),
     ("from mindspore.communication.management import get_group_size as m", "m()", 1),
+    ("from mindspore.communication.comm_func import all_reduce as m", "m", comm_func.all_reduce),
+    ("from mindspore.mint.distributed import all_gather as m", "m", distributed.all_gather),
+    ("from mindspore.ops.communication import all_reduce as m", "m", ops_communication.all_reduce),
+    ("from mindspore.nn.wrap.grad_reducer import DistributedGradReducer as m", "m", ac.nn.DistributedGradReducer),
     ("import mindspore", "mindspore.nn.layer.activation.ReLU", ac.nn.ReLU),
     ("import mindspore", "mindspore.common.mutable", ac.mutable),
     ("import mindspore.common.mutable", "mindspore.common.mutable", ac.mutable),

@@ -79,18 +79,17 @@ def _groups(parameters: list[Parameter], chosen: Fusion) -> tuple[tuple[int, ...
     Derivatives find the gradients of the last Parameters first.
     """
     groups: list[list[int]] = []
-    size = 0
+    size, split = 0, False
     for i in reversed(range(len(parameters))):
         p = parameters[i]
+        split = split or i in chosen.splits  # also behind one that is left out
         if p.layerwise_parallel:
             continue
         size += p.nbytes
-        if chosen.splits:
-            fits = i not in chosen.splits
-        else:
-            fits = size <= chosen.bytes
+        fits = not split if chosen.splits else size <= chosen.bytes
         if not groups or not fits or parameters[groups[-1][0]].dtype is not p.dtype:
             groups.append([])
             size = p.nbytes
+        split = False
         groups[-1].insert(0, i)
     return tuple(map(tuple, groups))

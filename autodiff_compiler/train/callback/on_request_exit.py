@@ -7,6 +7,10 @@ import os
 import signal
 from typing import Any
 
+from ...collectives import world
+from ...collectives.group import WORLD_NAMES
+from ...data_parallel.lockstep import any_of
+from ...data_parallel.settings import together
 from ...nn.arguments import flag, integer
 from ..serialization import load_checkpoint, save_checkpoint
 from ._callback import Callback, RunContext, warn
@@ -21,8 +25,9 @@ class OnRequestExit(Callback):
     """Ends a training or an evaluation after its step when the process gets the signal `sig`, and saves the Parameters.
 
     Or when the JSON file `config_file` says ``{"GracefulExit": 1}``.  The checkpoint is
-    ``<directory>/rank_0/<file_name>_train.ckpt`` (``..._eval.ckpt`` for an evaluation); a later run that finds it
-    begins with it.  `save_ckpt` says whether all this is wanted.  There is no MindIR here, so `save_mindir` writes
+    ``<directory>/rank_0/<file_name>_train.ckpt`` (``..._eval.ckpt`` for an evaluation), with the number of the process
+    for 0; a later run that finds it begins with it.  Of processes that train together all have this callback: they end
+    after the same step where one is asked to, and each saves.  `save_ckpt` says whether all this is wanted.  There is no MindIR here, so `save_mindir` writes
     nothing, and a warning says so; give False.
 
     The signal's earlier handler is there again after the run.  Runs have to be in the main thread, as Python has it
@@ -63,7 +68,8 @@ class OnRequestExit(Callback):
             raise ValueError("the process cannot be told of SIGKILL: use another signal")
         if not isinstance(file_name, str) or "/" in file_name:
             raise ValueError(f"`file_name` is the beginning of a file's name, without slashes, not {file_name!r}")
-        folder = os.path.join(os.path.realpath(directory or os.getcwd()), "rank_0")
+        rank = world.group(WORLD_NAMES[0]).rank if world.is_initialized() else 0
+        folder = os.path.join(os.path.realpath(directory or os.getcwd()), f"rank_{rank}")
         if save_ckpt:
             os.makedirs(folder, exist_ok=True)
         self.train_name, self.eval_name = (os.path.join(folder, f"{file_name}_{run}.ckpt") for run in ("train", "eval"))
@@ -108,7 +114,10 @@ class OnRequestExit(Callback):
         self._step_end(run_context)
 
     def on_train_end(self, run_context: RunContext) -> None:
-        """Saves the state if the end was requested."""
+        """Saves the state if the end was requested, of any of the processes that train together."""
+        everybody = together()
+        if everybody is not None:
+            self.exit = any_of(self.exit, everybody)
         if self.exit and self.save_ckpt:
             save_checkpoint(run_context.original_args()["train_network"], self.train_name)
 
