@@ -15,7 +15,7 @@ from . import check, exits
 from .agreement import agree
 from .board import Board
 from .group import WORLD_NAMES, Group
-from .launcher import launched, start_mpi
+from .start import launched, start_mpi
 from .waiting import state
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..collectives import world
 from ..collectives.group import WORLD_NAMES, Group
-from ..collectives.launcher import launched
+from ..collectives.start import launched
 from ..config import asks_settings, called_outside
 from ..errors import kind_of
 from ..runtime.random import generator

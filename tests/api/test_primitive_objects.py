@@ -169,9 +169,7 @@ def test_bad_constants_and_weights_are_refused() -> None:
         ops.Assign()(Tensor(X), Tensor(Y))
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("Pull", "one device"), ("Softmx", "use `Softmax`"), ("Eig", "complex")]
-)
+@pytest.mark.parametrize(("name", "text"), [("Pull", "one device"), ("Softmx", "use `Softmax`"), ("Eig", "complex")])
 def test_what_is_lacking_says_why(name: str, text: str) -> None:
     for module in (ops, operations, ops.functional, ops.composite):
         with pytest.raises(AttributeError, match=text):

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from autodiff_compiler.collectives.launcher import Launcher, launched
+from autodiff_compiler.collectives.launcher import Launcher
+from autodiff_compiler.collectives.start import launched
 from autodiff_compiler.errors import CollectiveError
 from tests.distributed.launched import ROOT, needs_mpi
 
