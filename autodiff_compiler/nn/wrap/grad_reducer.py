@@ -79,18 +79,16 @@ def _groups(parameters: list[Parameter], chosen: Fusion) -> tuple[tuple[int, ...
     Derivatives find the gradients of the last Parameters first.
     """
     groups: list[list[int]] = []
-    size = 0
+    size, closed = 0, True
     for i in reversed(range(len(parameters))):
         p = parameters[i]
+        closed = closed or i in chosen.splits
         if p.layerwise_parallel:
             continue
         size += p.nbytes
-        if chosen.splits:
-            fits = i not in chosen.splits
-        else:
-            fits = size <= chosen.bytes
-        if not groups or not fits or parameters[groups[-1][0]].dtype is not p.dtype:
+        over = not chosen.splits and size > chosen.bytes
+        if closed or over or parameters[groups[-1][0]].dtype is not p.dtype:
             groups.append([])
-            size = p.nbytes
+            size, closed = p.nbytes, False
         groups[-1].insert(0, i)
     return tuple(map(tuple, groups))
