@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from ..dtypes import dtype_of, from_numpy
 from ..errors import CollectiveError
 from ..source import calling_place
-from . import check, messages, world
+from . import check, messages, traffic, world
 from .board import GIVEN_UP, RUNNING, WAITING
 from .group import Group
 from .messages import blocks, element, parts, reduction, slices
@@ -55,9 +56,13 @@ class Call:
         alone: _Array | None = None,
         check: Callable[[str], Any] | None = None,
         peers: tuple[int, ...] | None = None,
+        bytes: int | None = None,
     ) -> None:
         self.group, self.text, self.result, self.post, self.end = group, text, result, post, end
         self.alone, self._check, self.peers = alone, check, peers
+        given = result if alone is None else alone
+        #: Of the operand, or of what is received.
+        self.bytes: int = bytes if bytes is not None else 0 if given is None else given.nbytes
 
     def header(self, call: str) -> Any:
         """What compares the call with those of the others, None where nothing does."""
@@ -91,11 +96,14 @@ def _begun(call: Call, at: str, compared: bool) -> tuple[Any, list[Any], Callabl
     """
     said, group = _said(call, at), call.group
     state.board.now(WAITING, said)
+    waited = 0.0
     try:
         with group.lock:
             header = call.header(said)
             if header is not None and compared:
+                began = time.perf_counter()
                 header.wait()
+                waited = time.perf_counter() - began
             requests = call.post()
     except BaseException:
         state.board.now(GIVEN_UP)
@@ -105,6 +113,7 @@ def _begun(call: Call, at: str, compared: bool) -> tuple[Any, list[Any], Callabl
 
     def end(timeout: float | None) -> None:
         state.board.now(WAITING, said)
+        began = time.perf_counter()
         try:
             _wait(requests, call, said, timeout, header)
         except BaseException as error:
@@ -112,6 +121,7 @@ def _begun(call: Call, at: str, compared: bool) -> tuple[Any, list[Any], Callabl
             state.board.now(GIVEN_UP)
             raise
         state.board.now(RUNNING)
+        traffic.add(said, call.bytes, waited + time.perf_counter() - began)
         call.finish()
 
     return call.result, requests, end
@@ -371,7 +381,7 @@ def send(x: Any, to: int, tag: int, group: Group | str) -> Call:
 
     text = f"send of {_kind(x)} to {group.ranks[to]} (tag {tag})"
     head = functools.partial(check.SentHeader, group, to, tag, _kind(x))
-    return Call(group, text, None, post, None, None, head, (group.ranks[to],))
+    return Call(group, text, None, post, None, None, head, (group.ranks[to],), x.nbytes)
 
 
 def receive(shape: tuple[int, ...], dtype: Any, source: int, tag: int, group: Group | str, out: _Array | None) -> Call:

@@ -30,14 +30,19 @@ def reduce_scatter(x: Any, group: str, size: int) -> Any:
 def sums_of(xs: Sequence[Any], group: str, size: int, groups: Sequence[Sequence[int]], chosen: bool) -> list[Any]:
     """The sums of tensors over the processes; those whose numbers stand in one of `groups` travel together.
 
-    What stands in none stays as it is.  Unless the user has `chosen` the groups, compiled code has a sum for each: the
-    pass `buckets` finds out which are there at the same time.
+    What stands in none stays as it is.  Compiled code has a sum for each, which the pass `buckets` puts together: as
+    the groups say if the user has `chosen` them, else by bytes.
     """
     found = list(xs)
+    if trace.builder is not None:
+        fusion = {i: number + 1 for number, together in enumerate(groups) for i in together}
+        for i in sorted(fusion):
+            found[i] = call.all_reduce(xs[i], op="sum", group=group, size=size, fusion=fusion[i] if chosen else 0)
+        return found
     for together in groups:
-        if len(together) == 1 or (trace.builder is not None and not chosen):
-            for i in together:
-                found[i] = all_reduce(xs[i], group, size)
+        if len(together) == 1:
+            (i,) = together
+            found[i] = all_reduce(xs[i], group, size)
             continue
         flat = all_reduce(ops.concat([ops.reshape(xs[i], (-1,)) for i in together], 0), group, size)
         parts = ops.split(flat, [math.prod(xs[i].shape) for i in together], 0)

@@ -212,7 +212,7 @@ class SyncBatchNorm(_BatchNorm, parameters=f"{_OF_BATCH}, process_groups=None, d
         center = sums[: self.num_features] / number
         away = wide - ops.reshape(center, row)
         variance = all_reduce(ops.sum(away * away, axes), self.group, self.processes) / number
-        unbiased = variance * (number / ops.maximum(number - 1.0, 1.0))
+        unbiased = variance * (number / (number - 1.0).clip(1.0))
         stay = 1.0 - self.momentum
         ops.assign(self.moving_mean, self.moving_mean * stay + ops.stop_gradient(center) * self.momentum)
         ops.assign(self.moving_variance, self.moving_variance * stay + ops.stop_gradient(unbiased) * self.momentum)

@@ -70,7 +70,7 @@ def checked_op(op: str) -> str:
 
 def averaged(x: Any, op: str, group: Group) -> Any:
     """What a sum over a group is as a mean, where that is asked for."""
-    return call.div(x, group.size) if op == AVERAGE else x
+    return x / group.size if op == AVERAGE else x
 
 
 def parts(x: Any, group: Group, function: str) -> Any:

@@ -8,6 +8,8 @@ one of its sums.
 All processes must decide alike, though their programs may differ in all but their collectives, and operands of one may
 be constants in another.  So neither which ops share a bucket nor the order of buckets depends on when operands are
 there, and a bucket is not begun before another collective that stands before it.
+
+Bytes close a bucket, unless the user has numbered the sums (`fusion`): then each number is one.
 """
 
 from __future__ import annotations
@@ -52,6 +54,12 @@ class _Bucket:
     begins: int = -1
     ends: int = 0
 
+    def takes(self, op: Op, limit: int) -> bool:
+        """Whether an op may be one of them: of the user's number, or without one, as bytes allow."""
+        first = self.ops[0]
+        same = first.operands[0].dtype is op.operands[0].dtype and first.attr("fusion") == op.attr("fusion")
+        return same and (op.attr("fusion") != 0 or self.bytes + _bytes(op) <= limit)
+
 
 class _Plan:
     """The buckets of a function's body, in the order in which they begin."""
@@ -83,18 +91,14 @@ class _Plan:
         made: list[_Bucket] = []
         for op in reversed(ops):
             size, last = _bytes(op), made[-1] if made else None
-            if (
-                last is None
-                or last.bytes + size > self._limit
-                or last.ops[0].operands[0].dtype is not op.operands[0].dtype
-            ):
+            if last is None or not last.takes(op, self._limit):
                 last = _Bucket([], 0, begins, len(self._body.ops))
                 made.append(last)
             begins = max(begins, self._made(op.operands[0]))
             last.ops.append(op)
             last.bytes += size
             last.begins, last.ends = begins, min(last.ends, self._first_reader(op))
-        if any(bucket.begins >= bucket.ends for bucket in made):
+        if any(bucket.begins >= bucket.ends or bucket.begins in places for bucket in made):
             return []
         return made if len(ops) > 1 or made[0].ends - made[0].begins > 2 else []
 

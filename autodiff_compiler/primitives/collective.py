@@ -17,7 +17,8 @@ from ..collectives.group import WORLD_NAMES
 from ..dtypes import DType, int32
 from ..ir.primitive import Effect, F, Ints, Primitive
 from ..ir.types import Shape, TensorType, tensor
-from .family import constant, expand, zeros_like
+from .family import constant, expand, where_else_0
+from .reduce import winners_of
 from .requirements import require, require_dtype
 from .samples import F2
 
@@ -73,17 +74,20 @@ class Collective(Primitive, abstract=True):
 
 # ------------------------------------------------------------------------------------------------ all have a part
 class AllReduce(Collective):
-    """The elements of all processes, combined; ties of `max` and `min` share the cotangent evenly."""
+    """The elements of all processes, combined; ties of `max` and `min` share the cotangent evenly.
 
-    def infer(x: TensorType, *, op: str, group: str, size: int):
+    In compiled code, sums of one line and one number `fusion` share a bucket; with 0 the pass `buckets` chooses.
+    """
+
+    def infer(x: TensorType, *, op: str, group: str, size: int, fusion: int = 0):
         _reduces(op)
         return x
 
-    def numpy(x, *, op, group, size, out=None, at=""):
+    def numpy(x, *, op, group, size, fusion, out=None, at=""):
         return transfer.all_reduce(x, op, in_group(group, size), out=out, at=at)
 
     @staticmethod
-    def start(x, *, op, group, size, at):
+    def start(x, *, op, group, size, fusion, at):
         out = np.empty(x.shape, x.dtype)
         return out, transfer.start_all_reduce(x, op, in_group(group, size), out=out, at=at)
 
@@ -96,10 +100,10 @@ class AllReduce(Collective):
             xs = F.all_gather(x, axis=axis, **of)
             others = F.cumprod(xs, axis=axis, exclusive=True) * F.cumprod(xs, axis=axis, exclusive=True, reverse=True)
             return F.reduce_scatter(expand(g, (axis,), xs.shape) * others, axis=axis, **of)
-        winners = F.equal(x, c.out)
+        winners = winners_of(x, c.out)
         count = F.all_reduce(F.cast(winners, dtype=int32), op="sum", **of)  # integers have no derivative
         share = F.all_reduce(g, op="sum", **of) / F.cast(count, dtype=x.dtype)
-        return F.select(winners, share, zeros_like(x))
+        return where_else_0(winners, share)
 
     def samples(rng):
         for op in REDUCTIONS:

@@ -177,10 +177,15 @@ def _extreme_type(x: TensorType, *, axes: Ints, keepdims: bool = False):
     return result
 
 
+def winners_of(x, extreme):
+    """Where elements are the extreme one."""
+    return F.equal(x, extreme)
+
+
 def _shared(c, g, x):
     if not c.axes:
         return g
-    winners = F.equal(x, expand(c.out, c.axes, x.shape, c.keepdims))
+    winners = winners_of(x, expand(c.out, c.axes, x.shape, c.keepdims))
     # MindSpore 2.10: equal extremes share the cotangent evenly.
     count = F.sum(F.cast(winners, dtype=x.dtype if x.dtype.is_float else int64), axes=c.axes, keepdims=c.keepdims)
     return F.select(winners, expand(divided(g, count), c.axes, x.shape, c.keepdims), 0)

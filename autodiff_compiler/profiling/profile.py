@@ -9,12 +9,13 @@ from types import TracebackType
 from typing import IO, Any
 
 from ..backends.timed import Table, Times
+from ..collectives import traffic
 from ..compiler import recorder
 from ..compiler.recorder import Calls, Event, Recording
 from ..config import compiles, context, jit_disabled
 from ..eager.timed import timing
 from ..errors import kind_of
-from ..inspection.figures import duration
+from ..inspection.figures import duration, size
 from ..inspection.measured import LEFT, Row, Tally, notes_of, slowest_first, table_of
 from ..inspection.tabular import Cells, Tables, text_table
 from ..source import Loc
@@ -79,6 +80,9 @@ class Profile(Tables):
         self._recording: Recording | None = None
         self._stack = ExitStack()
         self._began = self._ended = self._between = 0
+        self._moved_before: dict[str, traffic.Traffic] = {}
+        #: By call and line, what collectives of this process moved in the block, and how long it waited in them.
+        self.communication: dict[str, traffic.Traffic] = {}
         self._measured: list[tuple[str, Times, Table]] = []
         self._eager: list[tuple[Loc | None, Event]] = []
         self._eager_ops: dict[tuple[str, Loc | None], tuple[int, int]] = {}
@@ -107,6 +111,7 @@ class Profile(Tables):
             if self._whole:
                 stack.enter_context(timing(self._note))
             self._stack = stack.pop_all()
+        self._moved_before = traffic.so_far()
         self._began = perf_counter_ns()
         return self
 
@@ -114,6 +119,7 @@ class Profile(Tables):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ended = perf_counter_ns()
+        self.communication = traffic.so_far(self._moved_before)
         self._stack.close()
         found = self._recording
         assert found is not None
@@ -281,6 +287,11 @@ class Profile(Tables):
         notes = notes_of([row for kind in _IN_TEXT for row in self.by(kind)[:_SHOWN]]) if self._ran else []
         if self.compile_seconds:
             notes.append(f"compiled in {duration(self.compile_seconds)}, which is not counted")
+        notes += [
+            f"communication: {call}: {found.calls} call{'s' * (found.calls > 1)}, {size(found.bytes)}, "
+            f"waited {duration(found.seconds)}"
+            for call, found in list(self.communication.items())[:_SHOWN]
+        ]
         if self._first.count:
             notes.append(self._said_of_first_calls())
         if self._recording is not None and self._recording.nested:

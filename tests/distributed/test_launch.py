@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from autodiff_compiler.collectives.launcher import Launcher
-from autodiff_compiler.collectives.start import launched
+from autodiff_compiler.collectives.launcher import Launcher, find_launcher
+from autodiff_compiler.collectives.start import launched, start_mpi
 from autodiff_compiler.errors import CollectiveError
 from tests.distributed.launched import ROOT, needs_mpi
 
@@ -116,11 +116,9 @@ def test_a_launcher_is_told_by_its_variables(
 
 
 def test_many_without_mpi4py_are_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from autodiff_compiler.collectives import launcher
-
     monkeypatch.setenv("PMI_SIZE", "2")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    for call in (launcher.start_mpi, launcher.find_launcher):
+    for call in (start_mpi, find_launcher):
         with pytest.raises(CollectiveError, match="mpi4py") as raised:
             call()
         assert raised.value.code == "AC3006"

@@ -9,6 +9,7 @@ import gast
 
 from ...ir.core import Op
 from ...ir.sizes import Size
+from ...ir.types import known_same
 from ..variables.frames import Frame
 from ..variables.values import is_parameter, is_tensor, is_union
 from .reasons import text_of
@@ -38,4 +39,4 @@ def _single(nodes: Sequence[Any], values: Sequence[Any]) -> Iterator[tuple[Any, 
 
 
 def _has(shape: Sequence[Size], size: Size) -> bool:
-    return any(d is size or (type(d) is int and type(size) is int and d == size) for d in shape)
+    return any(known_same((d,), (size,)) for d in shape)

@@ -158,7 +158,7 @@ class Rest(Iteration):
         assert source.size is not None
         self.source = source
         self.size = source.size - 1  # type: ignore[assignment]  # of what is no number
-        self.length = self.size if isinstance(self.size, int) else count_value(self.size)
+        self.length = count_value(self.size)
 
     def sources(self) -> list[Any]:
         return self.source.sources()

@@ -79,17 +79,16 @@ def _groups(parameters: list[Parameter], chosen: Fusion) -> tuple[tuple[int, ...
     Derivatives find the gradients of the last Parameters first.
     """
     groups: list[list[int]] = []
-    size, split = 0, False
+    size, closed = 0, True
     for i in reversed(range(len(parameters))):
         p = parameters[i]
-        split = split or i in chosen.splits  # also behind one that is left out
+        closed = closed or i in chosen.splits
         if p.layerwise_parallel:
             continue
         size += p.nbytes
-        fits = not split if chosen.splits else size <= chosen.bytes
-        if not groups or not fits or parameters[groups[-1][0]].dtype is not p.dtype:
+        over = not chosen.splits and size > chosen.bytes
+        if closed or over or parameters[groups[-1][0]].dtype is not p.dtype:
             groups.append([])
-            size = p.nbytes
-        split = False
+            size, closed = p.nbytes, False
         groups[-1].insert(0, i)
     return tuple(map(tuple, groups))

@@ -335,3 +335,22 @@ def check_vectors_of_own_lengths():
     column = [row[RANK] for row in counts]
     for mode, f in modes(lambda x: ops.AlltoAllV(block_size=2)(x, counts[RANK], column)).items():
         agrees(f"AlltoAllV {mode}", f(ac.Tensor(x)).asnumpy(), np.concatenate(wanted), 0)
+
+
+def check_profile_counts_what_was_moved():
+    add = ops.AllReduce()
+
+    @ac.jit
+    def f(x):
+        return add(x) * 2.0
+
+    x = ac.Tensor(np.ones(1000, np.float32))
+    f(x)
+    with ac.profile(f) as measured:
+        for _ in range(3):
+            f(x)
+    ((call, found),) = measured.communication.items()
+    assert call.startswith("all_reduce(sum) of float32[1000] at "), call
+    assert (found.calls, found.bytes) == (3, 3 * 4000)
+    assert found.seconds > 0.0
+    assert "communication: all_reduce(sum)" in str(measured)
