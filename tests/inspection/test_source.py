@@ -586,15 +586,6 @@ def test_every_op_is_written_as_it_computes(name):
     assert written or name in NOT_RUN
 
 
-@pytest.mark.parametrize("name", ["all_reduce", "at_root"])
-def test_ops_of_several_processes_are_refused(name):
-    defn = REGISTRY[name]
-    (xs, attrs), *_ = samples_of(defn, float64)
-    module, _ = forward(defn, xs, attrs)
-    with pytest.raises(UnsupportedCallError, match="the processes of a group"):
-        python_of_module(module)
-
-
 #: Ops whose samples no NumPy program can run.
 NOT_RUN: set[str] = set()
 

@@ -12,6 +12,7 @@ import pytest
 
 import autodiff_compiler as ms
 from autodiff_compiler import Tensor, TensorSpec, nn, ops
+from autodiff_compiler.errors import UnsupportedCallError
 
 RNG = np.random.default_rng(3)
 #: more than `unroll_limit`, so that the loops are kept
@@ -224,3 +225,11 @@ def test_no_trip_copies_the_array_that_it_changes(f, copies):
     """One copy stands before the loop, where the array is the caller's; a row that is read is no array."""
     text = ms.jit(lambda x: f(x.copy())).source(TensorSpec("f64[10,3]"))
     assert len([line for line in text.splitlines() if ".copy()" in line and "[" not in line]) <= copies
+
+
+def test_what_needs_several_processes_does_not_ship():
+    def f(x):
+        return (ops.AllReduce()(x) ** 2).sum()
+
+    with pytest.raises(UnsupportedCallError, match="the processes of a group"):
+        ms.grad(f).source(Tensor(draw(3)))
