@@ -137,7 +137,7 @@ def test_one_process_trains_in_data_parallel_mode_as_it_does_alone() -> None:
     weights = []
     for mode in (ms.ParallelMode.STAND_ALONE, ms.ParallelMode.DATA_PARALLEL):
         ms.set_auto_parallel_context(parallel_mode=mode, gradients_mean=True, enable_parallel_optimizer=True)
-        net = nn.Dense(2, 1, weight_init="ones")
+        net = nn.Dense(2, 1, weight_init="ones", bias_init="zeros")
         optimizer = nn.Adam(net.trainable_params(), 0.1)
         step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
         assert step.reducer_flag is (mode == "data_parallel")

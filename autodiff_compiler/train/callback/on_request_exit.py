@@ -27,8 +27,8 @@ class OnRequestExit(Callback):
     Or when the JSON file `config_file` says ``{"GracefulExit": 1}``.  The checkpoint is
     ``<directory>/rank_0/<file_name>_train.ckpt`` (``..._eval.ckpt`` for an evaluation), with the number of the process
     for 0; a later run that finds it begins with it.  Of processes that train together all have this callback: they end
-    after the same step where one is asked to, and each saves.  `save_ckpt` says whether all this is wanted.  There is no MindIR here, so `save_mindir` writes
-    nothing, and a warning says so; give False.
+    after the same step where one is asked to, and each saves.  `save_ckpt` says whether all this is wanted.  There is
+    no MindIR here, so `save_mindir` writes nothing, and a warning says so; give False.
 
     The signal's earlier handler is there again after the run.  Runs have to be in the main thread, as Python has it
     with signals.
