@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from autodiff_compiler import load_checkpoint
 from tests.distributed.launched import Checks, needs_mpi, run
 
 pytestmark = needs_mpi
@@ -53,3 +54,11 @@ def test_a_train_step_of_ones_own_adds_gradients() -> None:
     for out in _run("train_wrapper"):
         _, found, _, wanted = _last(out, "weight").split()
         assert float(found) == pytest.approx(float(wanted), rel=1e-5)
+
+
+def test_who_is_killed_while_saving_leaves_the_last_file_whole(tmp_path: Path) -> None:
+    done = run(_SCRIPTS / "killed_while_saving.py", 2, str(tmp_path), limit=40)
+    assert done.status != 0
+    assert "trained on" not in "".join(done.out)
+    assert [file.name for file in tmp_path.glob("*.ckpt")] == ["net-1_1.ckpt"]
+    assert load_checkpoint(str(tmp_path / "net-1_1.ckpt"))["weight"].shape == (1, 2)
