@@ -24,6 +24,8 @@ _INTERRUPTED = 130
 _NOTED, _MOVED = 1.0, 1e-3
 #: How long each process leaves it to those before it to say what all of them see, in seconds, and at most.
 _TURN, _TURNS = 0.2, 1.0
+#: How long the launcher has to read what was written, in seconds: what it has not read when MPI aborts is lost.
+_READ = 0.5
 #: How long a process at its end sleeps before it looks again whether the others have come.
 _AT_END = 5e-3
 
@@ -67,6 +69,7 @@ def _end_all(world: Group, kind: type[BaseException], error: BaseException, trac
             if stream is sys.stderr:
                 stream.write(with_number)
             stream.flush()
+    time.sleep(_READ)
     state.mpi.COMM_WORLD.Abort(_INTERRUPTED if issubclass(kind, KeyboardInterrupt) else 1)
 
 

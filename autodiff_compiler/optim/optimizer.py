@@ -242,7 +242,10 @@ class Optimizer(ShardedState, KeptState, Cell):
     def checked(self, gradients: Sequence[Any]) -> Sequence[Any]:
         """The gradients; TypeError or ValueError if they do not fit the Parameters."""
         if not isinstance(gradients, tuple | list):
-            raise TypeError(f"an optimizer takes a tuple of gradients, not a {type(gradients).__name__}")
+            raise TypeError(
+                f"an optimizer takes a tuple of gradients, not a {type(gradients).__name__}: "
+                "those by its `parameters`, as in grad(f, None, optimizer.parameters)"
+            )
         if len(gradients) != len(self.parameters):
             raise ValueError(f"there are {len(self.parameters)} Parameters, but {len(gradients)} gradients")
         for p, g in zip(self.parameters, gradients, strict=True):

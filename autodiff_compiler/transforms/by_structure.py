@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from ..frontend.variables.structure import elements
 from ..frontend.variables.values import LocalObject, usable
 from ..runtime.tensor import Tensor
@@ -80,10 +82,16 @@ class _OfRead(OfParts):
 
 
 def _classes_in(x: Any) -> tuple[type, ...]:
-    """The classes of the objects among arguments, and of those in them; none if one stands twice: `is` can be asked."""
+    """The classes of the objects among arguments, and of those in them.
+
+    None if one stands twice, as `is` can be asked, or if an array of NumPy's is among them: as an argument it would be
+    a Tensor.
+    """
     classes, met, stack = list[type](), set[int](), [x]
     while stack:
         item = stack.pop()
+        if isinstance(item, np.ndarray | np.generic):
+            return ()
         node = node_of(item, eagerly)
         if node is not None:
             if id(item) in met:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Never
 
 import numpy as np
@@ -55,11 +55,14 @@ def weights_of(weights: Any) -> tuple[Parameter, ...] | None:
     """Checked `weights`: None, or the Parameters in a tuple; those of dicts are their values."""
     if weights is None:
         return None
-    several = weights if isinstance(weights, Parameter | Mapping | list | tuple) else tuple(weights)
+    as_given = isinstance(weights, Parameter | Mapping | list | tuple) or not isinstance(weights, Iterable)
+    several = weights if as_given else tuple(weights)
     items = tuple(_each(several))
     for w in items:
         if not isinstance(w, Parameter):
-            raise TypeError(f"weights must be Parameters, not {type(w).__name__}")
+            raise TypeError(
+                f"weights must be Parameters, not {type(w).__name__}; those of a network: trainable_params()"
+            )
     if len(set(map(id, items))) != len(items):
         twice = next(w for i, w in enumerate(items) if any(w is other for other in items[:i]))
         raise ValueError(f"weights has the Parameter {twice.name!r} twice: a duplicate; name it once")

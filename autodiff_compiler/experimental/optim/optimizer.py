@@ -99,7 +99,10 @@ class Optimizer(KeptState, Cell):
     def construct(self, gradients: Any) -> Any:
         """One step; returns True as MindSpore's do."""
         if not isinstance(gradients, tuple | list):
-            raise TypeError(f"an optimizer takes a tuple of gradients, not a {type(gradients).__name__}")
+            raise TypeError(
+                f"an optimizer takes a tuple of gradients, not a {type(gradients).__name__}: "
+                "those by its `parameters`, as in grad(f, None, optimizer.parameters)"
+            )
         if len(gradients) != len(self.parameters):
             raise ValueError(f"there are {len(self.parameters)} Parameters, but {len(gradients)} gradients")
         for p, g in zip(self.parameters, gradients, strict=True):

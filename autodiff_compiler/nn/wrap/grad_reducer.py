@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import ops
 from ...data_parallel.collective import sums_of
 from ...data_parallel.settings import Fusion, fusion, get_auto_parallel_context
 from ...data_parallel.start import BeginsEqual, group_called
@@ -66,10 +65,7 @@ class DistributedGradReducer(Cell):
         if not self.mean or self.degree == 1:
             return tuple(grads)
         return tuple(
-            [
-                g * ops.cast(1.0 / self.degree, g.dtype) if reduced else g
-                for g, reduced in zip(grads, self.allreduce_filter, strict=True)
-            ]
+            [g / self.degree if reduced else g for g, reduced in zip(grads, self.allreduce_filter, strict=True)]
         )
 
 
