@@ -33,8 +33,9 @@ import pytest
 from mutants import ROOMS, Finder, Loader, Mutation, mutations, put_in
 from python_files import ROOT
 
-#: Bytes that a child may map, its seconds of wall time for each of CPU time, and the CPU time of one test that loops.
-MEMORY, PATIENCE, ENDLESS = 12 << 30, 5, 40
+#: Bytes that a child may map (a simulated device reserves 128 GB), its seconds of wall time for each of CPU time, and
+#: the CPU time of one test that loops.
+MEMORY, PATIENCE, ENDLESS = 512 << 30, 5, 40
 #: Tests that one child runs to note what they enter.
 CHUNK = 100
 
