@@ -22,10 +22,11 @@ __all__ = ["prepare"]
 _INTERRUPTED = 130
 #: How often the line that runs is written down, and how often an unfinished collective is moved on, in seconds.
 _NOTED, _MOVED = 1.0, 1e-3
-#: How long each process leaves it to those before it to say what all of them see, in seconds, and at most.
-_TURN, _TURNS = 0.2, 1.0
+#: How long each process leaves it to those before it to say what all of them see, in seconds, and at most; longer than
+#: `_READ`.
+_TURN, _TURNS = 0.6, 1.8
 #: How long the launcher has to read what was written, in seconds: what it has not read when MPI aborts is lost.
-_READ = 0.5
+_READ = 0.3
 #: How long a process at its end sleeps before it looks again whether the others have come.
 _AT_END = 5e-3
 

@@ -148,7 +148,7 @@ class _Grower:
     def custom_vjp(self, b: Builder, known: list[Value], depth: int) -> Any:
         fwd = self.inner(b, known, depth, [VECTOR], [SCALAR])
         bwd = self.inner(b, known, depth, [VECTOR, SCALAR, SCALAR], [VECTOR])
-        return self.structured(b, "custom_vjp", [self.pick(known, VECTOR)], ("", ()), fwd, bwd)
+        return self.structured(b, "custom_vjp", [self.pick(known, VECTOR)], ("", (), ""), fwd, bwd)
 
     def grad_map(self, b: Builder, known: list[Value], depth: int) -> Any:
         bwd = self.inner(b, known, depth, [VECTOR], [VECTOR])
