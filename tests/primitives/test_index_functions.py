@@ -78,6 +78,9 @@ def test_index_select_and_slices(agrees):
     agrees(lambda x: ops.strided_slice(x, (0, 3), (3, 0), (2, -1)), X[0:3:2, 3:0:-1], X)
     agrees(lambda y: ops.strided_slice(y, (0, 2), (0, 3), (1, 1), 0, 0, 1, 0, 2), Y[..., 2], Y)
     agrees(lambda y: ops.strided_slice(y, (0, 1), (1, 9), (1, 1), 0, 2, 0, 1, 0), Y[None, 1:], Y)
+    for bounds in (((0,), (3, 3), (1, 1)), ((0, 0), (3,), (1, 1)), ((0, 0), (3, 3), (1,))):
+        with pytest.raises(ValueError, match="differ in length"):
+            ops.strided_slice(Tensor(X), *bounds)
     with pytest.raises(IndexError, match="leave the 4 elements"):
         ops.narrow(Tensor(X), 1, 3, 2)
     with pytest.raises(IndexError, match="out of bounds"):
