@@ -18,8 +18,9 @@ from .group import Group
 
 __all__ = ["Handle", "pending", "state", "timeout_now", "wait"]
 
-#: How often a wait asks before it sleeps between questions, and how long it then sleeps, in seconds.
-_ASKED_AT_ONCE = 50
+#: How often a wait asks before it sleeps between questions (fewer asks made a sum of one number cost a sleep in each of
+#: its rounds: 0.6 ms instead of 0.2), and how long it then sleeps, in seconds.
+_ASKED_AT_ONCE = 2000
 _FIRST_SLEEP, _LAST_SLEEP, _LATE_SLEEP = 2e-5, 2e-4, 1e-3
 #: After so many seconds a wait is long: it looks, this often, who has gone.
 _LONG = 0.1
